@@ -1,0 +1,111 @@
+# `make` lists the targets. Each one makes .venv and installs what it needs, the first time it needs it.
+
+PYTHON ?= python3
+# Arguments of train.py, for `make train`.
+ARGS ?=
+# Processes that run tests: auto is one per core, at most four.
+TEST_WORKERS ?= auto
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := runs/demo
+SAMPLE := data/sample/test
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two targets that install into .venv at the same time would spoil it.
+.NOTPARALLEL:
+
+.PHONY: help
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score it, translate a file with it
+	@rm -rf $(DEMO)
+	$(BIN)/python train.py experiment=demo run_dir=$(DEMO)
+	@head -n 20 $(SAMPLE).fr > $(DEMO)/source.fr
+	@head -n 20 $(SAMPLE).en > $(DEMO)/reference.en
+	$(BIN)/python translate.py --model $(DEMO) --input $(DEMO)/source.fr \
+		--output $(DEMO)/translated.en --reference $(DEMO)/reference.en
+	@paste $(DEMO)/source.fr $(DEMO)/translated.en $(DEMO)/reference.en | head -n 5 | \
+		awk -F '\t' '{ printf "\n  source       %s\n  translation  %s\n  reference    %s\n", $$1, $$2, $$3 }'
+
+.PHONY: train
+train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=multi30k data.dir=PATH"
+	$(BIN)/python train.py $(ARGS)
+
+# Each test process gets one torch thread: more of them only wait for each other.
+.PHONY: test
+test: $(VENV)/dev.stamp  ## run all tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4
+
+.PHONY: lint
+lint: $(VENV)/dev.stamp  ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.PHONY: check
+check: lint test  ## check style and types, then run all tests: what a change has to pass
+
+.PHONY: format
+format: $(VENV)/dev.stamp  ## rewrite the code to the project's style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.PHONY: install
+install: $(VENV)/dev.stamp  ## make .venv with everything a developer needs
+
+.PHONY: clean
+clean:  ## remove caches and builds; keep runs/ and .venv
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './runs/*' -prune -exec rm -rf {} +
+
+.PHONY: distclean
+distclean: clean  ## also remove .venv; keep runs/
+	rm -rf $(VENV)
+
+# The environment. A stamp appears only after pip has finished. While something is being installed, the file
+# .venv/unfinished holds the process id of the make that does it; where that make is gone, its install was cut
+# off and .venv is made anew.
+
+$(VENV)/runtime.stamp: pyproject.toml constraints.txt $(BIN)/python
+	$(call install,.,what training and translating need)
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt $(BIN)/python
+	$(call install,.[dev],what the tests and checks need)
+	@touch $(VENV)/runtime.stamp
+
+# The variables reach the environment in which pip builds packages; the option -c would not.
+define install
+@echo "Installing $(2) into $(VENV): one to five minutes, mostly for the download of torch."
+@(set -C; echo $$PPID > $(VENV)/unfinished) 2>/dev/null || { \
+	echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
+@PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	$(BIN)/python -m pip install -qq --no-input -e '$(1)'
+@rm $(VENV)/unfinished
+@touch $@
+endef
+
+ifneq ($(wildcard $(VENV)/unfinished),)
+.PHONY: $(BIN)/python
+endif
+$(BIN)/python:
+	@! kill -0 "$$(cat $(VENV)/unfinished 2>/dev/null)" 2>/dev/null || { \
+		echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
+	@$(PYTHON) -c '' >/dev/null 2>&1 || { \
+		echo "No working '$(PYTHON)' here: install Python 3.10 or newer, or name one with 'make PYTHON=/path/to/python3'." >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "'$(PYTHON)' is too old: install Python 3.10 or newer, or name one with 'make PYTHON=python3.12'." >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "'$(PYTHON)' lacks the modules venv and ensurepip: install them (Debian, Ubuntu: apt install python3-venv)." >&2; \
+		exit 1; }
+	@rm -rf $(VENV)
+	@mkdir $(VENV)
+	@echo $$PPID > $(VENV)/unfinished
+	@$(PYTHON) -m venv $(VENV)
+	@rm $(VENV)/unfinished

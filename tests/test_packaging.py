@@ -1,0 +1,317 @@
+"""What is shipped and installed: the wheel, the targets of make, the pinned versions."""
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
+SHIPPED = {".fr", ".en", ".tags", ".md"}  # of the sample corpus; what generates it stays in the repository
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+# --- the wheel ---
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.skip("hatchling, which builds the wheel, is not installed: pip install -e '.[dev]'")
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(out)]
+    built = subprocess.run([*command, str(ROOT)], capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (path,) = out.glob("*.whl")
+    return path
+
+
+def files_below(folder: Path, pattern: str) -> set[str]:
+    return {path.relative_to(ROOT).as_posix() for path in folder.rglob(pattern) if path.is_file()}
+
+
+def test_the_wheel_holds_all_code_and_configuration_and_the_sample_corpus(wheel: Path) -> None:
+    code = files_below(ROOT / "seq2seq", "*.py") | {"seq2seq/py.typed"}
+    conf = files_below(ROOT / "conf", "*.yaml")
+    in_sample = [path for path in (ROOT / "data" / "sample").iterdir() if path.suffix in SHIPPED]
+    sample = {f"data/sample/{path.name}" for path in in_sample}
+    assert conf
+    assert {path.suffix for path in in_sample} >= {".fr", ".en", ".md"}
+    inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("seq2seq/")}
+    assert inside == code | {f"seq2seq/{name}" for name in conf | sample}
+
+
+def test_the_wheel_adds_one_package_and_two_commands(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    info = f"seq2seq-{pyproject()['project']['version']}.dist-info"
+    assert {name.split("/")[0] for name in archive.namelist()} == {"seq2seq", info}
+    assert f"{info}/licenses/LICENSE" in archive.namelist()
+    assert archive.read(f"{info}/entry_points.txt").decode().splitlines() == [
+        "[console_scripts]",
+        "seq2seq-train = seq2seq.train:main",
+        "seq2seq-translate = seq2seq.translate:main",
+    ]
+
+
+def test_an_installed_package_finds_its_configuration_and_sample_corpus(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from seq2seq.paths import bundled_corpus, conf_dir; "
+        "print(conf_dir() / 'train.yaml', bundled_corpus('sample') / 'README.md', sep='\\n')"
+    )
+    site = str(tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, site], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    for found in map(Path, done.stdout.splitlines()):
+        assert found.is_relative_to(tmp_path / "site")
+        assert found.is_file()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    code = (ROOT / "seq2seq" / "__init__.py").read_text(encoding="utf-8")
+    assert f'__version__ = "{pyproject()["project"]["version"]}"' in code
+
+
+# --- pinned versions ---
+
+
+def requirements(lines: list[str]) -> list[Requirement]:
+    return [Requirement(line) for line in lines]
+
+
+def declared() -> list[Requirement]:
+    """Everything pyproject.toml names, itself left out."""
+    project = pyproject()
+    lines = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    for extra in project["project"]["optional-dependencies"].values():
+        lines += extra
+    return [req for req in requirements(lines) if req.name != project["project"]["name"]]
+
+
+def pins(python: str) -> dict[str, Version]:
+    """Canonical name -> version that constraints.txt allows on that Python."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned: dict[str, Version] = {}
+    for req in requirements([line for line in lines if line and not line.startswith("#")]):
+        if req.marker and not req.marker.evaluate({"python_version": python}):
+            continue
+        (spec,) = req.specifier
+        name = canonicalize_name(req.name)
+        assert spec.operator == "==", f"{req} is not an exact version"
+        assert "+" not in spec.version, f"{req} names one build only"
+        assert name not in pinned, f"{name} has two versions on Python {python}"
+        pinned[name] = Version(spec.version)
+    return pinned
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_declared_dependency_has_a_pin_within_its_bounds(python: str) -> None:
+    pinned = pins(python)
+    for req in declared():
+        assert req.specifier.contains(pinned[canonicalize_name(req.name)]), req
+
+
+def test_everything_the_declared_dependencies_bring_along_is_pinned() -> None:
+    comes_with_a_gpu_build = re.compile(r"nvidia-|cuda-|triton")
+    pinned = pins(f"{sys.version_info.major}.{sys.version_info.minor}")
+    waiting, seen, unpinned = declared(), set(), set()
+    while waiting:
+        req = waiting.pop()
+        name = canonicalize_name(req.name)
+        if (name, frozenset(req.extras)) in seen or comes_with_a_gpu_build.match(name):
+            continue
+        seen.add((name, frozenset(req.extras)))
+        try:
+            brings = requirements(importlib.metadata.requires(name) or [])
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if name not in pinned:
+            unpinned.add(name)
+        for extra in ["", *req.extras]:
+            waiting += [dep for dep in brings if not dep.marker or dep.marker.evaluate({"extra": extra})]
+    assert len(seen) > 20
+    assert unpinned == set()
+
+
+def test_every_declared_dependency_is_explained() -> None:
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^\*\*([\w.-]+)\*\*", text, flags=re.MULTILINE))
+    assert {req.name for req in declared()} == explained
+
+
+# --- make ---
+
+
+@needs_make
+def test_make_help_describes_every_target() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^\.PHONY: ([a-z-]+)$", makefile, re.MULTILINE)
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    described = dict(re.findall(r"^  make ([a-z-]+) +(\S.*)$", shown, re.MULTILINE))
+    assert {"help", "demo", "train", "test", "check", "clean"} <= set(targets)
+    assert set(described) == set(targets)
+
+
+class Checkout:
+    """A directory with the Makefile and a Python that only pretends, so that installing takes no time.
+
+    Its `-m venv` writes a `bin/python` that notes every call in calls.txt; pip fails while a file `offline`
+    exists.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = folder / "python"
+        for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+            shutil.copy(ROOT / name, folder)
+        self.pretend()
+
+    def pretend(self, broken: str = "nothing-is-broken") -> None:
+        """A Python on which every command that mentions `broken` fails."""
+        self.python.write_text(
+            f"""#!/bin/sh
+case "$*" in
+  *{broken}*) exit 1 ;;
+  "-m venv "*)
+    echo "$*" >> calls.txt
+    mkdir -p "$3/bin"
+    printf '#!/bin/sh\\necho "$*" >> calls.txt\\ntest ! -f offline\\n' > "$3/bin/python"
+    chmod +x "$3/bin/python" ;;
+esac
+""",
+            encoding="utf-8",
+        )
+        self.python.chmod(0o755)
+
+    def make(self, *args: str) -> subprocess.CompletedProcess[str]:
+        command = ["make", f"PYTHON={self.python}", *args]
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+        return subprocess.run(command, cwd=self.folder, env=clean, capture_output=True, text=True)
+
+    def calls(self) -> list[str]:
+        """What was asked of Python since the last question: venv, pip."""
+        log = self.folder / "calls.txt"
+        calls = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [call.split()[1] for call in calls]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+@needs_make
+def test_make_installs_once_and_again_when_the_pins_change(checkout: Checkout) -> None:
+    first = checkout.make("install")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.count("\n") == 1
+    assert first.stdout.startswith("Installing what the tests and checks need into .venv")
+    assert checkout.calls() == ["venv", "pip"]
+
+    second = checkout.make("install")
+    assert second.returncode == 0
+    assert checkout.calls() == []
+
+    later = (checkout.folder / ".venv" / "dev.stamp").stat().st_mtime + 5
+    os.utime(checkout.folder / "constraints.txt", (later, later))
+    assert checkout.make("install").returncode == 0
+    assert checkout.calls() == ["pip"]
+
+
+@needs_make
+def test_an_environment_for_training_grows_into_one_for_developers(checkout: Checkout) -> None:
+    assert checkout.make(".venv/runtime.stamp").returncode == 0
+    assert checkout.calls() == ["venv", "pip"]
+    assert checkout.make(".venv/dev.stamp").returncode == 0
+    assert checkout.calls() == ["pip"]
+    assert checkout.make(".venv/runtime.stamp").returncode == 0
+    assert checkout.calls() == []
+
+
+@needs_make
+def test_after_a_failed_install_the_environment_is_made_anew(checkout: Checkout) -> None:
+    (checkout.folder / "offline").touch()
+    assert checkout.make("install").returncode != 0
+    assert not (checkout.folder / ".venv" / "dev.stamp").exists()
+    (checkout.folder / "offline").unlink()
+    checkout.calls()
+
+    assert checkout.make("install").returncode == 0
+    assert checkout.calls() == ["venv", "pip"]
+
+
+@needs_make
+def test_a_python_that_has_vanished_below_the_environment_means_a_new_one(checkout: Checkout) -> None:
+    assert checkout.make("install").returncode == 0
+    checkout.calls()
+    python = checkout.folder / ".venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to(checkout.folder / "uninstalled")
+
+    assert checkout.make("install").returncode == 0
+    assert checkout.calls() == ["venv", "pip"]
+
+
+@needs_make
+def test_make_keeps_away_from_an_install_that_is_still_going_on(checkout: Checkout) -> None:
+    (checkout.folder / ".venv").mkdir()
+    (checkout.folder / ".venv" / "unfinished").write_text(f"{os.getpid()}\n", encoding="utf-8")
+    refused = checkout.make("install")
+    assert refused.returncode != 0
+    assert refused.stderr.startswith("Another make is installing into .venv: wait")
+    assert checkout.calls() == []
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [("version_info", "is too old: install Python 3.10 or newer"), ("ensurepip", "lacks the modules venv")],
+)
+def test_an_unfit_python_is_one_sentence(checkout: Checkout, broken: str, sentence: str) -> None:
+    checkout.pretend(broken)
+    refused = checkout.make("test")
+    assert refused.returncode != 0
+    message, make_says = refused.stderr.splitlines()
+    assert sentence in message
+    assert make_says.startswith("make: ***")
+    assert not (checkout.folder / ".venv").exists()
+
+
+@needs_make
+def test_a_missing_python_is_one_sentence(checkout: Checkout) -> None:
+    checkout.python.unlink()
+    refused = checkout.make("demo")
+    assert refused.returncode != 0
+    assert refused.stderr.splitlines()[0].startswith(f"No working '{checkout.python}' here: install Python 3.10")
+
+
+@needs_make
+def test_clean_keeps_runs_and_the_environment(checkout: Checkout) -> None:
+    for kept_or_not in ("runs/demo", ".venv", "build", "seq2seq/__pycache__", ".mypy_cache"):
+        (checkout.folder / kept_or_not).mkdir(parents=True)
+    assert checkout.make("clean").returncode == 0
+    left = {path.name for path in checkout.folder.iterdir() if path.is_dir()}
+    assert left == {"runs", ".venv", "seq2seq"}
+    assert list((checkout.folder / "seq2seq").iterdir()) == []
