@@ -1,0 +1,129 @@
+"""Sentences and sentence pairs from files, one at a time.
+
+A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of a sentence. One CR before the
+LF and a byte order mark at the start of a file are removed; everything else is kept as it is.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from seq2seq.corpus.compression import DAMAGE, open_binary
+from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
+from seq2seq.errors import CorpusError
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 text file, plain or compressed, without their ends.
+
+    Raises:
+        CorpusError: the file cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
+    """
+    number = 0
+    try:
+        with open_binary(path) as stream:
+            for number, line in enumerate(stream, start=1):
+                if number == 1:
+                    line = line.removeprefix(_BOM)
+                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"{path}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not "
+            "UTF-8; convert the file, for example with: iconv -f WINDOWS-1252 -t UTF-8"
+        ) from error
+    except DAMAGE as error:
+        raise CorpusError(_damaged(path, number, error)) from error
+    except OSError as error:
+        if error.errno is None:  # how bz2 reports invalid data
+            raise CorpusError(_damaged(path, number, error)) from error
+        raise CorpusError(f"cannot read {path}: {error.strerror}; check its name and permissions") from error
+
+
+def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
+    """The (source, target) sentences of one corpus source, every one of them, in order.
+
+    Raises:
+        CorpusError: what `read_lines` raises, an empty corpus, files of different line counts, and lines
+            that are not what the format asks for.
+    """
+    match source:
+        case PairedFiles():
+            pairs = _paired(source)
+        case TsvFile():
+            pairs = _tsv(source)
+        case JsonlFile():
+            pairs = _jsonl(source)
+    n_pairs = 0
+    for n_pairs, pair in enumerate(pairs, start=1):  # noqa: B007 (read after the loop)
+        yield pair
+    if n_pairs == 0:
+        names = " and ".join(str(file) for file in source.files)
+        raise CorpusError(f"no sentence pair in {names}; the corpus is empty, give another one")
+
+
+def _paired(source: PairedFiles) -> Iterator[tuple[str, str]]:
+    n_src = n_tgt = 0
+    for src, tgt in zip_longest(read_lines(source.src), read_lines(source.tgt)):
+        n_src += src is not None
+        n_tgt += tgt is not None
+        if src is not None and tgt is not None:
+            yield src, tgt
+    if n_src != n_tgt:
+        raise CorpusError(
+            f"{source.src} has {n_src} lines but {source.tgt} has {n_tgt}; line n of one must translate "
+            "line n of the other, so align the files again"
+        )
+
+
+def _tsv(source: TsvFile) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(source.path), start=1):
+        fields = line.split("\t")
+        if len(fields) != source.n_columns:
+            raise CorpusError(
+                f"{source.path}:{number}: expected {source.n_columns} tab-separated fields, found "
+                f"{len(fields)} in {line[:60]!r}; correct it, or data.tsv_columns, where '-' skips a column"
+            )
+        yield fields[source.src_column], fields[source.tgt_column]
+
+
+def _jsonl(source: JsonlFile) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(source.path), start=1):
+        where = f"{source.path}:{number}"
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise CorpusError(f"{where}: not a JSON object ({error}); give one a line") from error
+        if isinstance(record, dict) and isinstance(record.get("translation"), dict):
+            record = record["translation"]
+        yield _sentence(record, source.src_key, where), _sentence(record, source.tgt_key, where)
+
+
+def _sentence(record: Any, key: str, where: str) -> str:
+    text = record.get(key) if isinstance(record, dict) else None
+    if not isinstance(text, str):
+        raise CorpusError(
+            f"{where}: expected an object with a string under {key!r}, found {repr(record)[:60]}; "
+            "correct the line, or data.src_lang and data.tgt_lang"
+        )
+    if "\n" in text or "\r" in text:
+        raise CorpusError(f"{where}: the text under {key!r} has a line break; a sentence is one line, remove it")
+    if not _is_unicode(text):
+        raise CorpusError(f"{where}: the text under {key!r} has half a surrogate pair; replace that \\u escape")
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    """False for lone surrogates, which JSON can write and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _damaged(path: Path, n_lines: int, error: Exception) -> str:
+    return f"{path}: damaged or cut off after line {n_lines} ({error}); copy or download the file again"

@@ -1,0 +1,98 @@
+"""What a corpus looks like, as plain JSON types and as a short text.
+
+Repetitions and overlaps are exact matches of whole lines, compared by 64-bit hashes.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.corpus.hashes import Hashes, contained
+
+_PERCENTILES = (50, 90, 99, 100)
+_BLOCK = 1 << 20  # hashes compared at a time, so that a memory-mapped array is never read whole
+
+
+def split_report(
+    n_read: int,
+    rejected: Mapping[str, int],
+    sides: Mapping[str, NDArray[np.integer[Any]]],
+    pair_hashes: Hashes,
+) -> dict[str, Any]:
+    """Figures of one split.
+
+    Args:
+        n_read: pairs before filtering.
+        rejected: pairs left out, by reason.
+        sides: tokens (without eos) of each kept sentence, by name of the side.
+        pair_hashes: of the kept pairs, ascending.
+    """
+    n_kept = len(pair_hashes)
+    return {
+        "pairs_read": n_read,
+        "pairs_kept": n_kept,
+        "rejected": dict(rejected),
+        "duplicate_pairs": n_kept - count_distinct(pair_hashes),
+        "tokens": {side: int(lengths.sum(dtype=np.int64)) for side, lengths in sides.items()},
+        "length_percentiles": {side: _percentiles(lengths) for side, lengths in sides.items()},
+        "without_tokens": {side: int((lengths == 0).sum()) for side, lengths in sides.items()},
+    }
+
+
+def overlap_report(train: Mapping[str, Hashes], heldout: Mapping[str, Hashes]) -> dict[str, int]:
+    """How many held-out pairs have a source, and how many a source and target, that training also has.
+
+    Args:
+        train, heldout: ascending hashes with repetitions, under `src` of sources, under `pair` of pairs.
+    """
+    return {
+        "sources_in_train": int(contained(heldout["src"], train["src"]).sum()),
+        "pairs_in_train": int(contained(heldout["pair"], train["pair"]).sum()),
+    }
+
+
+def count_distinct(ascending: Hashes) -> int:
+    """Different values in an ascending array."""
+    if not len(ascending):
+        return 0
+    blocks = range(0, len(ascending) - 1, _BLOCK)
+    return 1 + sum(int(np.count_nonzero(np.diff(ascending[start : start + _BLOCK + 1]))) for start in blocks)
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """The report of `prepare` for people: one paragraph a split, one fact a line."""
+    tokenizer = report["tokenizer"]
+    lines = [f"tokenizer: {tokenizer['vocab_size']:,} pieces, fingerprint {tokenizer['fingerprint'][:12]}"]
+    for name, split in report["splits"].items():
+        lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
+        for side, n_tokens in split["tokens"].items():
+            percentiles = split["length_percentiles"][side]
+            shape = ", ".join(f"{value} at {key}%" for key, value in percentiles.items())
+            n_empty = split["without_tokens"][side]
+            lines.append(f"  {side}: {n_tokens:,} tokens; length {shape}")
+            if n_empty:
+                lines.append(f"  {side}: {n_empty:,} sentences without tokens")
+        if split["duplicate_pairs"]:
+            lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
+        if overlap := split.get("overlap"):
+            sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
+            lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")
+    return "\n".join(lines)
+
+
+def _rejections(split: Mapping[str, Any]) -> str:
+    n_rejected = split["pairs_read"] - split["pairs_kept"]
+    if not n_rejected:
+        return ""
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in split["rejected"].items() if count)
+    return f" of {split['pairs_read']:,} read; left out {n_rejected:,} ({reasons})"
+
+
+def _percentiles(lengths: NDArray[np.integer[Any]]) -> dict[str, int]:
+    """Length that so many percent of the sentences do not exceed."""
+    if not len(lengths):
+        return {}
+    values = np.percentile(lengths, _PERCENTILES, method="inverted_cdf")
+    return {str(percent): int(value) for percent, value in zip(_PERCENTILES, values, strict=True)}

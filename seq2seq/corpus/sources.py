@@ -1,0 +1,179 @@
+"""From the `data` section of a configuration to files that exist."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seq2seq.config import DataConfig
+from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.paths import bundled_corpus
+
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+BUNDLED = "bundled:"
+
+
+@dataclass(frozen=True)
+class PairedFiles:
+    """Two files of one sentence a line; line n of one translates line n of the other."""
+
+    src: Path
+    tgt: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.src, self.tgt)
+
+    @property
+    def layout(self) -> tuple[str | int, ...]:
+        """What else than the bytes of the files decides which pairs come out."""
+        return ("lines",)
+
+
+@dataclass(frozen=True)
+class TsvFile:
+    """One file of `n_columns` tab-separated fields a line; columns count from 0."""
+
+    path: Path
+    src_column: int
+    tgt_column: int
+    n_columns: int
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def layout(self) -> tuple[str | int, ...]:
+        return ("tsv", self.src_column, self.tgt_column, self.n_columns)
+
+
+@dataclass(frozen=True)
+class JsonlFile:
+    """One JSON object a line, with the language codes as keys, possibly inside `translation`."""
+
+    path: Path
+    src_key: str
+    tgt_key: str
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
+
+    @property
+    def layout(self) -> tuple[str | int, ...]:
+        return ("jsonl", self.src_key, self.tgt_key)
+
+
+Source = PairedFiles | TsvFile | JsonlFile
+
+
+def find_sources(config: DataConfig, split_value: Any) -> list[Source]:
+    """Resolve one entry of `data.train`, `data.valid` or `data.test` to existing files.
+
+    Args:
+        split_value: a prefix, a `.tsv` or `.jsonl` path, `{src: FILE, tgt: FILE}`, or a list of these.
+    Raises:
+        CorpusError: files that do not exist, all in one message, each with what was looked for.
+        ConfigError: an entry of another form, or `data.tsv_columns` without the two languages.
+    """
+    folder = corpus_dir(config)
+    entries = split_value if isinstance(split_value, list) else [split_value]
+    if not entries:
+        raise ConfigError("an empty list of sources; name at least one")
+    sources: list[Source] = []
+    problems: list[str] = []
+    for entry in entries:
+        try:
+            sources.append(_find(config, folder, entry))
+        except CorpusError as error:
+            problems.append(str(error))
+    if problems:
+        raise CorpusError("\n".join(problems))
+    return sources
+
+
+def corpus_dir(config: DataConfig) -> Path:
+    """The directory that relative sources start from.
+
+    Raises:
+        CorpusError: it does not exist.
+    """
+    if config.dir.startswith(BUNDLED):
+        folder = bundled_corpus(config.dir.removeprefix(BUNDLED))
+        if not folder.is_dir():
+            shipped = sorted(path.name for path in folder.parent.glob("*/")) if folder.parent.is_dir() else []
+            raise CorpusError(
+                f"data.dir={config.dir}: no such corpus ships with the project; "
+                f"choose one of {', '.join(shipped) or '(none)'} or give a directory"
+            )
+        return folder
+    folder = Path(config.dir).expanduser()
+    if not folder.is_dir():
+        raise CorpusError(f"data.dir={config.dir}: {folder.absolute()} is not a directory; correct data.dir")
+    return folder
+
+
+def _find(config: DataConfig, folder: Path, entry: Any) -> Source:
+    if isinstance(entry, Mapping):
+        if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
+            raise ConfigError(f"the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}}")
+        files = [folder / Path(entry[side]).expanduser() for side in ("src", "tgt")]
+        return PairedFiles(*_existing(files, or_compressed=False))
+    if not isinstance(entry, str) or not entry:
+        raise ConfigError(
+            f"the data source {entry!r} is not a prefix, a .tsv or .jsonl file, or {{src: FILE, tgt: FILE}}"
+        )
+    path = folder / Path(entry).expanduser()
+    kind = (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix
+    if kind == ".tsv":
+        src_column, tgt_column = _columns(config)
+        return TsvFile(_existing([path])[0], src_column, tgt_column, len(config.tsv_columns))
+    if kind == ".jsonl":
+        return JsonlFile(_existing([path])[0], config.src_lang, config.tgt_lang)
+    sides = [path.with_name(f"{path.name}.{language}") for language in (config.src_lang, config.tgt_lang)]
+    return PairedFiles(*_existing(sides))
+
+
+def _existing(wanted: list[Path], or_compressed: bool = True) -> list[Path]:
+    """The file of each wanted path: the path as it is, or the first of its compressed forms."""
+    suffixes = ("", *COMPRESSIONS) if or_compressed else ("",)
+    found: list[Path] = []
+    problems: list[str] = []
+    for path in wanted:
+        candidates = (path.with_name(path.name + suffix) for suffix in suffixes)
+        file = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if file is not None:
+            found.append(file)
+        else:
+            problems.append(_missing(path, or_compressed))
+    if problems:
+        raise CorpusError("\n".join(problems))
+    return found
+
+
+def _missing(path: Path, or_compressed: bool) -> str:
+    tried = f"{path}" + (f" (nor with {', '.join(COMPRESSIONS)} appended)" if or_compressed else "")
+    if path.is_dir():
+        return f"{path} is a directory, not a file; name the files inside it"
+    if not path.parent.is_dir():
+        return f"found no file {tried}: there is no directory {path.parent}; correct data.dir or the source"
+    present = [file.name for file in sorted(path.parent.iterdir()) if file.is_file()]
+    stem = path.name.split(".")[0]
+    close = difflib.get_close_matches(path.name, present, n=6, cutoff=0.5)
+    similar = list(dict.fromkeys([name for name in present if name.startswith(stem)] + close))
+    hint = f"similar files there: {', '.join(similar[:6])}" if similar else "nothing there has a similar name"
+    return f"found no file {tried}; {hint}. Correct data.dir, the source, or data.src_lang and data.tgt_lang"
+
+
+def _columns(config: DataConfig) -> tuple[int, int]:
+    """Positions of the source and the target language among `data.tsv_columns`; `""` and `-` are skipped."""
+    named = [column for column in config.tsv_columns if column not in ("", "-")]
+    for key, language in (("src_lang", config.src_lang), ("tgt_lang", config.tgt_lang)):
+        if named.count(language) != 1:
+            raise ConfigError(
+                f"data.tsv_columns={config.tsv_columns} has {named.count(language)} columns of "
+                f"data.{key}={language}; give each column's language once, and '-' for a column to skip"
+            )
+    return config.tsv_columns.index(config.src_lang), config.tsv_columns.index(config.tgt_lang)

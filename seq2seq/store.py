@@ -1,0 +1,337 @@
+"""Token ids of one split on disk, memory-mapped, with a manifest of what made them.
+
+A store is a directory of flat little-endian arrays, written once and never changed:
+
+    {src,tgt}.ids.bin        ids of all sentences one after the other, without bos and eos
+    {src,tgt}.offsets.bin    int64, one more than sentences: sentence i is ids[offsets[i]:offsets[i + 1]]
+    {src,tgt}.text.bin       UTF-8 of all lines as they were read, only where text is kept,
+    {src,tgt}.text_offsets.bin    with their offsets
+    {src,pair}.hashes.bin    uint64, ascending: hashes of the sources and of the pairs, for the data report
+    manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file
+"""
+
+import json
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from itertools import chain, compress, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
+from seq2seq.corpus.report import split_report
+from seq2seq.errors import CorpusError, TokenizerError
+from seq2seq.tokenizer import Tokenizer
+
+FORMAT_VERSION = 1
+_MANIFEST = "manifest.json"
+_SIDES = ("src", "tgt")
+_HASHED = ("src", "pair")
+_BLOCK = 10_000  # pairs encoded at a time: bounds memory, and is enough to keep all cores busy
+_PROGRESS_S = 10.0
+
+logger = logging.getLogger(__name__)
+
+
+class PairStore:
+    """Sentence pairs as ids, and as text where kept; opens in milliseconds and costs no memory of its own.
+
+    Pickling passes the path on, so that a worker process maps the files itself.
+    """
+
+    def __init__(self, directory: Path, manifest: dict[str, Any]) -> None:
+        """Use `open`, which checks that the files are whole."""
+        self.directory = directory
+        self.manifest = manifest
+        self._n_pairs: int = manifest["n_pairs"]
+        self._ids = {side: self._map(f"{side}.ids.bin", manifest["id_type"]) for side in _SIDES}
+        self._offsets = {side: self._map(f"{side}.offsets.bin", "<i8") for side in _SIDES}
+        self._text: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
+        if self.has_text:
+            self._text = {
+                side: (self._map(f"{side}.text.bin", "u1"), self._map(f"{side}.text_offsets.bin", "<i8"))
+                for side in _SIDES
+            }
+
+    @classmethod
+    def open(cls, directory: str | Path) -> "PairStore":
+        """Map an existing store.
+
+        Raises:
+            CorpusError: no store, one of another format version, or files of another size than written.
+        """
+        directory = Path(directory).absolute()
+        try:
+            manifest = json.loads((directory / _MANIFEST).read_bytes())
+            version = manifest["format_version"]
+            sizes = {name: file["bytes"] for name, file in manifest["files"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CorpusError(f"{directory} is not a whole store ({error!r}); prepare the corpus again") from error
+        if version != FORMAT_VERSION:
+            raise CorpusError(
+                f"{directory} has format {version}, this program reads {FORMAT_VERSION}; prepare the corpus again"
+            )
+        for name, size in sizes.items():
+            path = directory / name
+            found = path.stat().st_size if path.is_file() else None
+            if found != size:
+                state = "is missing" if found is None else f"has {found} bytes instead of {size}"
+                raise CorpusError(f"{path} {state}; delete {directory} and prepare the corpus again")
+        return cls(directory, manifest)
+
+    def verify(self) -> None:
+        """Compare every file with its SHA-256, which reads the whole store.
+
+        Raises:
+            CorpusError: a file was changed.
+        """
+        for name, file in self.manifest["files"].items():
+            path = self.directory / name
+            if file_sha256(path) != file["sha256"]:
+                raise CorpusError(
+                    f"{path} was changed after it was written (SHA-256 differs); "
+                    f"delete {self.directory} and prepare the corpus again"
+                )
+
+    def check_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Refuse a tokenizer whose ids mean something else here.
+
+        Raises:
+            TokenizerError: the store was made with another tokenizer.
+        """
+        made_with = self.manifest["tokenizer"]
+        if made_with != tokenizer.fingerprint:
+            raise TokenizerError(
+                f"{self.directory} holds ids of tokenizer {made_with[:12]}, not of "
+                f"{tokenizer.fingerprint[:12]}; prepare the corpus with the tokenizer of the model"
+            )
+
+    def __len__(self) -> int:
+        return self._n_pairs
+
+    def src(self, index: int) -> NDArray[Any]:
+        """Ids of source sentence `index`, without eos: a read-only view, uint16 or int32."""
+        return self._sentence("src", index)
+
+    def tgt(self, index: int) -> NDArray[Any]:
+        """Ids of target sentence `index`, without bos and eos: a read-only view, uint16 or int32."""
+        return self._sentence("tgt", index)
+
+    @cached_property
+    def src_lengths(self) -> NDArray[np.int32]:
+        """Tokens of each source, without eos."""
+        return np.diff(self._offsets["src"]).astype(np.int32)
+
+    @cached_property
+    def tgt_lengths(self) -> NDArray[np.int32]:
+        """Tokens of each target, without bos and eos."""
+        return np.diff(self._offsets["tgt"]).astype(np.int32)
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.manifest["has_text"])
+
+    def src_text(self, index: int) -> str:
+        """Source line `index` as it was read."""
+        return self._line("src", index)
+
+    def tgt_text(self, index: int) -> str:
+        """Target line `index` as it was read."""
+        return self._line("tgt", index)
+
+    @property
+    def hashes(self) -> dict[str, Hashes]:
+        """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
+        return {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return PairStore.open, (self.directory,)
+
+    def _sentence(self, side: str, index: int) -> NDArray[Any]:
+        index = self._checked(index)
+        offsets = self._offsets[side]
+        return self._ids[side][offsets[index] : offsets[index + 1]]
+
+    def _line(self, side: str, index: int) -> str:
+        if not self.has_text:
+            raise CorpusError(f"{self.directory} was written without text; prepare it with keep_text=True")
+        index = self._checked(index)
+        text, offsets = self._text[side]
+        return text[offsets[index] : offsets[index + 1]].tobytes().decode()
+
+    def _checked(self, index: int) -> int:
+        """A negative index would read across the ends of the arrays, one too large would give nothing."""
+        if not 0 <= index < self._n_pairs:
+            raise IndexError(f"pair {index} of a store of {self._n_pairs}")
+        return index
+
+    def _map(self, name: str, dtype: str) -> NDArray[Any]:
+        path = self.directory / name
+        if path.stat().st_size == 0:  # mmap refuses empty files
+            return np.zeros(0, dtype=dtype)
+        # np.memmap's own indexing is four times slower than that of the plain array around the same pages.
+        return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
+
+
+def write_store(
+    directory: str | Path,
+    pairs: Iterator[tuple[str, str]],
+    tokenizer: Tokenizer,
+    *,
+    filters: PairFilter | None = None,
+    keep_text: bool,
+    made_from: Mapping[str, Any] | None = None,
+) -> PairStore:
+    """Encode pairs into a new store, in one pass and bounded memory.
+
+    The files are written next to `directory` and renamed at the end; whatever interrupts it leaves nothing.
+
+    Args:
+        filters: which pairs to leave out; None keeps all.
+        keep_text: also store both sides' lines as they are.
+        made_from: provenance for the manifest, of JSON types.
+    Raises:
+        CorpusError: `directory` exists, or no pair is left.
+        Exception: whatever iterating over `pairs` raises.
+    """
+    directory = Path(directory).absolute()
+    if directory.exists():
+        raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
+    try:
+        n_read = _write_arrays(building, pairs, tokenizer, filters, keep_text)
+        _write_manifest(building, n_read, tokenizer, filters, keep_text, made_from or {})
+        building.chmod(0o755)  # mkdtemp's 0700 would hide a shared cache from colleagues
+        building.rename(directory)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    return PairStore.open(directory)
+
+
+class _StoreWriter:
+    """The open files of a store that is being written."""
+
+    def __init__(self, stack: ExitStack, building: Path, tokenizer: Tokenizer, keep_text: bool) -> None:
+        def create(name: str) -> BinaryIO:
+            return stack.enter_context((building / name).open("wb"))
+
+        self._tokenizer = tokenizer
+        self._id_type = _id_type(tokenizer)
+        self._ids = [_Sequences(create(f"{side}.ids.bin"), create(f"{side}.offsets.bin")) for side in _SIDES]
+        self._text = [
+            _Sequences(create(f"{side}.text.bin"), create(f"{side}.text_offsets.bin"))
+            for side in (_SIDES if keep_text else ())
+        ]
+        self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
+
+    def add(self, pairs: list[tuple[str, str]], filters: PairFilter | None) -> None:
+        """Encode a block, filter it and write what stays."""
+        lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
+        ids = [self._tokenizer.encode(side) for side in lines]
+        pair_hashes = hash_pairs(pairs)
+        if filters is not None:
+            src_lengths, tgt_lengths = (np.fromiter(map(len, side), dtype=np.int32) for side in ids)
+            kept = filters.keep(pairs, src_lengths, tgt_lengths, pair_hashes)
+            pair_hashes = pair_hashes[kept]
+            ids = [list(compress(side, kept)) for side in ids]
+            lines = [list(compress(side, kept)) for side in lines]
+        for hash_file, hashes in zip(self._hashes, (hash_lines(lines[0]), pair_hashes), strict=True):
+            hash_file.write(hashes.astype("<u8").tobytes())
+        for file, sentences in zip(self._ids, ids, strict=True):
+            flat = np.fromiter(chain.from_iterable(sentences), dtype=self._id_type)
+            file.append(list(map(len, sentences)), flat.tobytes())
+        for file, side in zip(self._text, lines, strict=False):  # no text files where text is not kept
+            encoded = [line.encode() for line in side]
+            file.append(list(map(len, encoded)), b"".join(encoded))
+
+
+class _Sequences:
+    """A file of values and a file of where each sequence of them begins and ends."""
+
+    def __init__(self, values: BinaryIO, offsets: BinaryIO) -> None:
+        self._values = values
+        self._offsets = offsets
+        self._n_values = 0
+        offsets.write(np.zeros(1, dtype="<i8").tobytes())
+
+    def append(self, lengths: list[int], values: bytes) -> None:
+        """Add sequences of so many values each, given one after the other."""
+        ends = self._n_values + np.cumsum(lengths, dtype="<i8")
+        self._values.write(values)
+        self._offsets.write(ends.tobytes())
+        self._n_values = int(ends[-1]) if len(ends) else self._n_values
+
+
+def _write_arrays(
+    building: Path,
+    pairs: Iterator[tuple[str, str]],
+    tokenizer: Tokenizer,
+    filters: PairFilter | None,
+    keep_text: bool,
+) -> int:
+    """Write everything but the manifest; return how many pairs were read."""
+    n_read = 0
+    next_message = time.monotonic() + _PROGRESS_S
+    with ExitStack() as stack:
+        writer = _StoreWriter(stack, building, tokenizer, keep_text)
+        while block := list(islice(pairs, _BLOCK)):
+            writer.add(block, filters)
+            n_read += len(block)
+            if time.monotonic() > next_message:
+                logger.info("encoded %s pairs", f"{n_read:,}")
+                next_message = time.monotonic() + _PROGRESS_S
+    for name in _HASHED:
+        path = building / f"{name}.hashes.bin"
+        if path.stat().st_size:
+            np.memmap(path, dtype="<u8", mode="r+").sort()  # in place: its pages can leave memory
+    return n_read
+
+
+def _write_manifest(
+    building: Path,
+    n_read: int,
+    tokenizer: Tokenizer,
+    filters: PairFilter | None,
+    keep_text: bool,
+    made_from: Mapping[str, Any],
+) -> None:
+    """Describe the arrays, which are complete, and make the directory a store."""
+    files = sorted(building.iterdir())
+    n_pairs = (building / "src.offsets.bin").stat().st_size // 8 - 1
+    rejected = filters.rejected if filters is not None else {}
+    if not n_pairs:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
+        raise CorpusError(
+            f"none of {n_read:,} pairs is left after filtering ({reasons or 'nothing to filter'}); "
+            "check the corpus, data.max_tokens and data.max_length_ratio"
+        )
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        "n_pairs": n_pairs,
+        "id_type": _id_type(tokenizer),
+        "vocab_size": tokenizer.vocab_size,
+        "tokenizer": tokenizer.fingerprint,
+        "has_text": keep_text,
+        "filters": filters.settings if filters is not None else None,
+        "made_from": dict(made_from),
+        "files": {file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file)} for file in files},
+    }
+    store = PairStore(building, manifest)
+    lengths = {"src": store.src_lengths, "tgt": store.tgt_lengths}
+    manifest["report"] = split_report(n_read, rejected, lengths, store.hashes["pair"])
+    (building / _MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def _id_type(tokenizer: Tokenizer) -> str:
+    """The narrowest type of array that holds every id."""
+    return "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"

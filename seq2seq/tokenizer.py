@@ -1,0 +1,225 @@
+"""Text to ids and back: one SentencePiece model for both languages, with the special ids of `vocabulary`.
+
+Normalisation happens inside: `decode(encode(text))` is the normalised text. With the rule `identity` that is
+the text itself, except that U+2581 and line ends come back as spaces.
+"""
+
+import hashlib
+import io
+import os
+import random
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+import sentencepiece
+
+from seq2seq.config import TokenizerConfig
+from seq2seq.errors import TokenizerError
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+
+# The pieces that unigram finds depend on the number of threads; a machine must not decide the vocabulary.
+_TRAINING_THREADS = 4
+# SentencePiece leaves out longer lines without a word, by default from 4,192 bytes on.
+_MAX_LINE_BYTES = 1_000_000
+_LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
+# SentencePiece takes the largest 32-bit seed for "seed from the clock".
+_N_SEEDS = 2**32 - 1
+_LINE_ENDS = str.maketrans("\n\r", "  ")
+
+
+class Tokenizer:
+    """A trained SentencePiece model; immutable, and small to pickle."""
+
+    def __init__(self, proto: bytes) -> None:
+        """Use `train`, `load` or `from_bytes`, which say where a model comes from.
+
+        Raises:
+            TokenizerError: not a SentencePiece model, or not one with this project's special ids.
+        """
+        self.proto = proto
+        self.fingerprint = hashlib.sha256(proto).hexdigest()
+        self._processor = _processor(proto)
+        self.vocab_size: int = self._processor.vocab_size()
+
+    @classmethod
+    def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "Tokenizer":
+        """Learn the pieces from sentences of both languages; the same lines give the same bytes.
+
+        Beyond `2 * config.max_sentences` lines (max_sentences a side), a random sample of that size is used,
+        always the same one. Memory holds that many lines, as SentencePiece does.
+
+        Raises:
+            TokenizerError: no text, or too little of it for config.vocab_size (with the largest that works).
+            Exception: whatever iterating over `lines` raises.
+        """
+        sample = _sample_lines(lines, 2 * config.max_sentences)
+        n_lines = len(sample)
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=(sample.pop() for _ in range(n_lines)),  # it makes a copy of each
+                model_writer=model,
+                model_type=config.model_type,
+                vocab_size=config.vocab_size,
+                character_coverage=config.character_coverage,
+                normalization_rule_name=config.normalization,
+                remove_extra_whitespaces=config.normalization != "identity",
+                byte_fallback=True,
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                max_sentence_length=_MAX_LINE_BYTES,
+                train_extremely_large_corpus=n_lines > _LARGE_SAMPLE,
+                num_threads=_TRAINING_THREADS,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise TokenizerError(_training_problem(str(error), config)) from error
+        return cls(model.getvalue())
+
+    @classmethod
+    def from_bytes(cls, proto: bytes) -> "Tokenizer":
+        """The tokenizer that `proto` was taken from.
+
+        Raises:
+            TokenizerError: the bytes are not a SentencePiece model with this project's special ids.
+        """
+        return cls(proto)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """Read what `save` wrote.
+
+        Raises:
+            TokenizerError: no such file, or not a SentencePiece model with this project's special ids.
+        """
+        try:
+            return cls(Path(path).read_bytes())
+        except OSError as error:
+            raise TokenizerError(f"cannot read the tokenizer {path}: {error.strerror}; check its name") from error
+        except TokenizerError as error:
+            raise TokenizerError(f"{path}: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Write a SentencePiece model file, whole or not at all."""
+        path = Path(path)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.proto)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o644)  # mkstemp's 0600 would hide a shared model from colleagues
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of each text, without bos and eos; strings like `</s>` in a text are text.
+
+        Raises:
+            TokenizerError: a text with lone surrogates, which is not Unicode.
+        """
+        try:
+            ids: list[list[int]] = self._processor.encode(list(texts))
+        except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
+            raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
+        return ids
+
+    def sample(self, text: str, seed: int, alpha: float) -> list[int]:
+        """One random segmentation of the same text: subword regularisation.
+
+        BPE-dropout (Provilkov et al. 2020), where `alpha` is the probability to drop a merge, or for
+        unigram models (Kudo 2018) a sample with probabilities raised to `alpha`. Depends on nothing but
+        the arguments. Mostly longer than what `encode` gives, at worst one id a byte.
+
+        Args:
+            seed: any integer; taken modulo 2**32 - 1.
+        """
+        # Takes effect in the calling thread only, in 0.1 microseconds.
+        sentencepiece.set_random_generator_seed(seed % _N_SEEDS)
+        ids: list[int] = self._processor.encode(text, enable_sampling=True, nbest_size=-1, alpha=alpha)
+        return ids
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        """Text of each sequence, special ids left out.
+
+        Always one line of valid Unicode: byte pieces of a line end give a space, incomplete ones U+FFFD.
+
+        Raises:
+            TokenizerError: an id outside the vocabulary.
+        """
+        if not ids:
+            return []
+        try:
+            texts: list[str] = self._processor.decode(list(ids))
+        except IndexError as error:
+            raise TokenizerError(
+                f"an id is outside this tokenizer's vocabulary of {self.vocab_size}; "
+                "use the tokenizer that the model was trained with"
+            ) from error
+        return [text.translate(_LINE_ENDS) for text in texts]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The piece of each id, `▁` for a space, `<0x41>` for a byte."""
+        pieces: list[str] = self._processor.id_to_piece(list(ids))
+        return pieces
+
+    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
+        return Tokenizer, (self.proto,)
+
+
+def _processor(proto: bytes) -> sentencepiece.SentencePieceProcessor:
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        # Not through the constructor, which takes empty bytes for "no model".
+        processor.LoadFromSerializedProto(proto)
+    except RuntimeError as error:
+        raise TokenizerError("not a SentencePiece model, or a damaged one; restore it or train anew") from error
+    special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if special != (PAD, UNK, BOS, EOS):
+        raise TokenizerError(
+            f"this SentencePiece model has pad, unk, bos, eos = {special} instead of {(PAD, UNK, BOS, EOS)}; "
+            "train it with seq2seq"
+        )
+    return processor
+
+
+def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
+    """All lines, or `n_lines` of them at random: Vitter's algorithm R (1985), seeded.
+
+    SentencePiece samples too, but another sample in each process, whatever its seed.
+    """
+    # Bytes: an apostrophe or an oe ligature makes Python keep two bytes for each character of a str.
+    encoded = (line.encode() for line in lines)
+    sample = list(islice(encoded, n_lines))
+    draw = random.Random(0).random
+    for n_seen, line in enumerate(encoded, start=n_lines + 1):
+        place = int(draw() * n_seen)
+        if place < n_lines:
+            sample[place] = line
+    return sample
+
+
+def _training_problem(message: str, config: TokenizerConfig) -> str:
+    """What SentencePiece's refusal means for the configuration."""
+    asked = f"tokenizer.vocab_size={config.vocab_size}"
+    if too_high := re.search(r"Vocabulary size too high .* value <= (\d+)", message):
+        return (
+            f"{asked} is more than the training text supports; "
+            f"set tokenizer.vocab_size to at most {too_high[1]} or give more text"
+        )
+    if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return (
+            f"{asked} does not hold the {int(too_low[1]) - 260} characters of the training text, 4 "
+            f"special ids and 256 bytes; set it to {too_low[1]} or more or lower tokenizer.character_coverage"
+        )
+    if "!sentences_.empty()" in message or "all_chars_count" in message:
+        return "the training text has no sentence to learn a tokenizer from; check data.train"
+    return f"SentencePiece could not train with {asked}: {message.splitlines()[0]}"

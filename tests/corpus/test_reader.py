@@ -1,0 +1,164 @@
+import bz2
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.corpus.sources import JsonlFile, PairedFiles, TsvFile
+from seq2seq.errors import CorpusError
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+sentences = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"))
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+
+
+def write(path: Path, data: bytes | str) -> Path:
+    data = data.encode() if isinstance(data, str) else data
+    path.write_bytes(COMPRESS[path.suffix if path.suffix in COMPRESS else ""](data))
+    return path
+
+
+def paired(folder: Path, src: bytes | str, tgt: bytes | str) -> PairedFiles:
+    return PairedFiles(write(folder / "a.fr", src), write(folder / "a.en", tgt))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@in_one_folder
+@given(lines=st.lists(sentences, min_size=1))
+def test_lines_come_back_as_written_after_a_byte_order_mark(tmp_path, suffix, end, lines):
+    path = write(tmp_path / f"a{suffix}", "\ufeff" + "".join(line + end for line in lines))
+    assert list(read_lines(path)) == lines
+
+
+@in_one_folder
+@given(pairs=st.lists(st.tuples(sentences, sentences), min_size=1))
+def test_pairs_come_back_from_every_format(tmp_path, pairs):
+    pairs = [(src.lstrip("\ufeff"), tgt.lstrip("\ufeff")) for src, tgt in pairs]
+    files = paired(tmp_path, *("".join(side + "\n" for side in sides) for sides in zip(*pairs, strict=True)))
+    assert list(read_pairs(files)) == pairs
+    objects = (json.dumps({"en": tgt, "id": 7, "fr": src}) for src, tgt in pairs)
+    jsonl = write(tmp_path / "a.jsonl", "\n".join(objects))
+    assert list(read_pairs(JsonlFile(jsonl, "fr", "en"))) == pairs
+    pairs = [(src.replace("\t", " "), tgt.replace("\t", " ")) for src, tgt in pairs]
+    tsv = write(tmp_path / "a.tsv.gz", "".join(f"{tgt}\tCC-BY\t{src}\n" for src, tgt in pairs))
+    assert list(read_pairs(TsvFile(tsv, 2, 0, 3))) == pairs
+
+
+def test_only_line_feeds_end_a_line(tmp_path):
+    text = "a\u2028b\x0bc\x0cd\x85e\rf\x1cg"
+    assert list(read_lines(write(tmp_path / "a", f"{text}\r\n\r\n{text}"))) == [text, "", text]
+
+
+def test_one_carriage_return_is_removed_not_two(tmp_path):
+    assert list(read_lines(write(tmp_path / "a", "a\r\r\nb\r"))) == ["a\r", "b"]
+
+
+def test_a_byte_order_mark_goes_at_the_start_only(tmp_path):
+    assert list(read_lines(write(tmp_path / "a", b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n"))) == ["a", "\ufeffb"]
+
+
+def test_concatenated_compressed_files_are_read_to_the_end(tmp_path):
+    for suffix, compress in COMPRESS.items():
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(compress(b"a\nb") + compress(b"c\nd\n"))
+        assert list(read_lines(path)) == ["a", "bc", "d"]
+
+
+def test_a_long_compressed_file_crosses_every_buffer(tmp_path):
+    lines = [f"{i} " + "x" * (i % 700) for i in range(9000)]
+    assert list(read_lines(write(tmp_path / "a.zst", "\n".join(lines)))) == lines
+
+
+def test_invalid_utf8_is_named_by_line_and_byte(tmp_path):
+    path = write(tmp_path / "a.fr", b"bon\ncaf\xe9 noir\n")
+    with pytest.raises(CorpusError) as caught:
+        list(read_lines(path))
+    assert str(caught.value).startswith(f"{path}:2: byte 4 of the line (0xe9) is not UTF-8; convert the file")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])
+@pytest.mark.parametrize("damage", ["cut", "foreign", "flipped"])
+def test_a_damaged_file_is_an_error_not_a_short_corpus(tmp_path, suffix, damage):
+    # Enough varied text that every format has something to lose.
+    path = write(tmp_path / f"a{suffix}", "".join(f"{i * i * 7919 % 10007}\n" for i in range(3000)))
+    data = path.read_bytes()
+    middle = len(data) // 2
+    if damage == "flipped" and suffix == ".zst":
+        pytest.skip("zstandard writes no checksum by default")
+    flipped = data[:middle] + b"~~" + data[middle + 2 :]
+    path.write_bytes({"cut": data[:-9], "foreign": b"plain text\n", "flipped": flipped}[damage])
+    with pytest.raises(CorpusError, match=rf"a{suffix}.*(damaged or cut off after line \d+|not UTF-8).*; co"):
+        list(read_lines(path))
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(CorpusError, match=rf"cannot read {path}: .*; check its name and permissions"):
+            list(read_lines(path))
+
+
+@pytest.mark.parametrize(("src", "tgt", "counts"), [("a\nb\n", "x\ny\nz\n", (2, 3)), ("a\n" * 5, "", (5, 0))])
+def test_different_line_counts_are_an_error_with_both(tmp_path, src, tgt, counts):
+    source = paired(tmp_path, src, tgt)
+    with pytest.raises(CorpusError) as caught:
+        list(read_pairs(source))
+    expected = f"{source.src} has {counts[0]} lines but {source.tgt} has {counts[1]}; "
+    assert str(caught.value).startswith(expected)
+    assert "align the files" in str(caught.value)
+
+
+def test_an_empty_corpus_is_an_error(tmp_path):
+    with pytest.raises(CorpusError, match=r"no sentence pair in .*a\.fr and .*a\.en; the corpus is empty"):
+        list(read_pairs(paired(tmp_path, "", "")))
+
+
+@pytest.mark.parametrize("line", ["only one", "a\tb\tc", ""])
+def test_a_wrong_number_of_fields_is_named_by_line(tmp_path, line):
+    path = write(tmp_path / "a.tsv", f"a\tb\n{line}\nc\td\n")
+    with pytest.raises(CorpusError) as caught:
+        list(read_pairs(TsvFile(path, 0, 1, 2)))
+    n_fields = line.count("\t") + 1
+    expected = f"{path}:2: expected 2 tab-separated fields, found {n_fields} in {line!r}"
+    assert str(caught.value).startswith(expected)
+    assert "data.tsv_columns" in str(caught.value)
+
+
+def test_hugging_face_translation_objects_are_understood(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"id": "0", "translation": {"en": "yes", "fr": "oui"}}\n')
+    assert list(read_pairs(JsonlFile(path, "fr", "en"))) == [("oui", "yes")]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("not json", "not a JSON object"),
+        ("", "not a JSON object"),
+        ("[1]", "expected an object with a string under 'fr', found [1]"),
+        (
+            '{"fr": "a", "de": "b"}',
+            "expected an object with a string under 'en', found {'fr': 'a', 'de': 'b'}",
+        ),
+        ('{"fr": 3, "en": "b"}', "expected an object with a string under 'fr'"),
+        ('{"fr": "a\\nb", "en": "b"}', "the text under 'fr' has a line break"),
+        ('{"fr": "a", "en": "\\ud800"}', "the text under 'en' has half a surrogate pair"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_named(tmp_path, line, problem):
+    path = write(tmp_path / "a.jsonl", '{"fr": "a", "en": "b"}\n' + line + "\n")
+    with pytest.raises(CorpusError) as caught:
+        list(read_pairs(JsonlFile(path, "fr", "en")))
+    assert str(caught.value).startswith(f"{path}:2: {problem}")

@@ -1,0 +1,125 @@
+import gzip
+from pathlib import Path
+
+import pytest
+
+from seq2seq.config import DataConfig
+from seq2seq.corpus.sources import JsonlFile, PairedFiles, TsvFile, find_sources
+from seq2seq.errors import ConfigError, CorpusError
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).touch()
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zst"])
+def test_a_prefix_finds_both_languages_in_each_compression(tmp_path, suffix):
+    touch(tmp_path, f"train.fr{suffix}", "train.en")
+    assert find_sources(DataConfig(dir=str(tmp_path)), "train") == [
+        PairedFiles(tmp_path / f"train.fr{suffix}", tmp_path / "train.en")
+    ]
+
+
+def test_the_direction_decides_which_file_is_the_source(tmp_path):
+    touch(tmp_path, "a.fr", "a.en")
+    config = DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr")
+    assert find_sources(config, "a") == [PairedFiles(tmp_path / "a.en", tmp_path / "a.fr")]
+
+
+def test_a_prefix_may_contain_dots_and_directories(tmp_path):
+    (tmp_path / "raw").mkdir()
+    touch(tmp_path / "raw", "train.lc.tok.fr", "train.lc.tok.en")
+    (found,) = find_sources(DataConfig(dir=str(tmp_path)), "raw/train.lc.tok")
+    assert found.files == (tmp_path / "raw/train.lc.tok.fr", tmp_path / "raw/train.lc.tok.en")
+
+
+def test_a_list_mixes_all_forms_in_order(tmp_path):
+    touch(tmp_path, "a.fr", "a.en", "b.tsv.gz", "c.jsonl", "left", "right")
+    config = DataConfig(dir=str(tmp_path), tsv_columns=["en", "-", "fr"])
+    found = find_sources(config, ["a", "b.tsv.gz", "c.jsonl", {"src": "left", "tgt": "right"}])
+    assert found == [
+        PairedFiles(tmp_path / "a.fr", tmp_path / "a.en"),
+        TsvFile(tmp_path / "b.tsv.gz", 2, 0, 3),
+        JsonlFile(tmp_path / "c.jsonl", "fr", "en"),
+        PairedFiles(tmp_path / "left", tmp_path / "right"),
+    ]
+
+
+def test_a_tsv_named_without_its_compression_is_found(tmp_path):
+    touch(tmp_path, "b.tsv.xz")
+    assert find_sources(DataConfig(dir=str(tmp_path)), "b.tsv")[0].files == (tmp_path / "b.tsv.xz",)
+
+
+def test_the_plain_file_comes_before_its_compressed_form(tmp_path):
+    touch(tmp_path, "a.fr", "a.fr.gz", "a.en")
+    assert find_sources(DataConfig(dir=str(tmp_path)), "a")[0].files[0] == tmp_path / "a.fr"
+
+
+def test_tilde_is_the_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "corpus").mkdir()
+    touch(tmp_path / "corpus", "a.fr", "a.en")
+    expected = [PairedFiles(tmp_path / "corpus/a.fr", tmp_path / "corpus/a.en")]
+    assert find_sources(DataConfig(dir="~/corpus"), "a") == expected
+    assert find_sources(DataConfig(dir=""), "~/corpus/a") == expected
+
+
+def test_a_missing_file_is_named_with_similar_ones(tmp_path):
+    touch(tmp_path, "train.fr", "train.eng", "unrelated")
+    with pytest.raises(CorpusError) as caught:
+        find_sources(DataConfig(dir=str(tmp_path)), "train")
+    message = str(caught.value)
+    assert f"found no file {tmp_path}/train.en (nor with .gz, .xz, .bz2, .zst appended)" in message
+    assert "similar files there: train.eng, train.fr" in message
+    assert "unrelated" not in message
+    assert "data.src_lang" in message
+    assert message.count("found no file") == 1
+
+
+def test_all_missing_files_of_a_list_are_reported_together(tmp_path):
+    with pytest.raises(CorpusError) as caught:
+        find_sources(DataConfig(dir=str(tmp_path)), ["a", "b.tsv", {"src": "c", "tgt": "d"}])
+    assert [line.split()[3].rstrip(";") for line in str(caught.value).splitlines()] == [
+        str(tmp_path / name) for name in ("a.fr", "a.en", "b.tsv", "c", "d")
+    ]
+
+
+def test_a_directory_is_not_taken_for_a_file(tmp_path):
+    (tmp_path / "b.tsv").mkdir()
+    with pytest.raises(CorpusError, match=r"b\.tsv is a directory, not a file; name the files inside it"):
+        find_sources(DataConfig(dir=str(tmp_path)), "b.tsv")
+
+
+def test_a_missing_directory_is_named():
+    with pytest.raises(CorpusError, match=r"data\.dir=/nowhere: /nowhere is not a directory; correct"):
+        find_sources(DataConfig(dir="/nowhere"), "train")
+    with pytest.raises(CorpusError, match=r"there is no directory /nowhere/deep"):
+        find_sources(DataConfig(), "/nowhere/deep/train")
+
+
+def test_an_unknown_bundled_corpus_is_answered_with_the_known_ones(tmp_path, monkeypatch):
+    (tmp_path / "sample").mkdir()
+    monkeypatch.setattr("seq2seq.corpus.sources.bundled_corpus", lambda name: tmp_path / name)
+    with pytest.raises(CorpusError, match=r"bundled:smaple: .*choose one of sample or give a directory"):
+        find_sources(DataConfig(dir="bundled:smaple"), "train")
+    touch(tmp_path / "sample", "train.fr", "train.en")
+    assert find_sources(DataConfig(dir="bundled:sample"), "train")[0].files[0] == tmp_path / "sample/train.fr"
+
+
+@pytest.mark.parametrize("value", ["", None, 3, {"src": "a"}, {"src": "a", "tgt": ""}, {"fr": "a"}])
+def test_an_entry_of_another_form_is_refused(tmp_path, value):
+    with pytest.raises(ConfigError, match=r"data source .* \{src: FILE, tgt: FILE\}"):
+        find_sources(DataConfig(dir=str(tmp_path)), value)
+
+
+def test_an_empty_list_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="empty list of sources; name at least one"):
+        find_sources(DataConfig(dir=str(tmp_path)), [])
+
+
+@pytest.mark.parametrize(("columns", "count"), [(["en", "de"], 0), (["fr", "en", "fr"], 2)])
+def test_tsv_columns_name_each_language_once(tmp_path, columns, count):
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(b"x\ty\n"))
+    with pytest.raises(ConfigError, match=rf"has {count} columns of data\.src_lang=fr; .*'-' for a column"):
+        find_sources(DataConfig(dir=str(tmp_path), tsv_columns=columns), "a.tsv.gz")

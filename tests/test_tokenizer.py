@@ -1,0 +1,264 @@
+import hashlib
+import multiprocessing
+import pickle
+import random
+import threading
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seq2seq.config import TokenizerConfig
+from seq2seq.errors import CorpusError, TokenizerError
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+
+
+def word(rng):
+    return "".join(
+        rng.choice(["cha", "té", "sou", "ris", "mai", "son", "où", "l'é", "the", "bl", "ack"]) for _ in "123"
+    )
+
+
+LINES = [" ".join(word(random.Random(8 * i + k % 5)) for k in range(8)) + f" {i}" for i in range(300)]
+any_text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def train(lines=LINES, **settings_):
+    return Tokenizer.train(lines, TokenizerConfig(**{"vocab_size": 330, **settings_}))
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train()
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def of_each_type(request):
+    return train(model_type=request.param)
+
+
+@pytest.fixture(scope="module", params=["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "identity"])
+def of_each_rule(request):
+    return request.param, train(normalization=request.param)
+
+
+def test_the_special_ids_and_the_size_are_as_configured(of_each_type):
+    assert of_each_type.vocab_size == 330
+    assert of_each_type.pieces([PAD, UNK, BOS, EOS, 4, 259]) == [
+        "<pad>",
+        "<unk>",
+        "<s>",
+        "</s>",
+        "<0x00>",
+        "<0xFF>",
+    ]
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_the_same_lines_give_the_same_bytes(model_type, tokenizer):
+    assert train(model_type=model_type).proto == train(iter(LINES), model_type=model_type).proto
+
+
+def _fingerprint(queue, max_sentences):
+    queue.put(train(max_sentences=max_sentences).fingerprint)
+
+
+@pytest.mark.parametrize("max_sentences", [1000, 60])
+def test_another_process_trains_the_same_tokenizer(max_sentences):
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_fingerprint, args=(queue, max_sentences))
+    process.start()
+    assert queue.get(timeout=20) == train(max_sentences=max_sentences).fingerprint
+    process.join()
+
+
+def test_beyond_max_sentences_a_sample_is_used():
+    lines = [*["zzz qqq"] * 1000, *LINES]
+    rare = train(lines, max_sentences=200)
+    assert rare.fingerprint != train(lines).fingerprint
+    assert len(rare.encode([LINES[0]])[0]) < 40  # the sample is not just the first lines
+
+
+@given(text=any_text)
+@settings(max_examples=150)
+def test_decoding_gives_the_normalised_text(of_each_rule, text):
+    rule, tokenizer = of_each_rule
+    if rule == "identity":
+        expected = text.replace("▁", " ")
+    else:
+        normalizer = sentencepiece.SentencePieceNormalizer(rule_name=rule, remove_extra_whitespaces=True)
+        expected = normalizer.normalize(text).replace("▁", " ").strip(" ")
+    expected = expected.replace("\n", " ").replace("\r", " ")
+    assert tokenizer.decode(tokenizer.encode([text])) == [expected]
+
+
+def test_identity_keeps_french_spacing_and_doubled_spaces():
+    text = "  Où  est-il\u202f? «\u00a0Là\u00a0»  "
+    assert train(normalization="identity").decode(train(normalization="identity").encode([text])) == [text]
+
+
+@given(texts=st.lists(any_text))
+def test_no_text_gives_a_special_id(of_each_type, texts):
+    ids = of_each_type.encode(texts)
+    assert len(ids) == len(texts)
+    assert all(EOS < i < 330 for sentence in ids for i in sentence)
+
+
+@pytest.mark.parametrize("text", ["<s>", "</s>", "<pad>", "<unk>", "<0x0A>", "le <s> chat </s> <pad>"])
+def test_control_symbols_in_a_text_are_text(of_each_type, text):
+    ids = of_each_type.encode([text])
+    assert not {PAD, UNK, BOS, EOS} & set(ids[0])
+    assert of_each_type.decode(ids) == [text]
+
+
+def test_control_symbols_in_the_training_text_stay_text():
+    trained = train([f"{line} <s> </s> <pad>" for line in LINES])
+    assert trained.decode(trained.encode(["<s> chat </s>"])) == ["<s> chat </s>"]
+    assert not {PAD, UNK, BOS, EOS} & set(trained.encode(["<s> chat </s>"])[0])
+
+
+@given(ids=st.lists(st.lists(st.integers(0, 329))))
+def test_whatever_a_model_generates_decodes_to_one_line_of_unicode(tokenizer, ids):
+    texts = tokenizer.decode(ids)
+    assert len(texts) == len(ids)
+    for text in texts:
+        assert "\n" not in text
+        assert "\r" not in text
+        text.encode()
+
+
+def test_byte_pieces_of_line_ends_become_spaces_and_incomplete_ones_a_mark(tokenizer):
+    ids = {piece: i for i, piece in enumerate(tokenizer.pieces(range(4, 260)), start=4)}
+    line_end = [ids["<0x41>"], ids["<0x0D>"], ids["<0x0A>"], ids["<0x42>"], ids["<0xE2>"]]
+    assert tokenizer.decode([line_end]) == ["A  B\ufffd"]
+
+
+def test_special_ids_leave_no_trace(tokenizer):
+    (ids,) = tokenizer.encode(["le chat"])
+    assert tokenizer.decode([[BOS, *ids, EOS, PAD, PAD], [], [EOS]]) == ["le chat", "", ""]
+
+
+def test_a_sample_depends_on_text_and_seed_only(of_each_type):
+    text = LINES[0]
+
+    def draw(seed):
+        return of_each_type.sample(text, seed=seed, alpha=0.3)
+
+    seeds = [0, 1, 7, 2**32 - 1, 2**63, -5]
+    first = [draw(seed) for seed in seeds]
+    of_each_type.sample(LINES[1], seed=99, alpha=0.5)
+    assert [draw(seed) for seed in reversed(seeds)] == first[::-1]
+    in_thread: list[list[int]] = []
+    thread = threading.Thread(target=lambda: in_thread.extend(draw(seed) for seed in seeds))
+    thread.start()
+    thread.join()
+    assert in_thread == first
+    assert len({tuple(draw(seed)) for seed in range(20)}) > 5
+
+
+def test_a_sample_is_another_segmentation_of_the_same_text(of_each_type):
+    for seed in range(20):
+        assert of_each_type.decode([of_each_type.sample(LINES[3], seed, 0.2)]) == [LINES[3]]
+    assert train().sample(LINES[3], 1, 0.0) == train().encode([LINES[3]])[0]
+
+
+def test_saving_loading_and_pickling_keep_everything(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokenizer.model")
+    copies = [
+        Tokenizer.load(tmp_path / "tokenizer.model"),
+        Tokenizer.load(str(tmp_path / "tokenizer.model")),
+        Tokenizer.from_bytes(tokenizer.proto),
+        pickle.loads(pickle.dumps(tokenizer)),
+    ]
+    for copy in copies:
+        assert copy.proto == tokenizer.proto
+        assert copy.fingerprint == hashlib.sha256(tokenizer.proto).hexdigest()
+        assert copy.encode(LINES) == tokenizer.encode(LINES)
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.model"]
+
+
+def test_a_failed_save_leaves_the_old_file(tokenizer, tmp_path, monkeypatch):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(b"old")
+
+    def full_disk(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        tokenizer.save(path)
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["tokenizer.model"]
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_a_vocabulary_beyond_the_text_is_refused_with_the_largest_that_works(model_type):
+    with pytest.raises(TokenizerError, match=r"tokenizer\.vocab_size=8000 .* to at most (\d+)") as caught:
+        train(LINES[:50], model_type=model_type, vocab_size=8000)
+    largest = int(str(caught.value).split("at most ")[1].split()[0])
+    assert train(LINES[:50], model_type=model_type, vocab_size=largest).vocab_size == largest
+    with pytest.raises(TokenizerError, match=f"at most {largest} "):
+        train(LINES[:50], model_type=model_type, vocab_size=largest + 1)
+
+
+def test_a_vocabulary_below_the_characters_is_refused_with_the_smallest_that_works():
+    with pytest.raises(TokenizerError, match=r"vocab_size=261 .* 3 characters .* set it to 263 or more or lower"):
+        train(["aé"], vocab_size=261)
+
+
+@pytest.mark.parametrize("lines", [[], ["", "  "]])
+def test_no_text_is_refused(lines):
+    with pytest.raises(TokenizerError, match=r"no sentence to learn a tokenizer from; check data\.train"):
+        train(lines)
+
+
+@pytest.mark.parametrize("error", [CorpusError("train.fr:3: not UTF-8"), KeyboardInterrupt()])
+def test_an_error_of_the_reader_comes_through(error):
+    def lines():
+        yield from LINES
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        train(lines())
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("change", [lambda proto: b"", lambda proto: proto[:-5], lambda proto: b"not a model"])
+def test_bytes_that_are_no_model_are_refused(tokenizer, tmp_path, change):
+    damaged = change(tokenizer.proto)
+    with pytest.raises(TokenizerError, match="not a SentencePiece model, or a damaged one; restore"):
+        Tokenizer.from_bytes(damaged)
+    (tmp_path / "t.model").write_bytes(damaged)
+    with pytest.raises(TokenizerError, match=rf"{tmp_path}/t\.model: not a SentencePiece model"):
+        Tokenizer.load(tmp_path / "t.model")
+
+
+def test_a_model_with_other_special_ids_is_refused(tmp_path):
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_prefix=str(tmp_path / "foreign"), vocab_size=100, minloglevel=2
+    )
+    with pytest.raises(TokenizerError, match=r"foreign\.model: .*= \(-1, 0, 1, 2\) instead of \(0, 1, 2, 3\)"):
+        Tokenizer.load(tmp_path / "foreign.model")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(TokenizerError, match=rf"cannot read the tokenizer {tmp_path}/none: No such file"):
+        Tokenizer.load(tmp_path / "none")
+
+
+def test_an_id_outside_the_vocabulary_is_refused(tokenizer):
+    with pytest.raises(TokenizerError, match="outside this tokenizer's vocabulary of 330; use the tokenizer"):
+        tokenizer.decode([[5], [330]])
+
+
+def test_half_a_surrogate_pair_is_refused(tokenizer):
+    with pytest.raises(TokenizerError, match="half a surrogate pair; decode the input as UTF-8"):
+        tokenizer.encode(["fine", "\ud800"])
+
+
+def test_long_lines_are_learned_from_too():
+    words = " ".join(["abracadabra"] * 2000)  # 24 kB, beyond SentencePiece's default limit of 4,192 bytes
+    assert len(train([words, *LINES[:5]], vocab_size=290).encode(["abracadabra"])[0]) < 5
