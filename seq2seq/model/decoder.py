@@ -1,0 +1,47 @@
+"""The right half of Figure 1 of Vaswani et al. 2017: all target tokens at once, or the next one.
+
+Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model
+"""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.cache import DecoderState, KeyValueCache
+from seq2seq.model.layers import DecoderLayer, final_norm
+
+
+class Decoder(nn.Module):
+    """Embedded target and memory to hidden states, from which the next tokens are read."""
+
+    layers: Sequence[DecoderLayer]
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.layers = layers  # type: ignore[assignment]  # a ModuleList does not tell the type of its modules
+        self.norm = final_norm(config)
+
+    def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """x: (B, T, D); mask: additive, (T, T); memory: (B, S, D); memory_mask: additive, (B, 1, 1, S)."""
+        for layer in self.layers:
+            x = layer(x, mask, layer.cross_attention.keys_values(memory), memory_mask)
+        return self.norm(x)
+
+    def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderState:
+        """The state before the first token of one hypothesis a sentence."""
+        return DecoderState(
+            memory=[layer.cross_attention.keys_values(memory) for layer in self.layers],
+            memory_mask=memory_mask,
+            past=[KeyValueCache() for _ in self.layers],
+            ancestry=memory_mask.new_empty(len(memory), 1, 1, 0),
+            n_steps=0,
+        )
+
+    def step(self, x: Tensor, state: DecoderState) -> Tensor:
+        """Append the newest token of each hypothesis, (B, N, D), to `state`; its hidden states (B, N, D)."""
+        state.take_step(x.size(1))
+        for layer, past, memory in zip(self.layers, state.past, state.memory, strict=True):
+            x = layer.step(x, past, state.ancestry, memory, state.memory_mask)
+        return self.norm(x)

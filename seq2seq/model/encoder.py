@@ -1,0 +1,29 @@
+"""The left half of Figure 1 of Vaswani et al. 2017.
+
+Shapes: B sentences, S source tokens, D d_model
+"""
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.layers import EncoderLayer, final_norm
+
+
+class Encoder(nn.Module):
+    """Embedded source to memory, each token having seen all the others."""
+
+    layers: Sequence[EncoderLayer]
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.layers = layers  # type: ignore[assignment]  # a ModuleList does not tell the type of its modules
+        self.norm = final_norm(config)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x: (B, S, D); mask: additive, (B, 1, 1, S). Returns (B, S, D)."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)

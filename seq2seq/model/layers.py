@@ -1,0 +1,109 @@
+"""The layers of Figure 1 of Vaswani et al. 2017.
+
+Shapes: B sentences, T target tokens, S source tokens, D d_model, H n_heads, K d_head
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.attention import CrossAttention, SelfAttention
+from seq2seq.model.cache import KeyValueCache
+from seq2seq.model.dropout import Dropout
+from seq2seq.model.feed_forward import FeedForward, SwiGLU
+
+Sublayer = Callable[[Tensor], Tensor]
+
+
+class PostNorm(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))), the paper's sections 3.1 and 5.4."""
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return self.norm(self.dropout.add(x, sublayer(x)))
+
+
+class PreNorm(nn.Module):
+    """x + Dropout(Sublayer(LayerNorm(x))) (Xiong et al. 2020).
+
+    No norm lies on the way from the last layer to the first, so gradients have one size at every depth.
+    """
+
+    def __init__(self, d_model: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
+        return self.dropout.add(x, sublayer(self.norm(x)))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.feed_forward = feed_forward(config)
+        self.around_self_attention, self.around_feed_forward = residual(config), residual(config)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x: (B, S, D); mask: additive, (B, 1, 1, S). Returns (B, S, D)."""
+        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask))
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, attention to the source, then a feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.cross_attention = CrossAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.feed_forward = feed_forward(config)
+        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
+            residual(config) for _ in range(3)
+        )
+
+    def forward(self, x: Tensor, mask: Tensor, memory: tuple[Tensor, Tensor], memory_mask: Tensor) -> Tensor:
+        """All target tokens at once.
+
+        Args:
+            x: (B, T, D).
+            mask: additive, broadcast to (B, H, T, T).
+            memory: keys and values of the source, (B, H, S, K) each.
+            memory_mask: additive, (B, 1, 1, S).
+        """
+        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask))
+        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask))
+        return self.around_feed_forward(x, self.feed_forward)
+
+    def step(
+        self, x: Tensor, past: KeyValueCache, mask: Tensor, memory: tuple[Tensor, Tensor], memory_mask: Tensor
+    ) -> Tensor:
+        """The newest token of each hypothesis, (B, hypotheses, D), after those in `past`."""
+        x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, mask))
+        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask))
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+def residual(config: ModelConfig) -> PreNorm | PostNorm:
+    """What goes around a sublayer."""
+    around = PreNorm if config.norm == "pre" else PostNorm
+    return around(config.d_model, config.dropout)
+
+
+def final_norm(config: ModelConfig) -> nn.Module:
+    """What follows the last layer: pre-norm layers leave their sum unnormalised."""
+    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+
+def feed_forward(config: ModelConfig) -> FeedForward | SwiGLU:
+    if config.activation == "swiglu":
+        return SwiGLU(config.d_model, config.d_ff, config.activation_dropout)
+    return FeedForward(config.d_model, config.d_ff, config.activation, config.activation_dropout)

@@ -1,0 +1,112 @@
+"""The Transformer (Vaswani et al. 2017, "Attention Is All You Need").
+
+Shapes: B sentences, S source tokens, T target tokens, N hypotheses a sentence, D d_model, H n_heads, V vocabulary
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.model import masks
+from seq2seq.model.attention import recorded_weights
+from seq2seq.model.cache import DecoderState
+from seq2seq.model.decoder import Decoder
+from seq2seq.model.dropout import Dropout
+from seq2seq.model.embeddings import Embeddings
+from seq2seq.model.encoder import Encoder
+from seq2seq.model.positions import LearnedPositions, SinusoidalPositions, check_length
+
+
+class AttentionWeights(NamedTuple):
+    """Who looked at whom, one tensor a layer, first layer first."""
+
+    encoder: list[Tensor]  # (B, H, S, S)
+    decoder: list[Tensor]  # (B, H, T, T)
+    cross: list[Tensor]  # (B, H, T, S)
+
+
+class Transformer(nn.Module):
+    """Source and target token ids to the scores of each next target token.
+
+    It is also the `NextTokenScores` that a search asks: `start`, `step`, `reorder`, `select`.
+    """
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__()
+        positions = SinusoidalPositions if config.positions == "sinusoidal" else LearnedPositions
+        self.config = config
+        self.embeddings = Embeddings(config.embeddings, vocab_size, config.d_model)
+        self.positions = positions(config.max_length, config.d_model)
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
+        return self.project(self.decode(tgt_in, self.encode(src), src))
+
+    def encode(self, src: Tensor) -> Tensor:
+        """Memory (B, S, D) of sources (B, S); rows of padding hold nothing of use."""
+        positions = self.positions(0, src.size(1))  # (S, D)
+        return self.encoder(
+            self._embed(src, self.embeddings.source, positions), masks.additive(masks.may_attend_to(src))
+        )
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
+        """Hidden states (B, T, D) of all target tokens at once; `project` makes them logits."""
+        positions = self.positions(0, tgt_in.size(1))  # (T, D)
+        return self.decoder(
+            self._embed(tgt_in, self.embeddings.target, positions),
+            masks.additive(masks.causal(tgt_in.size(1), tgt_in.device)),
+            memory,
+            masks.additive(masks.may_attend_to(src)),
+        )
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Hidden states (..., D) to logits (..., V)."""
+        return F.linear(hidden, self.embeddings.output)
+
+    @property
+    def n_parameters(self) -> int:
+        """Each shared table counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
+        """Who looks at whom in each layer and head; each row sums to 1."""
+        with recorded_weights(self) as weights:
+            self.decode(tgt_in, self.encode(src), src)
+        return AttentionWeights(
+            encoder=[weights[layer.self_attention] for layer in self.encoder.layers],
+            decoder=[weights[layer.self_attention] for layer in self.decoder.layers],
+            cross=[weights[layer.cross_attention] for layer in self.decoder.layers],
+        )
+
+    def start(self, src: Tensor, max_length: int) -> DecoderState:
+        """Read sources (B, S) for a search of at most `max_length` steps."""
+        check_length(max_length, self.config.max_length)
+        return self.decoder.start(self.encode(src), masks.additive(masks.may_attend_to(src)))
+
+    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+        """Append one token (B, N) to each hypothesis; logits (B, N, V) of the token after it."""
+        position = self.positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
+        hidden = self.decoder.step(self._embed(tokens, self.embeddings.target, position), state)
+        return self.project(hidden), state
+
+    def reorder(self, state: DecoderState, parents: Tensor) -> DecoderState:
+        """Make hypothesis n of sentence b a copy of its hypothesis `parents[b, n]`; parents: (B, N)."""
+        state.reorder(parents)
+        return state
+
+    def select(self, state: DecoderState, sentences: Tensor) -> DecoderState:
+        """Keep these sentences, (B',) ascending indices."""
+        state.select(sentences)
+        return state
+
+    def _embed(self, ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
+        """sqrt(D) * embeddings + positions, (B, L, D): the paper's sections 3.4, 3.5 and 5.4."""
+        tokens = F.embedding(ids, table)
+        return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(self.config.d_model)))

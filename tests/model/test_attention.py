@@ -1,0 +1,133 @@
+"""Attention against numbers by hand, against torch, and against its own explicit path.
+
+Shapes: B 2, T 5, S 7, D 12, H 3
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seq2seq.model import attention as attention_module
+from seq2seq.model import masks
+from seq2seq.model.attention import (
+    CrossAttention,
+    SelfAttention,
+    attention,
+    recorded_weights,
+    scaled_dot_product_attention,
+)
+
+
+def nothing_hidden(queries: int, keys: int) -> torch.Tensor:
+    return masks.additive(torch.ones(queries, keys, dtype=torch.bool))
+
+
+def test_attention_gives_the_numbers_worked_out_by_hand() -> None:
+    x = torch.tensor([[2.0, 0, 0], [1, 1, 0]])
+    output, weights = scaled_dot_product_attention(x, x, x, nothing_hidden(2, 2))
+    # Scores are [[4, 2], [2, 2]] / sqrt(3); the first row's weight is 1 / (1 + exp(-2 / sqrt(3))).
+    torch.testing.assert_close(weights, torch.tensor([[0.7604, 0.2396], [0.5, 0.5]]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(output, torch.tensor([[1.7604, 0.2396, 0], [1.5, 0.5, 0]]), atol=1e-4, rtol=0)
+
+
+def test_hidden_keys_get_no_weight_and_rows_sum_to_one() -> None:
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)
+    ids = torch.tensor([[4, 5, 6, 7, 8, 9, 3], [4, 5, 3, 0, 0, 0, 0]])
+    _, weights = scaled_dot_product_attention(q, k, v, masks.additive(masks.may_attend_to(ids)))
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
+    assert (weights[1, :, :, 3:] == 0).all()
+    assert (weights[1, :, :, :3] > 0).all()
+
+
+def test_causal_lets_a_query_see_itself_and_what_precedes_it() -> None:
+    expected = torch.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]], dtype=torch.bool)
+    assert torch.equal(masks.causal(3, torch.device("cpu")), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_query_that_may_attend_to_nothing_gets_no_nan(dtype: torch.dtype, monkeypatch) -> None:
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(1, 3, 5, 4, dtype=dtype, requires_grad=True) for _ in range(3))
+    mask = masks.additive(torch.zeros(1, 1, 5, 5, dtype=torch.bool))
+    for longest_explicit in (attention_module.LONGEST_EXPLICIT, 0):
+        monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", longest_explicit)
+        output = attention(q, k, v, mask, 0.0)
+        gradients = torch.autograd.grad(output.float().sum(), (q, k, v))
+        assert output.isfinite().all()
+        assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+def test_the_two_paths_agree_in_output_and_gradient(monkeypatch) -> None:
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 7, 4, requires_grad=True) for _ in range(3))
+    mask = masks.additive(masks.causal(7, q.device))
+    results = []
+    for longest_explicit in (7, 6):
+        monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", longest_explicit)
+        output = attention(q, k, v, mask, 0.0)
+        results.append((output, *torch.autograd.grad(output.square().sum(), (q, k, v))))
+    torch.testing.assert_close(*results)
+
+
+def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *args, **_: calls.append(args))
+    longest = attention_module.LONGEST_EXPLICIT
+    for length in (longest, longest + 1):
+        x = torch.randn(1, 1, length, 2)
+        attention(x, x, x, nothing_hidden(length, length), 0.0)
+    assert len(calls) == 1
+
+
+def test_self_attention_agrees_with_torch() -> None:
+    torch.manual_seed(0)
+    ours, theirs = SelfAttention(12, 3, dropout=0.0), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
+    theirs.in_proj_weight.data, theirs.out_proj.weight.data = ours.to_qkv.weight.data, ours.to_out.weight.data
+    x = torch.randn(2, 7, 12)
+    is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
+    with recorded_weights(ours) as recorded:
+        output = ours(x, masks.additive(~is_pad[:, None, None, :]))
+    expected, weights = theirs(x, x, x, key_padding_mask=is_pad, average_attn_weights=False)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(recorded[ours], weights)
+
+
+def test_cross_attention_agrees_with_torch() -> None:
+    torch.manual_seed(0)
+    ours, theirs = CrossAttention(12, 3, dropout=0.0), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
+    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_kv.weight]).detach()
+    theirs.out_proj.weight.data = ours.to_out.weight.data
+    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
+    with recorded_weights(ours) as recorded:
+        output = ours(x, ours.keys_values(memory), masks.additive(~is_pad[:, None, None, :]))
+    expected, weights = theirs(x, memory, memory, key_padding_mask=is_pad, average_attn_weights=False)
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(recorded[ours], weights)
+
+
+def test_fused_projections_are_initialised_each_for_its_own_size() -> None:
+    torch.manual_seed(0)
+    bound = (6 / (256 + 256)) ** 0.5  # Glorot & Bengio 2010, for a 256 x 256 matrix
+    attention = SelfAttention(256, 4, dropout=0.0)
+    for weight in (*attention.to_qkv.weight.chunk(3), attention.to_out.weight):
+        assert 0.99 * bound < weight.abs().max() <= bound
+        assert weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
+
+
+def test_attention_dropout_drops_weights_while_training_only() -> None:
+    torch.manual_seed(0)
+    attention = SelfAttention(12, 3, dropout=0.5)
+    x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
+    assert not torch.equal(attention(x, mask), attention(x, mask))
+    attention.eval()
+    assert torch.equal(attention(x, mask), attention(x, mask))
+
+
+def test_recording_ends_with_its_block() -> None:
+    module = SelfAttention(12, 3, dropout=0.0)
+    with pytest.raises(RuntimeError), recorded_weights(module):
+        raise RuntimeError
+    assert module.attend is attention

@@ -1,0 +1,96 @@
+"""The statistics of dropout from random bytes."""
+
+import pytest
+import torch
+
+from seq2seq.model.dropout import Dropout, add_dropout, dropout
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_keep_rate_mean_and_variance(p: float) -> None:
+    torch.manual_seed(0)
+    n = 1 << 20
+    out = dropout(torch.ones(n), p)
+    rounded = round(p * 256) / 256
+    assert out.unique().tolist() == [0.0, pytest.approx(1 / (1 - rounded))]
+    deviation = (rounded * (1 - rounded) / n) ** 0.5
+    assert (out == 0).double().mean().item() == pytest.approx(rounded, abs=5 * deviation)
+    assert out.double().mean().item() == pytest.approx(1, abs=5 * deviation / (1 - rounded))
+    assert out.double().var().item() == pytest.approx(rounded / (1 - rounded), rel=0.02)
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3, 4, 7, 8, 16, 256])
+def test_neighbours_are_independent(distance: int) -> None:
+    """Eight elements share a 64-bit draw: no byte of it may say anything about another."""
+    torch.manual_seed(0)
+    n = 1 << 20
+    kept = (dropout(torch.ones(n), 0.5) > 0).double() - 0.5
+    correlation = 4 * (kept[:-distance] * kept[distance:]).mean().item()
+    assert abs(correlation) < 5 / n**0.5
+
+
+def test_each_of_the_eight_bytes_of_a_draw_is_uniform() -> None:
+    torch.manual_seed(0)
+    kept = (dropout(torch.ones(1 << 20), 0.1) > 0).double().view(-1, 8).mean(0)
+    torch.testing.assert_close(kept, torch.full((8,), 1 - 26 / 256).double(), atol=0.005, rtol=0)
+
+
+def test_calls_are_independent_and_reproducible() -> None:
+    torch.manual_seed(0)
+    first, second = (dropout(torch.ones(1 << 18), 0.5) for _ in range(2))
+    torch.manual_seed(0)
+    assert torch.equal(dropout(torch.ones(1 << 18), 0.5), first)
+    assert abs((first - 1).mul(second - 1).mean().item()) < 5 / (1 << 9)
+
+
+def test_nothing_happens_without_dropout() -> None:
+    x = torch.randn(5, 7)
+    assert dropout(x, 0.0) is x
+    assert Dropout(0.5).eval()(x) is x
+    assert torch.equal(Dropout(0.5).eval().add(x, x), x + x)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5, 7, 12), (0, 3)])
+def test_any_shape(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape)
+    assert dropout(x, 0.5).shape == shape
+    assert add_dropout(x, x, 0.5).shape == shape
+
+
+def test_a_probability_near_one_keeps_something_finite() -> None:
+    assert dropout(torch.ones(4096), 0.999).isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_residual_connection_has_the_sum_and_gradient_of_its_parts(dtype: torch.dtype) -> None:
+    x = torch.randn(5, 7, 12, requires_grad=True)
+    y = torch.randn(5, 7, 12, dtype=dtype, requires_grad=True)
+    torch.manual_seed(0)
+    fused = add_dropout(x, y, 0.3)
+    torch.manual_seed(0)
+    mask = dropout(torch.ones(5, 7, 12), 0.3)
+    plain = x + y.float() * mask
+    gradient = torch.randn(5, 7, 12)
+    torch.testing.assert_close(fused, plain)
+    torch.testing.assert_close(
+        torch.autograd.grad(fused, (x, y), gradient), torch.autograd.grad(plain, (x, y), gradient)
+    )
+
+
+@pytest.mark.slow  # importing the compiler takes most of it
+def test_a_compiled_residual_connection_is_the_same() -> None:
+    x, y = (torch.randn(5, 7, 12, requires_grad=True) for _ in range(2))
+    results = []
+    for function in (add_dropout, torch.compile(add_dropout, backend="aot_eager")):
+        torch.manual_seed(0)
+        out = function(x, y, 0.3)
+        results.append((out, *torch.autograd.grad(out.square().sum(), (x, y))))
+    torch.testing.assert_close(*results)
+
+
+def test_plain_dropout_masks_its_gradient_alike() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(5, 7, 12, requires_grad=True)
+    out = dropout(x, 0.3)
+    (gradient,) = torch.autograd.grad(out.sum(), x)
+    torch.testing.assert_close(out, gradient * x)

@@ -1,0 +1,334 @@
+"""Invariants of the whole model.
+
+Shapes: B 3, S 7, T 5, D 12, H 3, V 31
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from seq2seq.config import ModelConfig
+from seq2seq.decoding.protocol import NextTokenScores
+from seq2seq.errors import UserError
+from seq2seq.loss import smoothed_cross_entropy
+from seq2seq.model.attention import recorded_weights
+from seq2seq.model.cache import DecoderState
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+TINY = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=3, dropout=0.0, max_length=40)
+VARIANTS = [
+    {},
+    {"norm": "post"},
+    {"activation": "swiglu", "positions": "learned"},
+    {"activation": "gelu", "embeddings": "separate"},
+]
+
+
+def build(vocab_size: int = 31, **changes: Any) -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(replace(TINY, **changes), vocab_size)
+
+
+def batch() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(1)
+    src = torch.randint(4, 31, (3, 7))
+    for sentence, length in enumerate([7, 4, 2]):
+        src[sentence, length - 1] = EOS
+        src[sentence, length:] = PAD
+    tgt_in = torch.randint(4, 31, (3, 5))
+    tgt_in[:, 0] = BOS
+    return src, tgt_in
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_encode_decode_project_make_the_logits(changes: dict[str, Any]) -> None:
+    model, (src, tgt_in) = build(**changes), batch()
+    memory = model.encode(src)
+    hidden = model.decode(tgt_in, memory, src)
+    assert memory.shape == (3, 7, 12)
+    assert hidden.shape == (3, 5, 12)
+    assert model(src, tgt_in).shape == (3, 5, 31)
+    assert torch.equal(model(src, tgt_in), model.project(hidden))
+
+
+@settings(max_examples=25, deadline=None)
+@given(position=st.integers(1, 4), token=st.integers(0, 30), variant=st.sampled_from(VARIANTS))
+def test_a_target_token_changes_no_earlier_logit(position: int, token: int, variant: dict[str, Any]) -> None:
+    model, (src, tgt_in) = build(**variant), batch()
+    changed = tgt_in.clone()
+    changed[:, position] = token
+    before, after = model(src, tgt_in), model(src, changed)
+    torch.testing.assert_close(after[:, :position], before[:, :position])
+    is_new = changed[:, position] != tgt_in[:, position]
+    assert (after[is_new, position:] != before[is_new, position:]).any(-1).all()
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_padding_a_source_changes_no_logit(changes: dict[str, Any]) -> None:
+    model, (src, tgt_in) = build(**changes), batch()
+    together = model(src, tgt_in)
+    for sentence, length in enumerate([7, 4, 2]):
+        alone = model(src[sentence : sentence + 1, :length], tgt_in[sentence : sentence + 1])
+        torch.testing.assert_close(together[sentence : sentence + 1], alone)
+
+
+def test_padding_a_target_changes_no_logit() -> None:
+    model, (src, tgt_in) = build(), batch()
+    padded = torch.cat([tgt_in, torch.full((3, 2), PAD)], dim=1)
+    torch.testing.assert_close(model(src, padded)[:, :5], model(src, tgt_in))
+
+
+def test_every_source_token_and_position_counts() -> None:
+    model, (src, tgt_in) = build(), batch()
+    before = model(src, tgt_in)[0]
+    for position in range(7):
+        changed = src.clone()
+        changed[0, position] = 4 if src[0, position] != 4 else 5
+        assert (model(changed, tgt_in)[0] - before).abs().amax(-1).min() > 1e-4
+    swapped = src.clone()
+    swapped[0, [1, 2]] = src[0, [2, 1]]
+    assert (model(swapped, tgt_in)[0] - before).abs().amax(-1).min() > 1e-4
+
+
+def test_embeddings_are_scaled_and_positions_added() -> None:
+    """Without layers, memory is what the first of them would get (sections 3.4 and 3.5)."""
+    model, (src, _) = build(norm="post"), batch()
+    model.encoder.layers = torch.nn.ModuleList()  # type: ignore[assignment]
+    expected = model.embeddings.source[src] * 12**0.5 + model.positions(0, 7)
+    torch.testing.assert_close(model.encode(src), expected)
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_decoding_step_by_step_equals_decoding_at_once(changes: dict[str, Any]) -> None:
+    model, (src, tgt_in) = build(**changes).eval(), batch()
+    with torch.inference_mode():
+        expected = model(src, tgt_in)
+        state = model.start(src, max_length=5)
+        for position in range(5):
+            logits, state = model.step(state, tgt_in[:, position : position + 1])
+            torch.testing.assert_close(logits[:, 0], expected[:, position])
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.DataObject) -> None:
+    """Random beams that branch, shrink, grow and lose sentences, against a decoder without a cache."""
+    model, (src, _) = build().eval(), batch()
+    search: NextTokenScores[DecoderState] = model  # mypy holds the model to the protocol here
+    with torch.inference_mode():
+        state = search.start(src, max_length=40)
+        prefixes = torch.full((3, 1, 1), BOS)  # (B, N, steps)
+        for _ in range(data.draw(st.integers(1, 12))):
+            logits, state = search.step(state, prefixes[..., -1])
+            sentences, n, steps = prefixes.shape
+            expected = model(src.repeat_interleave(n, 0), prefixes.flatten(0, 1))[:, -1]
+            torch.testing.assert_close(logits, expected.view(sentences, n, -1))
+            if sentences > 1 and data.draw(st.booleans()):
+                kept = sorted(data.draw(st.sets(st.integers(0, sentences - 1), min_size=1)))
+                index = torch.tensor(kept)
+                state, src, prefixes = search.select(state, index), src[index], prefixes[index]
+            width = data.draw(st.integers(1, 4))
+            parents = data.draw(st.lists(st.integers(0, n - 1), min_size=width * len(src), max_size=width * len(src)))
+            parent = torch.tensor(parents).view(len(src), width)
+            state = search.reorder(state, parent)
+            tokens = torch.randint(4, 31, (len(src), width, 1))
+            prefixes = torch.cat([prefixes.gather(1, parent[..., None].expand(-1, -1, steps)), tokens], -1)
+
+
+def test_the_cache_grows_past_its_first_room() -> None:
+    model, (src, _) = build().eval(), batch()
+    tokens = torch.randint(4, 31, (3, 40))
+    with torch.inference_mode():
+        expected = model(src, tokens)
+        state = model.start(src, max_length=40)
+        for position in range(40):
+            logits, state = model.step(state, tokens[:, position : position + 1])
+            torch.testing.assert_close(logits[:, 0], expected[:, position])
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_attention_weights_are_those_of_the_fast_path(norm: str, monkeypatch) -> None:
+    monkeypatch.setattr("seq2seq.model.attention.LONGEST_EXPLICIT", 0)  # so that the fast path is torch's
+    model, (src, tgt_in) = build(norm=norm).eval(), batch()
+    weights = model.attention_weights(src, tgt_in)
+    assert [tuple(layer.shape) for layer in weights.encoder] == [(3, 3, 7, 7)] * 2
+    assert [tuple(layer.shape) for layer in weights.decoder] == [(3, 3, 5, 5)] * 3
+    assert [tuple(layer.shape) for layer in weights.cross] == [(3, 3, 5, 7)] * 3
+    for layer in (*weights.encoder, *weights.decoder, *weights.cross):
+        torch.testing.assert_close(layer.sum(-1), torch.ones(layer.shape[:-1]))
+    for layer in (*weights.encoder, *weights.cross):
+        assert (layer[1, :, :, 4:] == 0).all()
+        assert (layer[2, :, :, 2:] == 0).all()
+    for layer in weights.decoder:
+        assert (layer.triu(1) == 0).all()
+
+    fast = model(src, tgt_in)
+    with recorded_weights(model):
+        torch.testing.assert_close(model(src, tgt_in), fast)
+
+
+@pytest.mark.parametrize(
+    ("sharing", "names"),
+    [("shared", {"shared"}), ("decoder", {"source", "target"}), ("separate", {"source", "target", "output"})],
+)
+def test_tables_are_shared_as_configured(sharing: str, names: set[str]) -> None:
+    model = build(embeddings=sharing)
+    tables = (model.embeddings.source, model.embeddings.target, model.embeddings.output)
+    assert len({table.data_ptr() for table in tables}) == len(names)
+    assert {name for name in model.state_dict() if "tables" in name} == {f"embeddings.tables.{n}" for n in names}
+
+
+def test_each_table_has_its_use() -> None:
+    """Source ids, target ids and logits read their own table when none is shared."""
+    model, (src, tgt_in) = build(embeddings="separate"), batch()
+    memory = model.encode(src)
+    hidden = model.decode(tgt_in, memory, src)
+    logits = model.project(hidden)
+    for table in model.embeddings.tables.values():
+        table.data.mul_(2)
+        changed = (
+            not torch.equal(model.encode(src), memory),
+            not torch.equal(model.decode(tgt_in, memory, src), hidden),
+            not torch.equal(model.project(hidden), logits),
+        )
+        table.data.div_(2)
+        assert changed == tuple(
+            table is use for use in (model.embeddings.source, model.embeddings.target, model.embeddings.output)
+        )
+
+
+def test_a_shared_table_learns_from_all_its_uses() -> None:
+    src, tgt_in = batch()
+    tgt_out = tgt_in.roll(-1, 1)
+    shared, separate = build(), build(embeddings="separate")
+    separate.load_state_dict(shared.state_dict(), strict=False)
+    for table in separate.embeddings.tables.values():
+        table.data.copy_(shared.embeddings.output.data)
+    for model in (shared, separate):
+        hidden = model.decode(tgt_in, model.encode(src), src)
+        smoothed_cross_entropy(hidden, model.embeddings.output, tgt_out, 0.1).smoothed.backward()
+    gradients = [table.grad for table in separate.embeddings.tables.values()]
+    assert all(gradient is not None and gradient.norm() > 0.1 for gradient in gradients)
+    torch.testing.assert_close(shared.embeddings.output.grad, torch.stack(gradients).sum(0))
+
+
+def paper_size(d: int, ff: int, layers: int, vocab: int) -> int:
+    attention, feed_forward, norm = 4 * d * d, 2 * d * ff + ff + d, 2 * d
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    return layers * (encoder_layer + decoder_layer) + vocab * d
+
+
+@pytest.mark.parametrize(
+    ("d_model", "n_heads", "d_ff", "millions"), [(512, 8, 2048, 65), (1024, 16, 4096, 213)], ids=["base", "big"]
+)
+def test_sizes_are_those_of_table_3(d_model: int, n_heads: int, d_ff: int, millions: int) -> None:
+    config = ModelConfig(
+        d_model=d_model, n_heads=n_heads, d_ff=d_ff, n_encoder_layers=6, n_decoder_layers=6, norm="post"
+    )
+    with torch.device("meta"):
+        model = Transformer(config, 37_000)
+    assert model.n_parameters == paper_size(d_model, d_ff, 6, 37_000)
+    assert model.n_parameters == pytest.approx(millions * 1e6, rel=0.035)
+
+
+@pytest.mark.parametrize(
+    ("changes", "more"),
+    [
+        ({"norm": "pre"}, 2 * 2 * 12),  # two final norms
+        ({"positions": "learned"}, 40 * 12),
+        ({"embeddings": "decoder"}, 31 * 12),
+        ({"embeddings": "separate"}, 2 * 31 * 12),
+        ({"activation": "swiglu"}, 5 * (12 * 20 - 20 - 12)),
+    ],
+)
+def test_what_a_variant_adds(changes: dict[str, Any], more: int) -> None:
+    assert build(**({"norm": "post"} | changes)).n_parameters == build(norm="post").n_parameters + more
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_source_of_padding_gives_no_nan(norm: str) -> None:
+    model, (src, tgt_in) = build(norm=norm), batch()
+    src[2] = PAD
+    logits = model(src, tgt_in)
+    logits.square().sum().backward()
+    assert logits.isfinite().all()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_bf16_autocast_is_close_to_fp32(changes: dict[str, Any]) -> None:
+    model, (src, tgt_in) = build(**changes), batch()
+    exact = model(src, tgt_in)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model(src, tgt_in)
+    assert (rounded - exact).std() < 0.02 * exact.std()
+
+
+def test_a_model_in_bf16_decodes_like_one_in_fp32() -> None:
+    model, (src, tgt_in) = build().eval(), batch()
+    expected = model(src, tgt_in)
+    model = model.to(torch.bfloat16)
+    with torch.inference_mode():
+        state = model.start(src, max_length=5)
+        for position in range(5):
+            logits, state = model.step(state, tgt_in[:, position : position + 1])
+            assert logits.dtype == torch.bfloat16
+            assert (logits[:, 0] - expected[:, position]).std() < 0.03 * expected.std()
+
+
+def test_the_seed_decides_weights_and_dropout() -> None:
+    src, tgt_in = batch()
+
+    def run(seed: int) -> Tensor:
+        torch.manual_seed(seed)
+        return Transformer(replace(TINY, dropout=0.3, activation_dropout=0.1), 31)(src, tgt_in)
+
+    assert torch.equal(run(3), run(3))
+    assert not torch.equal(run(3), run(4))
+
+
+@pytest.mark.parametrize("field", ["dropout", "attention_dropout", "activation_dropout"])
+def test_each_dropout_acts_while_training_only(field: str) -> None:
+    changes: dict[str, Any] = {field: 0.5}
+    model, (src, tgt_in) = build(**changes), batch()
+    assert not torch.equal(model(src, tgt_in), model(src, tgt_in))
+    model.eval()
+    torch.testing.assert_close(model(src, tgt_in), build()(src, tgt_in))
+
+
+def test_embedded_tokens_are_dropped_too() -> None:
+    """Section 5.4: dropout on the sums of embeddings and positions, which without layers is all there is."""
+    torch.manual_seed(0)
+    model, (src, _) = build(norm="post", dropout=0.5), batch()
+    model.encoder.layers = torch.nn.ModuleList()  # type: ignore[assignment]
+    is_dropped = model.encode(src) == 0
+    assert 0.3 < is_dropped.double().mean() < 0.7
+
+
+def test_initial_tables_have_a_deviation_of_one_over_root_d() -> None:
+    model = build(vocab_size=5000)
+    assert model.embeddings.output.std().item() == pytest.approx(12**-0.5, rel=0.02)
+
+
+def test_too_long_a_sequence_is_refused_by_name() -> None:
+    model, (src, tgt_in) = build(), batch()
+    long = torch.full((3, 41), 4)
+    for call in (lambda: model(long, tgt_in), lambda: model(src, long), lambda: model.start(src, max_length=41)):
+        with pytest.raises(UserError, match=r"41 tokens .* model.max_length=40"):
+            call()
+
+
+def test_a_step_beyond_the_table_is_refused() -> None:
+    model, (src, _) = build(max_length=7), batch()
+    state = model.start(src, max_length=7)
+    for _ in range(7):
+        _, state = model.step(state, torch.full((3, 1), 4))
+    with pytest.raises(UserError, match=r"model.max_length=7"):
+        model.step(state, torch.full((3, 1), 4))
