@@ -1,0 +1,200 @@
+"""Beam search: the few best prefixes of each sentence, extended together, one token a step.
+
+Shapes: B sentences, S source tokens, K live hypotheses a sentence, N finished ones (n_best), C candidates,
+T tokens generated so far, V vocabulary
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.length import length_limits, length_penalty
+from seq2seq.decoding.protocol import NextTokenScores, State
+from seq2seq.decoding.tokens import allowed_logits
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+
+class Beam(NamedTuple):
+    """Of each sentence, the hypotheses that are still being extended and the best ones that ended.
+
+    Both are sorted, best first. A free place among those that ended has log-probability and score -inf.
+    """
+
+    tokens: Tensor  # (B, K, T)
+    log_probs: Tensor  # (B, K)
+    finished_tokens: Tensor  # (B, N, T), without eos, padded with pad
+    finished_log_probs: Tensor  # (B, N)
+    finished_scores: Tensor  # (B, N)
+    limits: Tensor  # (B,) most tokens a hypothesis may have
+    limit_penalties: Tensor  # (B,) length penalty of a hypothesis of that many tokens
+
+    def rows(self, rows: Tensor) -> "Beam":
+        return Beam(*(x[rows] for x in self))
+
+
+class Candidates(NamedTuple):
+    """Extensions of a sentence's live hypotheses by one token, best first; each (B, C)."""
+
+    parents: Tensor  # which hypothesis is extended
+    tokens: Tensor  # with what
+    log_probs: Tensor  # of the whole
+
+
+def beam_search(
+    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, max_length: int
+) -> list[list[Hypothesis]]:
+    """The `n_best` hypotheses of each source; see `search`.
+
+    Each step ranks the extensions of the live hypotheses by log-probability. Those of the best `beam_size`
+    that end with eos are finished; the best `beam_size` of the others live on, so that a finished hypothesis
+    costs the beam no place. A sentence is done when no live hypothesis can still beat the worst of its
+    `n_best` finished ones, or at its length limit. Ties go to the hypothesis that finished first, then to the
+    lower place in the beam and the lower token id, as far as top-k returned the tied tokens.
+    """
+    limits = length_limits(src, config, max_length)
+    beam = _empty_beam(src, config, limits)
+    state = model.start(src, max(limits))
+    last = src.new_full((len(src), 1), BOS)  # (B, K)
+    sentences = list(range(len(src)))  # which source each row belongs to
+    found: list[list[Hypothesis]] = [[] for _ in sentences]
+    n_tokens = 0
+    while sentences:
+        n_tokens += 1
+        penalty = length_penalty(n_tokens, config.normalization, config.alpha)
+        logits, state = model.step(state, last)
+        candidates = _candidates(logits, beam.log_probs, 2 * config.beam_size, may_end=n_tokens > 1)
+        beam = _finish(beam, candidates, config.beam_size, penalty)
+        n_before = beam.log_probs.shape[1]
+        # A hypothesis has one extension that ends; of a small vocabulary the others may be below beam_size.
+        n_live = min(config.beam_size, candidates.tokens.shape[1] - (n_before if n_tokens > 1 else 0))
+        beam, parents = _extend(beam, candidates, n_live)
+
+        moved = (parents != torch.arange(n_live, device=src.device)).any(-1)  # (B,)
+        # The only wait for the device in a step.
+        is_done, has_moved = torch.stack([_is_done(beam, n_tokens), moved]).tolist()
+        if any(is_done):
+            leaving = [row for row, done in enumerate(is_done) if done]
+            results = _hypotheses(beam.rows(torch.tensor(leaving, device=src.device)), penalty)
+            for row, hypotheses in zip(leaving, results, strict=True):
+                found[sentences[row]] = hypotheses
+            staying = [row for row, done in enumerate(is_done) if not done]
+            sentences = [sentences[row] for row in staying]
+            if not sentences:
+                break
+            rows = torch.tensor(staying, device=src.device)
+            state = model.select(state, rows)
+            beam, parents = beam.rows(rows), parents[rows]
+            has_moved = [has_moved[row] for row in staying]
+        if n_live != n_before or any(has_moved):
+            state = model.reorder(state, parents)
+        last = beam.tokens[..., -1]
+    return found
+
+
+def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
+    """One hypothesis without tokens for each source (B, S), and nothing finished."""
+    free = torch.full((len(src), config.n_best), -torch.inf, device=src.device)
+    penalties = [length_penalty(limit, config.normalization, config.alpha) for limit in limits]
+    return Beam(
+        tokens=src.new_empty((len(src), 1, 0)),
+        log_probs=torch.zeros((len(src), 1), device=src.device),
+        finished_tokens=src.new_empty((len(src), config.n_best, 0)),
+        finished_log_probs=free,
+        finished_scores=free,
+        limits=torch.tensor(limits, device=src.device),
+        limit_penalties=torch.tensor(penalties, device=src.device),
+    )
+
+
+def _candidates(logits: Tensor, log_probs: Tensor, n_candidates: int, may_end: bool) -> Candidates:
+    """The best extensions by one token of hypotheses with log-probabilities (B, K), from logits (B, K, V)."""
+    allowed, first_id = allowed_logits(logits, may_end)  # (B, K, V')
+    # Within a hypothesis logits rank as log-probabilities do, and of the softmax only these few are needed.
+    best, index = allowed.topk(min(n_candidates, allowed.shape[-1]), sorted=False)  # (B, K, k)
+    # In order of parent and token id, so that a stable sort breaks ties by them.
+    index, by_id = index.sort()
+    gains = best.gather(-1, by_id) - allowed.logsumexp(-1, keepdim=True)
+    total = log_probs.unsqueeze(-1) + gains  # (B, K, k)
+    ranked, place = total.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, K * k)
+    ranked, place = ranked[:, :n_candidates], place[:, :n_candidates]  # (B, C)
+    return Candidates(place // best.shape[-1], index.flatten(1).gather(1, place) + first_id, ranked)
+
+
+def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) -> Beam:
+    """Place those of the best `beam_size` candidates that end among the finished hypotheses."""
+    # Below the best beam_size an end would only count because the beam looks at spare candidates.
+    ends = candidates.tokens[:, :beam_size] == EOS
+    new_log_probs = candidates.log_probs[:, :beam_size].masked_fill(~ends, -torch.inf)
+    new_tokens = _take(beam.tokens, candidates.parents[:, :beam_size])
+    log_probs = torch.cat([beam.finished_log_probs, new_log_probs], 1)
+    tokens = torch.cat([beam.finished_tokens, new_tokens], 1)
+    scores = torch.cat([beam.finished_scores, new_log_probs / penalty], 1)
+    # Stable: of equal scores the one that finished first stays.
+    scores, place = scores.sort(dim=1, descending=True, stable=True)
+    n_best = beam.finished_scores.shape[1]
+    place = place[:, :n_best]
+    return beam._replace(
+        finished_tokens=nn.functional.pad(_take(tokens, place), (0, 1), value=PAD),
+        finished_log_probs=log_probs.gather(1, place),
+        finished_scores=scores[:, :n_best],
+    )
+
+
+def _extend(beam: Beam, candidates: Candidates, n_live: int) -> tuple[Beam, Tensor]:
+    """Let the best candidates that do not end live on; also which hypotheses they extend (B, K)."""
+    ends = candidates.tokens == EOS
+    place = ends.byte().sort(dim=1, stable=True).indices[:, :n_live]
+    parents = candidates.parents.gather(1, place)
+    tokens = candidates.tokens.gather(1, place)
+    extended = beam._replace(
+        tokens=torch.cat([_take(beam.tokens, parents), tokens.unsqueeze(-1)], -1),
+        log_probs=candidates.log_probs.gather(1, place),
+    )
+    return extended, parents
+
+
+def _take(tokens: Tensor, index: Tensor) -> Tensor:
+    """Of hypotheses (B, K, T) those at an index (B, K') within their sentence, (B, K', T)."""
+    return tokens.gather(1, index.unsqueeze(-1).expand(-1, -1, tokens.shape[-1]))
+
+
+def _is_done(beam: Beam, n_tokens: int) -> Tensor:
+    """Whether each sentence's finished hypotheses are final, (B,).
+
+    A log-probability p <= 0 can only fall, and a length penalty lp never falls as the hypothesis grows, so
+    nothing that a live hypothesis becomes scores above p / lp(limit).
+    """
+    best_attainable = beam.log_probs[:, 0] / beam.limit_penalties
+    return (beam.limits <= n_tokens) | (best_attainable <= beam.finished_scores[:, -1])
+
+
+def _hypotheses(beam: Beam, penalty: float) -> list[list[Hypothesis]]:
+    """What the search returns for sentences that are done; `penalty` is that of the live ones' length.
+
+    Live hypotheses take the places that are free. Before the length limit a sentence with a free place is
+    done only if its live hypotheses have probability 0; those are left out.
+    """
+    found = []
+    for finished_tokens, finished_log_probs, finished_scores, tokens, log_probs in zip(
+        beam.finished_tokens.tolist(),
+        beam.finished_log_probs.tolist(),
+        beam.finished_scores.tolist(),
+        beam.tokens.tolist(),
+        beam.log_probs.tolist(),
+        strict=True,
+    ):
+        ended = [
+            Hypothesis(ids[: ids.index(PAD)], log_prob, score, finished=True)
+            for ids, log_prob, score in zip(finished_tokens, finished_log_probs, finished_scores, strict=True)
+            if log_prob != -torch.inf
+        ]
+        cut = [
+            Hypothesis(ids, log_prob, log_prob / penalty, finished=False)
+            for ids, log_prob in zip(tokens, log_probs, strict=True)
+            if log_prob != -torch.inf
+        ]
+        found.append((ended + cut)[: beam.finished_scores.shape[1]])
+    return found

@@ -1,0 +1,53 @@
+"""How length enters a search: what divides a hypothesis's log-probability, and where a hypothesis is cut."""
+
+from torch import Tensor
+
+from seq2seq.config import DecodingConfig
+from seq2seq.vocabulary import PAD
+
+
+def length_penalty(n_tokens: int, normalization: str, alpha: float) -> float:
+    """Divisor that keeps a search from preferring short hypotheses.
+
+    none:    1
+    length:  n ** alpha
+    gnmt:    ((5 + n) / 6) ** alpha        (Wu et al. 2016, section 7; Vaswani et al. 2017 take alpha = 0.6)
+
+    None of them falls as n grows. The stopping rule of `beam.py` relies on it.
+
+    Args:
+        n_tokens: of the hypothesis, `eos` counted and `bos` not; at least 1.
+        normalization: one of the names above.
+        alpha: at least 0; 0 makes all three equal.
+    Returns:
+        What to divide a hypothesis's summed log-probability (nats) by.
+    Raises:
+        ValueError: a length below 1, an alpha below 0, or a name that is none of the three.
+    """
+    if n_tokens < 1 or alpha < 0:
+        raise ValueError(f"expected n_tokens >= 1 and alpha >= 0, found {n_tokens} and {alpha}")
+    if normalization == "none":
+        return 1.0
+    if normalization == "length":
+        return float(n_tokens**alpha)
+    if normalization == "gnmt":
+        return float(((5 + n_tokens) / 6) ** alpha)
+    raise ValueError(f"normalization={normalization!r} is not one of none, length, gnmt")
+
+
+def length_limit(n_src: int, config: DecodingConfig, max_length: int) -> int:
+    """Most tokens that a hypothesis may have, `eos` counted: a * n_src + b, within what the model can do.
+
+    Args:
+        n_src: source tokens, `eos` not counted.
+        max_length: the model's own limit, in decoder steps.
+    Returns:
+        At least 1.
+    """
+    return max(1, min(int(config.max_length_a * n_src + config.max_length_b), max_length))
+
+
+def length_limits(src: Tensor, config: DecodingConfig, max_length: int) -> list[int]:
+    """`length_limit` of each source of a batch (B, S) that ends its sources with eos and pads with pad."""
+    n_src: list[int] = ((src != PAD).sum(-1) - 1).tolist()
+    return [length_limit(n, config, max_length) for n in n_src]

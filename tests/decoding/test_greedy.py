@@ -1,0 +1,54 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.beam import beam_search
+from seq2seq.decoding.corpus import pad_sources
+from seq2seq.decoding.greedy import greedy_search
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.search import search
+from seq2seq.vocabulary import EOS
+
+from . import reference
+from .toy import ToyModel
+
+SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4))
+
+
+def most_probable_tokens(model: ToyModel, source: tuple[int, ...], limit: int, alpha: float) -> Hypothesis:
+    tokens: list[int] = []
+    log_prob = 0.0
+    while len(tokens) < limit and EOS not in tokens:
+        log_probs = model.next_log_probs(source, tuple(tokens))
+        tokens.append(max(log_probs, key=log_probs.__getitem__))
+        log_prob += log_probs[tokens[-1]]
+    finished = tokens[-1] == EOS
+    return Hypothesis(tokens[:-1] if finished else tokens, log_prob, log_prob / len(tokens) ** alpha, finished)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    eos_bonus=st.sampled_from([-4.0, 0.0, 2.0, 6.0]),
+    max_length=st.sampled_from([7, 50]),
+)
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonus: float, max_length: int) -> None:
+    model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
+    config = DecodingConfig(beam_size=1, alpha=0.7, max_length_a=1.0, max_length_b=3)
+    found = search(model, pad_sources(SOURCES), config, max_length)
+    limits = [min(len(source) + 3, max_length) for source in SOURCES]
+    for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
+        expected = most_probable_tokens(model, source, limit, alpha=0.7)
+        reference.assert_same(hypotheses, [expected])
+    longest = max(len(hypothesis.tokens) + hypothesis.finished for (hypothesis,) in found)
+    assert model.n_steps == longest
+    assert model.n_announced == max(limits)
+
+
+@given(seed=st.integers(0, 10**6), eos_bonus=st.sampled_from([-4.0, 0.0, 2.0, 6.0]))
+@settings(derandomize=True, deadline=None, max_examples=40)
+def test_beam_search_with_one_place_and_no_normalisation_is_greedy(seed: int, eos_bonus: float) -> None:
+    model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
+    config = DecodingConfig(beam_size=1, normalization="none", max_length_a=1.0, max_length_b=3)
+    src = pad_sources(SOURCES)
+    assert greedy_search(model, src, config, 100) == beam_search(model, src, config, 100)

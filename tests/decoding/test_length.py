@@ -1,0 +1,63 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.length import length_limit, length_limits, length_penalty
+from seq2seq.vocabulary import EOS, PAD
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "normalization", "alpha", "expected"),
+    [
+        (9, "none", 0.6, 1.0),
+        (9, "length", 0.5, 3.0),
+        (7, "length", 1.0, 7.0),
+        (1, "gnmt", 0.6, 1.0),  # (5 + 1) / 6 = 1
+        (7, "gnmt", 1.0, 2.0),
+        (19, "gnmt", 0.5, 2.0),
+    ],
+)
+def test_penalties_match_their_formulas_by_hand(
+    n_tokens: int, normalization: str, alpha: float, expected: float
+) -> None:
+    assert length_penalty(n_tokens, normalization, alpha) == pytest.approx(expected)
+
+
+@given(
+    n_tokens=st.integers(1, 500),
+    normalization=st.sampled_from(["none", "length", "gnmt"]),
+    alpha=st.floats(0, 3),
+)
+def test_no_penalty_falls_as_a_hypothesis_grows(n_tokens: int, normalization: str, alpha: float) -> None:
+    assert length_penalty(n_tokens, normalization, alpha) <= length_penalty(n_tokens + 1, normalization, alpha)
+
+
+def test_wrong_lengths_alphas_and_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_tokens >= 1"):
+        length_penalty(0, "length", 1.0)
+    with pytest.raises(ValueError, match="alpha >= 0"):
+        length_penalty(3, "length", -0.1)
+    with pytest.raises(ValueError, match="not one of none, length, gnmt"):
+        length_penalty(3, "google", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("n_src", "a", "b", "max_length", "expected"),
+    [
+        (5, 2.0, 10, 100, 20),
+        (5, 1.1, 0, 100, 5),  # rounded down
+        (50, 2.0, 10, 64, 64),  # the model's own limit
+        (1, 0.2, 0, 100, 1),  # never less than one token
+    ],
+)
+def test_the_limit_is_a_line_within_what_the_model_can_do(
+    n_src: int, a: float, b: int, max_length: int, expected: int
+) -> None:
+    assert length_limit(n_src, DecodingConfig(max_length_a=a, max_length_b=b), max_length) == expected
+
+
+def test_a_source_is_as_long_as_its_tokens_without_eos_and_pad() -> None:
+    src = torch.tensor([[5, 6, 7, EOS], [5, EOS, PAD, PAD]])
+    assert length_limits(src, DecodingConfig(max_length_a=3.0, max_length_b=1), max_length=50) == [10, 4]

@@ -1,0 +1,145 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from seq2seq.errors import TranslationError
+from seq2seq.scores import METRICS, bootstrap_interval, corpus_scores
+
+HYPOTHESES = [
+    "A man in a blue shirt is standing on a ladder cleaning a window.",
+    "Two young, White males are outside near many bushes!",
+    "",
+    "The cat sits on the mat, doesn't it?",
+    "Une élève s'en va à l'école.",
+]
+REFERENCES = [
+    "A man in a blue shirt stands on a ladder and cleans the window.",
+    "Two young, white males are outside near many bushes.",
+    "A blank answer scores nothing.",
+    "Isn't the cat sitting on the mat?",
+    "Une élève va à l’école.",
+]
+
+
+def test_brevity_penalty_and_precisions_of_papineni_2002_are_in_the_score() -> None:
+    # By hand, formulas of Papineni et al. 2002, section 2.3: 5 of 6 words, 3 of 5 pairs, 2 of 4 triples and
+    # 1 of 3 quadruples match; 6 words for 7 give exp(1 - 7 / 6).
+    score = corpus_scores(["the cat is on a mat"], ["the cat is on the red mat"], ["bleu"])["bleu"].score
+    precisions = (5 / 6) * (3 / 5) * (2 / 4) * (1 / 3)
+    assert score == pytest.approx(100 * precisions**0.25 * 2.718281828 ** (1 - 7 / 6), abs=1e-6)
+
+
+def test_repeating_a_word_is_clipped_as_in_example_2_of_papineni_2002() -> None:
+    # 2 of 7 words; longer n-grams match nothing, and sacreBLEU counts 1/2, 1/4, 1/8 of one (`smooth:exp`).
+    scores = corpus_scores(["the the the the the the the"], ["the cat is on the mat ."], ["bleu"])
+    precisions = (2 / 7) * (1 / 2 / 6) * (1 / 4 / 5) * (1 / 8 / 4)
+    assert scores["bleu"].score == pytest.approx(100 * precisions**0.25, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments"),
+    [
+        ("bleu", ["-m", "bleu"]),
+        ("chrf", ["-m", "chrf"]),
+        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
+        ("ter", ["-m", "ter"]),
+    ],
+)
+def test_score_and_signature_are_those_of_the_sacrebleu_command(
+    metric: str, arguments: list[str], tmp_path: Path
+) -> None:
+    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
+    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
+    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "sacrebleu",
+        str(references),
+        "-i",
+        str(hypotheses),
+        *arguments,
+        "-w",
+        "8",
+    ]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    score = corpus_scores(HYPOTHESES, REFERENCES, [metric])[metric]
+    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+
+
+def test_the_signatures_say_what_was_measured() -> None:
+    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS)
+    version = sacrebleu.__version__
+    assert {name: score.signature for name, score in scores.items()} == {
+        "bleu": f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}",
+        "chrf": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}",
+        "chrf++": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{version}",
+        "ter": f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}",
+    }
+
+
+def test_references_against_themselves_are_perfect() -> None:
+    scores = corpus_scores(REFERENCES, REFERENCES, METRICS)
+    assert [scores[name].score for name in METRICS] == pytest.approx([100, 100, 100, 0])
+
+
+def test_without_a_choice_bleu_and_chrf_are_measured() -> None:
+    assert list(corpus_scores(HYPOTHESES, REFERENCES)) == ["bleu", "chrf"]
+
+
+def test_blank_hypotheses_score_nothing() -> None:
+    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS)
+    assert [scores[name].score for name in METRICS] == [0, 0, 0, 100]  # TER: every word is missing
+
+
+@pytest.mark.parametrize(("n_hypotheses", "n_references"), [(3, 5), (5, 3), (0, 5)])
+def test_different_numbers_of_sentences_are_refused_with_both_numbers(n_hypotheses: int, n_references: int) -> None:
+    message = f"{n_hypotheses} hypotheses for {n_references} references"
+    with pytest.raises(TranslationError, match=message):
+        corpus_scores(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
+    with pytest.raises(TranslationError, match=message):
+        bootstrap_interval(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
+
+
+def test_no_sentences_and_unknown_metrics_are_refused() -> None:
+    with pytest.raises(TranslationError, match="no sentences"):
+        corpus_scores([], [])
+    with pytest.raises(TranslationError, match="'meteor' is not a metric; choose from bleu, chrf, chrf\\+\\+, ter"):
+        corpus_scores(HYPOTHESES, REFERENCES, ["meteor"])
+
+
+def test_anything_but_a_list_of_strings_is_refused() -> None:
+    with pytest.raises(TypeError, match="hypotheses is one string"):
+        corpus_scores("a b", "a b")
+    with pytest.raises(TypeError, match=r"hypotheses\[1\] is a NoneType"):
+        corpus_scores(["a", None], ["a", "b"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"references\[0\] is a list"):
+        corpus_scores(["a"], [["a"]])  # type: ignore[list-item]
+
+
+def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path) -> None:
+    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
+    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
+    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", str(references), "-i", str(hypotheses), "-w", "6"]
+    command += ["--confidence", "--confidence-n", "200"]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    interval = bootstrap_interval(HYPOTHESES, REFERENCES, n_samples=200)
+    assert interval.mean == printed["confidence_mean"]
+    assert interval.half_width == printed["confidence_var"]
+    assert interval.signature == printed["signature"]
+    assert "bs:200|seed:12345" in interval.signature
+
+
+def test_an_interval_around_nothing_is_nothing() -> None:
+    interval = bootstrap_interval(["", ""], REFERENCES[:2], n_samples=10)
+    assert (interval.mean, interval.half_width) == (0.0, 0.0)
+
+
+def test_sacrebleu_is_imported_only_to_score() -> None:
+    code = "import sys, seq2seq.scores; sys.exit('sacrebleu' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
