@@ -1,0 +1,118 @@
+"""Launch a training run:  python train.py experiment=multi30k data.dir=PATH
+
+Hydra composes the configuration from `conf/` and the command line; `--help` explains, `--cfg job` shows the result.
+"""
+
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from seq2seq.config import RunConfig, describe, read_config
+from seq2seq.errors import ConfigError, UserError
+from seq2seq.paths import conf_dir
+
+# What may differ when a run is resumed: how long, where and with which reports, not what is computed.
+RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
+
+
+def main() -> None:
+    """The command line: errors of the user's in one sentence, interrupted runs with the command that resumes them."""
+    logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
+    ConfigStore.instance().store(name="schema", node=RunConfig)
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
+    command = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(launch)
+    try:
+        command()
+    except (HydraException, OmegaConfBaseException) as error:
+        sys.exit(f"error: {_one_sentence(error)}")
+
+
+def launch(cfg: DictConfig) -> None:
+    """One job: a fresh run, or the rest of one."""
+    try:
+        _launch(cfg)
+    except (UserError, OmegaConfBaseException) as error:  # here, before Hydra announces a crash
+        sys.exit(f"error: {_one_sentence(error)}")
+
+
+def _launch(cfg: DictConfig) -> None:
+    resumed = None
+    if cfg.resume:
+        from seq2seq.checkpoint import resumable
+
+        resumed = resumable(Path(cfg.resume))
+        config = _resumed_config(cfg, resumed[1]["config"])
+    else:
+        config = _fresh_config(cfg)
+
+    # Imported only now: they take seconds, and a mistyped key should not wait for them.
+    from seq2seq.training.recovery import StoppedAtOnce, TrainingInterrupted
+    from seq2seq.training.run import train
+
+    command = f"continue with: python train.py resume={config.run_dir}"
+    checkpoints = Path(config.run_dir) / "checkpoints"
+    try:
+        train(config, resumed)
+    except TrainingInterrupted as interrupted:
+        print(f"stopped and saved; {command}", file=sys.stderr)
+        sys.exit(128 + interrupted.signum)
+    except (KeyboardInterrupt, StoppedAtOnce):
+        saved = checkpoints.is_dir() and any(checkpoints.iterdir())
+        print(f"stopped at once; {command if saved else 'nothing was saved yet'}", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
+
+
+def _fresh_config(cfg: DictConfig) -> RunConfig:
+    config = read_config(cfg)
+    if not config.run_dir:
+        raise ConfigError("run_dir is empty; name the directory that the run writes to")
+    named = "SEQ2SEQ_RUN_DIR" in os.environ or any(o.startswith("run_dir=") for o in HydraConfig.get().overrides.task)
+    if "WORLD_SIZE" in os.environ and not named:
+        raise ConfigError("each process would name its own directory; add run_dir=PATH when launching with torchrun")
+    job = HydraConfig.get()
+    if job.mode == RunMode.MULTIRUN:  # one directory for each job of a sweep, and one W&B group for all
+        config.logger.group = config.logger.group or Path(config.run_dir).name
+        config.run_dir = str(Path(config.run_dir) / f"{job.job.num:03d}")
+    # Lightning starts further processes with this command again: they must not name a directory of their own.
+    config.run_dir = os.environ.setdefault("SEQ2SEQ_RUN_DIR", config.run_dir) if _is_child() else config.run_dir
+    os.environ["SEQ2SEQ_RUN_DIR"] = config.run_dir
+    return config
+
+
+def _is_child() -> bool:
+    return int(os.environ.get("LOCAL_RANK", "0")) > 0
+
+
+def _resumed_config(cfg: DictConfig, saved: dict[str, Any]) -> RunConfig:
+    """The configuration of the checkpoint, with the few keys changed that may change."""
+    changes = [override for override in HydraConfig.get().overrides.task if not override.startswith("resume=")]
+    merged = OmegaConf.create(saved)
+    for change in changes:
+        key = change.split("=")[0]
+        if not key.startswith(RESUMABLE_KEYS):
+            raise ConfigError(f"{key} cannot change when a run is resumed; only {', '.join(RESUMABLE_KEYS)} can")
+        OmegaConf.update(merged, key, OmegaConf.select(cfg, key))  # as Hydra has understood it
+    config = read_config(merged)
+    config.run_dir = str(cfg.resume)
+    return config
+
+
+def _one_sentence(error: BaseException) -> str:
+    """The cause that a user can act on: of a chain of Hydra's errors the innermost that names a key."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OmegaConfBaseException) and cause.full_key:
+            return describe(cause)
+        cause = cause.__cause__ or cause.__context__
+    return str(error)

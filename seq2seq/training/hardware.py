@@ -1,0 +1,59 @@
+"""Choose processor and precision for the user, and remove what slows a CPU down."""
+
+import ctypes
+import platform
+
+import torch
+
+from seq2seq.config import TrainerConfig
+from seq2seq.errors import ConfigError
+
+
+def accelerator_of(config: TrainerConfig) -> str:
+    """`cpu`, `cuda` or `mps`: what `auto` means on this machine.
+
+    Raises:
+        ConfigError: a GPU is asked for and there is none.
+    """
+    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if config.accelerator == "auto":
+        return "cuda" if cuda else "mps" if mps else "cpu"
+    if (config.accelerator in ("cuda", "gpu") and not cuda) or (config.accelerator == "mps" and not mps):
+        raise ConfigError(
+            f"trainer.accelerator={config.accelerator}, but torch {torch.__version__} sees no such device; "
+            "use trainer.accelerator=auto, or install a torch build for the device"
+        )
+    return "cuda" if config.accelerator == "gpu" else config.accelerator
+
+
+def precision_of(config: TrainerConfig, accelerator: str) -> str:
+    """bf16 mixed precision where `auto` finds it multiplied natively, else plain float32."""
+    if config.precision != "auto":
+        return config.precision
+    return "bf16-mixed" if multiplies_bf16(accelerator) else "32-true"
+
+
+def multiplies_bf16(accelerator: str) -> bool:
+    """Whether bf16 products are done in hardware: emulated ones are slower than float32."""
+    if accelerator == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if accelerator == "cpu" and platform.machine() in ("x86_64", "AMD64"):
+        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return False
+
+
+def keep_freed_memory() -> None:
+    """Ask glibc to keep freed memory instead of giving it back to the kernel.
+
+    A training step allocates and frees large tensors all the time; by default each is mapped, cleared page by
+    page, and unmapped again, which cost a third of a bf16 step (docs/performance.md). The resident size grows by
+    about a quarter. Without glibc (macOS, Windows, musl) there is nothing to do.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return
+    mallopt = ctypes.CDLL(None).mallopt
+    m_trim_threshold, m_top_pad, m_mmap_threshold, m_mmap_max = -1, -2, -3, -4
+    mallopt(m_mmap_threshold, 1 << 30)
+    mallopt(m_trim_threshold, (1 << 31) - 1)
+    mallopt(m_top_pad, 256 << 20)
+    mallopt(m_mmap_max, 0)

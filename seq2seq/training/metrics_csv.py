@@ -1,0 +1,71 @@
+"""`metrics.csv` of a run directory: always written, one metric a line, continued when the run is."""
+
+import csv
+import io
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
+from pytorch_lightning.utilities.rank_zero import rank_zero_only
+
+from seq2seq.checkpoint import atomic_write
+
+HEADER = ("step", "metric", "value", "unix_time")
+
+
+class MetricsCsv(Logger):
+    """A Lightning logger that appends `step,metric,value,unix_time` rows.
+
+    Lightning's own CSVLogger deletes the file when a run resumes. Rows are long rather than wide because
+    training and validation metrics come at different steps, and so that appending never rewrites a header.
+
+    Args:
+        resumed_step: optimizer steps done by the run that is continued. Rows of later steps, left by a run that
+            died after its last checkpoint, are dropped. (Lightning counts from 0 here: the first step is 0.)
+    """
+
+    def __init__(self, path: Path, resumed_step: int = -1) -> None:
+        super().__init__()
+        self.path = path
+        self._begin(resumed_step)
+
+    @rank_zero_only
+    def _begin(self, resumed_step: int) -> None:
+        kept = [row for row in read_metrics(self.path) if int(row["step"]) < resumed_step]
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([HEADER, *(row.values() for row in kept)])
+        with atomic_write(self.path) as file:
+            file.write(text.getvalue().encode())
+
+    @property
+    def name(self) -> str:
+        return "csv"
+
+    @property
+    def version(self) -> str:
+        return ""
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> None:
+        return None
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+        """The configuration is in config.yaml."""
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        now = f"{time.time():.1f}"
+        rows = [(step or 0, name, f"{float(value):.7g}", now) for name, value in metrics.items() if name != "epoch"]
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def read_metrics(path: Path) -> list[dict[str, str]]:
+    """The rows of a `metrics.csv`, or none if there is no such file yet."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

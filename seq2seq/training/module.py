@@ -1,0 +1,147 @@
+"""The LightningModule: one training step, one validation, one optimizer.
+
+Shapes: B pairs, S source tokens, T target tokens, D d_model
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
+from torch import Tensor, nn
+
+from seq2seq.batches import Batch
+from seq2seq.checkpoint import bytes_to_tensor
+from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.loss import Loss, smoothed_cross_entropy
+from seq2seq.model.transformer import Transformer
+from seq2seq.schedule import learning_rate
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.recovery import step_is_complete
+
+
+class TranslationModule(pl.LightningModule):
+    """A Transformer, its loss, and the optimizer that trains it.
+
+    Args:
+        total_steps: optimizer steps of the whole run, where decaying schedules end.
+        validate: called with the model after each pass over the validation batches; returns the metrics of
+            decoding (`bleu`, `chrf`). `seq2seq/training/validation.py` has it.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        total_steps: int,
+        validate: Callable[[Transformer], dict[str, float]],
+    ) -> None:
+        super().__init__()
+        self.config, self.tokenizer, self.total_steps, self.validate = (
+            config,
+            tokenizer,
+            total_steps,
+            validate,
+        )
+        self.model = Transformer(config.model, tokenizer.vocab_size)
+        self.wandb_id = ""  # of the run that a resumed one continues
+        self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
+        self.valid_sums = torch.zeros(3, dtype=torch.float64)
+
+    def loss(self, batch: Batch, label_smoothing: float) -> Loss:
+        memory = self.model.encode(batch.src)  # (B, S, D)
+        hidden = self.model.decode(batch.tgt_in, memory, batch.src)  # (B, T, D)
+        return smoothed_cross_entropy(hidden, self.model.embeddings.output, batch.tgt_out, label_smoothing)
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        # Dropout is a function of the position, so a resumed run draws what an unbroken one would have drawn.
+        position = self.trainer.fit_loop.total_batch_idx
+        torch.manual_seed(self.config.seed * 1_000_003 + position * 4099 + self.global_rank)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        loss = self.loss(batch, self.config.optim.label_smoothing)  # sums over target tokens, pad left out
+        self._log_loss(loss)
+        # Of the whole optimizer step, over ranks and micro-batches. Lightning divides by both numbers itself.
+        n_step_tokens = batch.n_step_tokens.clone()
+        if self.trainer.world_size > 1:
+            torch.distributed.all_reduce(n_step_tokens)
+        return loss.smoothed / n_step_tokens * self.trainer.world_size * self.trainer.accumulate_grad_batches
+
+    def _log_loss(self, loss: Loss) -> None:
+        """One number for each optimizer step: nats per token over its micro-batches on this rank."""
+        self.step_nll = self.step_nll.to(self.device) + loss.nll
+        self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
+        if step_is_complete(self.trainer):
+            self.log("train/loss", self.step_nll / self.n_step_tokens)
+            self.step_nll, self.n_step_tokens = torch.zeros_like(self.step_nll), torch.zeros_like(self.n_step_tokens)
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        limit = self.config.optim.clip_norm or math.inf
+        self.log("train/grad_norm", nn.utils.clip_grad_norm_(self.parameters(), limit))
+        self.log("train/lr", optimizer.param_groups[0]["lr"])
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        optim = self.config.optim
+        optimizer = torch.optim.AdamW(
+            _decay_matrices_only(self.model, optim.weight_decay),
+            lr=optim.lr,
+            betas=(optim.beta1, optim.beta2),
+            eps=optim.eps,
+            # With fp16, gradients must be unscaled before they are clipped; a fused optimizer does it afterwards.
+            fused=self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps) / optim.lr
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def on_validation_epoch_start(self) -> None:
+        self.valid_sums = torch.zeros(3, dtype=torch.float64)
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        loss = self.loss(batch, label_smoothing=0.0)
+        self.valid_sums += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
+
+    def on_validation_epoch_end(self) -> None:
+        sums = self.valid_sums.to(self.device, torch.float32 if self.device.type == "mps" else torch.float64)
+        if self.trainer.world_size > 1:
+            torch.distributed.all_reduce(sums)
+        nll, n_correct, n_tokens = sums.tolist()
+        metrics = {
+            "loss": nll / n_tokens,  # nats per token, without label smoothing
+            "perplexity": math.exp(min(nll / n_tokens, 100.0)),
+            "accuracy": n_correct / n_tokens,
+            **self.validate(self.model),
+        }
+        self.log_dict({f"valid/{name}": value for name, value in metrics.items()}, rank_zero_only=False)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["config"] = dataclasses.asdict(self.config)
+        checkpoint["tokenizer"] = bytes_to_tensor(self.tokenizer.proto)
+        checkpoint["tokenizer_sha256"] = self.tokenizer.fingerprint
+        checkpoint["wandb_id"] = self.wandb_id
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.wandb_id = checkpoint["wandb_id"]
+
+
+def _decay_matrices_only(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Parameter groups: decaying a norm's gain or a bias pulls towards nothing meaningful."""
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+
+
+def trainable_steps(config: TrainerConfig, steps_per_epoch: int) -> int:
+    """Optimizer steps that the limits of a run allow; 0 if only time limits it."""
+    return min((limit for limit in (config.max_steps, config.max_epochs * steps_per_epoch) if limit), default=0)

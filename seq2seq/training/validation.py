@@ -1,0 +1,90 @@
+"""BLEU and chrF of real decoding, on all ranks together: the decoder that the final test will use."""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import torch
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.corpus import decode_ids
+from seq2seq.model.transformer import Transformer
+from seq2seq.scores import Score, corpus_scores
+from seq2seq.store import PairStore
+from seq2seq.tokenizer import Tokenizer
+
+
+def translate_store(
+    model: Transformer,
+    store: PairStore,
+    tokenizer: Tokenizer,
+    config: DecodingConfig,
+    n_sentences: int = 0,
+    bf16: bool = False,
+) -> list[str]:
+    """Translations of a corpus's sources, in order, the same list on every rank.
+
+    Each rank decodes every `world_size`-th sentence. An average of scores over ranks would not be the score of
+    the corpus, so the sentences themselves are gathered.
+
+    Args:
+        n_sentences: only the first so many; 0: all.
+        bf16: multiply in bfloat16, as training did.
+    """
+    rank, world_size = _rank()
+    numbers = range(rank, min(len(store), n_sentences or len(store)), world_size)
+    device = next(model.parameters()).device
+    sources = [store.src(i).tolist() for i in numbers]
+    with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+        hypotheses = decode_ids(model, sources, config, device, max_length=model.config.max_length)
+    local = dict(zip(numbers, tokenizer.decode([best.tokens for best, *_ in hypotheses]), strict=True))
+    if world_size == 1:
+        return list(local.values())
+    shares: list[dict[int, str]] = [{} for _ in range(world_size)]
+    torch.distributed.all_gather_object(shares, local)
+    return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]
+
+
+def score_store(
+    model: Transformer,
+    store: PairStore,
+    tokenizer: Tokenizer,
+    config: DecodingConfig,
+    metrics: Sequence[str] = ("bleu", "chrf"),
+    n_sentences: int = 0,
+    bf16: bool = False,
+) -> tuple[dict[str, Score], list[str]]:
+    """Scores against the raw references, and the translations that got them."""
+    was_training = model.training
+    model.eval()
+    hypotheses = translate_store(model, store, tokenizer, config, n_sentences, bf16)
+    model.train(was_training)
+    references = [store.tgt_text(i) for i in range(len(hypotheses))]
+    return corpus_scores(hypotheses, references, metrics), hypotheses
+
+
+def _rank() -> tuple[int, int]:
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1
+
+
+class Validation:
+    """What the module calls at the end of each validation; remembers the translations for those who show them."""
+
+    def __init__(
+        self, store: PairStore, tokenizer: Tokenizer, config: DecodingConfig, n_sentences: int, bf16: bool = False
+    ) -> None:
+        self.store, self.tokenizer, self.config = store, tokenizer, config
+        self.n_sentences, self.bf16 = n_sentences, bf16
+        self.hypotheses: list[str] = []
+
+    def __call__(self, model: Transformer) -> dict[str, float]:
+        scores, self.hypotheses = score_store(
+            model, self.store, self.tokenizer, self.config, n_sentences=self.n_sentences, bf16=self.bf16
+        )
+        return {name: score.score for name, score in scores.items()}
+
+    def samples(self, n: int) -> list[tuple[str, str, str]]:
+        """Source, reference and latest translation of the first `n` sentences, the same ones each time."""
+        hypotheses = self.hypotheses[:n]
+        return [(self.store.src_text(i), self.store.tgt_text(i), text) for i, text in enumerate(hypotheses)]

@@ -1,0 +1,168 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
+
+from seq2seq.config import DataConfig, RunConfig, read_config
+from seq2seq.errors import ConfigError
+from tests.training.tiny_runs import command
+
+CONF = Path(__file__).parents[1] / "conf"
+OPTIONS = sorted(
+    f"{path.parent.name}={path.stem}" for path in CONF.glob("*/*.yaml") if path.parent.name != "experiment"
+)
+EXPERIMENTS = sorted(path.stem for path in CONF.glob("experiment/*.yaml"))
+
+
+def composed(*overrides):
+    ConfigStore.instance().store(name="schema", node=RunConfig)
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("train", overrides=list(overrides))
+
+
+def problems(**sections):
+    """The lines of the refusal of a configuration; none if it is accepted."""
+    try:
+        read_config(sections)
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []
+
+
+def test_the_defaults_work():
+    config = read_config({"trainer": {"max_epochs": 1}})
+    assert config == read_config(dataclasses.asdict(config))
+    assert dataclasses.replace(config, trainer=RunConfig().trainer) == RunConfig()
+
+
+def test_plain_types_become_sections():
+    data = {"test": {"a": "x", "b": ["y"]}}
+    config = read_config({"model": {"d_model": 48, "n_heads": 3}, "data": data, "trainer": {"max_steps": 1}})
+    assert (config.model.d_head, config.model.d_ff) == (16, 1024)
+    assert config.data.tests == {"a": "x", "b": ["y"]}
+    assert DataConfig(test=None).tests == DataConfig(test=[]).tests == {}
+    assert type(config.data.test) is dict and type(config.data.tsv_columns) is list
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"model": {"d_modell": 8}}, "no configuration key 'model.d_modell'; did you mean model.d_model"),
+        ({"optim": {"learning_rate": 1}}, "no configuration key 'optim.learning_rate'"),
+        ({"modle": {"d_model": 8}}, "no configuration key 'modle'"),
+        ({"model": {"d_model": "wide"}}, "model.d_model: "),
+        ({"model": {"n_heads": 2.5}}, "model.n_heads: "),
+        ({"trainer": {"compile": "perhaps"}}, "trainer.compile: "),
+        ({"model": {"d_model": None}}, "model.d_model: "),
+        ({"logger": {"tags": "a"}}, "logger.tags"),
+    ],
+)
+def test_unknown_keys_and_wrong_types_are_named(sections, message):
+    (line,) = problems(**sections)
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"model": {"d_model": 30}}, "model.d_model=30 does not split over model.n_heads=4; choose a multiple of 4"),
+        ({"model": {"d_model": 9, "n_heads": 3}}, "model.d_model=9 is odd"),
+        ({"model": {"norm": "both"}}, "model.norm='both' is not one of pre, post"),
+        ({"model": {"dropout": 1.0}}, "model.dropout=1.0 is not a probability below 1"),
+        ({"model": {"n_heads": 0}}, "model.n_heads=0 is below 1"),
+        ({"tokenizer": {"vocab_size": 260}}, "tokenizer.vocab_size=260 is below 261"),
+        ({"tokenizer": {"sampling": 1.0}}, "tokenizer.sampling=1.0 is not a BPE-dropout probability"),
+        ({"tokenizer": {"character_coverage": 0.0}}, "tokenizer.character_coverage=0.0 is not in (0, 1]"),
+        ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be above 0"),
+        ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
+        ({"optim": {"schedule": "step"}}, "optim.schedule='step' is not one of inverse_sqrt, cosine, linear, constant"),
+        ({"batch": {"accumulate": 0}}, "batch.accumulate=0 is below 1"),
+        ({"trainer": {"max_time": "90 min"}}, "trainer.max_time='90 min' is not a duration; write DD:HH:MM:SS"),
+        ({"trainer": {"ema_decay": 1.0}}, "trainer.ema_decay=1.0 is not in [0, 1)"),
+        ({"trainer": {"precision": "bf16"}}, "trainer.precision='bf16' is not one of auto"),
+        ({"trainer": {"monitor": "bleu"}}, "trainer.monitor='bleu' is not one of valid/bleu"),
+        ({"decoding": {"n_best": 6}}, "decoding.n_best=6 is above decoding.beam_size=5"),
+        ({"data": {"src_lang": "en"}}, "data.src_lang and data.tgt_lang are both 'en'"),
+        ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 is below 1"),
+        ({"data": {"max_tokens": 1024}}, "data.max_tokens=1024 lets in sentences beyond model.max_length=1024"),
+        ({"batch": {"max_tokens": 256}}, "batch.max_tokens=256 cannot hold one sentence of data.max_tokens=256"),
+        ({"logger": {"mode": "dryrun"}}, "logger.mode='dryrun' is not one of auto, online, offline, disabled"),
+        ({"seed": -1}, "seed=-1 is not in [0, 2^32)"),
+    ],
+)
+def test_values_that_cannot_work_are_refused(sections, message):
+    lines = problems(trainer={"max_steps": 5} | sections.pop("trainer", {}), **sections)
+    assert len(lines) == 1 and lines[0].startswith(message)
+
+
+def test_a_run_without_an_end_is_refused():
+    assert any("nothing ends this run; set trainer.max_epochs" in line for line in problems(model={"d_model": 8}))
+
+
+def test_all_problems_are_reported_together():
+    lines = problems(
+        model={"d_model": 30, "max_length": 100},
+        batch={"max_tokens": 50},
+        optim={"schedule": "cosine", "lr": -1.0},
+        trainer={"max_time": "00:00:01:00"},
+    )
+    for start in ("model.d_model=30", "optim.lr=-1.0", "data.max_tokens=256", "batch.max_tokens=50"):
+        assert sum(line.startswith(start) for line in lines) == 1
+    assert "optim.schedule=cosine needs to know the last step; set trainer.max_steps or trainer.max_epochs" in lines
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_each_option_of_each_group_works(option):
+    group, name = option.split("=")
+    config = read_config(composed(option))
+    own = dict(OmegaConf.load(CONF / group / f"{name}.yaml"))
+    section = dataclasses.asdict(config)[group]
+    assert {key: section[key] for key in own if key != "defaults"} == {
+        key: value for key, value in own.items() if key != "defaults"
+    }
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_each_experiment_works_and_is_called_as_its_file(experiment):
+    config = read_config(composed(f"experiment={experiment}"))
+    assert config.name == experiment
+    assert config.run_dir.startswith(f"runs/{experiment}/")
+
+
+def test_an_experiment_gives_way_to_the_command_line():
+    config = read_config(composed("experiment=multi30k", "optim.lr=0.5", "model=tiny"))
+    assert (config.optim.lr, config.model.d_model, config.data.name) == (0.5, 128, "multi30k")
+
+
+def test_added_keys_are_refused():
+    with pytest.raises(ConfigError, match=r"no configuration key 'model\.widht'"):
+        read_config(composed("+model.widht=3"))
+    with pytest.raises(ConfigError, match="no configuration key 'unknown'"):
+        read_config(composed("+unknown=1"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["optim.warmup_step=9"], "there is no configuration key 'optim.warmup_step'; did you mean optim.warmup_steps"),
+        (["+unknown=1"], "there is no configuration key 'unknown'"),
+        (["optim.lr=fast"], "optim.lr: "),
+        (["model=bigg"], "Could not find 'model/bigg'"),
+        (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
+    ],
+    ids=["misspelled", "added", "wrong-type", "unknown-option", "impossible"],
+)
+def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
+    done = command(*arguments, f"run_dir={tmp_path / 'run'}")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("error: ") and message in done.stderr
+    assert "Traceback" not in done.stderr and done.stderr.count("error:") == 1
+    if arguments == ["model=bigg"]:
+        assert all(option in done.stderr for option in ("tiny", "small", "base", "big", "base_paper"))
+    if len(arguments) == 2:
+        assert "\nbatch.max_tokens=9 cannot hold" in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,87 @@
+"""Two processes that train one model: real ones, started by the command that a user would type."""
+
+import json
+import os
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seq2seq.batches import collate, plan_epoch
+from seq2seq.model.transformer import Transformer
+from seq2seq.prepare import prepare
+from seq2seq.schedule import learning_rate
+from seq2seq.training.metrics_csv import read_metrics
+from seq2seq.vocabulary import PAD
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
+
+
+def plain_loop(config, n_ranks, n_steps):
+    """The same training in one process and a page of torch: weights after `n_steps`."""
+    prepared, optim = prepare(config), config.optim
+    store = prepared.train
+    torch.manual_seed(config.seed)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size)
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(optim.beta1, optim.beta2), eps=optim.eps, weight_decay=0.0)
+    plan = plan_epoch(
+        store.src_lengths,
+        store.tgt_lengths,
+        max_tokens=config.batch.max_tokens,
+        seed=config.seed,
+        epoch=0,
+        world_size=n_ranks,
+    )
+    for step in range(n_steps):
+        n_micro = n_ranks * config.batch.accumulate
+        batches = [
+            collate([store.src(i) for i in rows], [store.tgt(i) for i in rows], 0)
+            for rows in plan[step * n_micro : (step + 1) * n_micro]
+        ]
+        losses = [
+            F.cross_entropy(
+                model(batch.src, batch.tgt_in).flatten(0, 1),
+                batch.tgt_out.flatten(),
+                ignore_index=PAD,
+                label_smoothing=optim.label_smoothing,
+                reduction="sum",
+            )
+            for batch in batches
+        ]
+        n_tokens = sum(int((batch.tgt_out != PAD).sum()) for batch in batches)
+        optimizer.zero_grad()
+        (torch.stack(losses).sum() / n_tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), optim.clip_norm)
+        optimizer.param_groups[0]["lr"] = learning_rate(step + 1, optim, 0)
+        optimizer.step()
+    return model.state_dict()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
+    changes = {
+        "trainer.devices": 2,
+        "trainer.strategy": "ddp",
+        "trainer.max_epochs": 0,
+        "trainer.max_steps": 3,
+        "batch.max_tokens": 120,
+        "batch.accumulate": 2,
+        "model.dropout": 0.0,
+        "optim.eps": 1e-3,  # a larger one makes the scale of gradients matter more
+        "trainer.val_every_n_steps": 2,
+    }
+    run_dir = tmp_path / "run"
+    done = command(*arguments(corpus, run_dir, changes), timeout=240)
+    assert done.returncode == 0, done.stderr
+    trained = checkpoint(run_dir)
+    expected = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)
+    for name, weight in expected.items():
+        torch.testing.assert_close(trained["state_dict"][f"model.{name}"], weight, rtol=1e-4, atol=1e-5)
+    loaders = trained["loops"]["fit_loop"]["state_dict"]["combined_loader"]
+    assert loaders == [{"epoch": 0, "done": 6, "world_size": 2}]
+    assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
+    assert len((run_dir / "hypotheses/test.en").read_text().splitlines()) == 7
+    losses = [row for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == "train/loss"]
+    assert [int(row["step"]) for row in losses] == [0, 1, 2]
+    assert done.stderr.count("translate with:") == 1

@@ -1,0 +1,70 @@
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from seq2seq.config import TrainerConfig
+from seq2seq.errors import ConfigError
+from seq2seq.training.hardware import accelerator_of, multiplies_bf16, precision_of
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """Say whether there is a GPU."""
+
+    def there_is(present, bf16=True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: present)
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: bf16)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+
+    return there_is
+
+
+@pytest.mark.parametrize(("asked", "found"), [("auto", "cuda"), ("gpu", "cuda"), ("cuda", "cuda"), ("cpu", "cpu")])
+def test_a_gpu_is_used_where_there_is_one(cuda, asked, found):
+    cuda(True)
+    assert accelerator_of(TrainerConfig(accelerator=asked)) == found
+
+
+@pytest.mark.parametrize("asked", ["gpu", "cuda", "mps"])
+def test_a_gpu_that_is_asked_for_and_missing_is_an_error(cuda, asked):
+    cuda(False)
+    assert accelerator_of(TrainerConfig()) == "cpu"
+    with pytest.raises(ConfigError, match=f"trainer.accelerator={asked}, but torch .* sees no such device; use"):
+        accelerator_of(TrainerConfig(accelerator=asked))
+
+
+def test_precision_is_what_is_asked_for_or_what_the_hardware_multiplies(cuda, monkeypatch):
+    assert precision_of(TrainerConfig(precision="64-true"), "cpu") == "64-true"
+    for bf16, expected in ((True, "bf16-mixed"), (False, "32-true")):
+        cuda(True, bf16)
+        assert precision_of(TrainerConfig(), "cuda") == expected
+        monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+        monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda bf16=bf16: bf16)
+        monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+        assert precision_of(TrainerConfig(), "cpu") == expected
+    assert precision_of(TrainerConfig(), "mps") == "32-true"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc/cpuinfo")
+def test_this_cpu_is_judged_by_its_flags():
+    flags = Path("/proc/cpuinfo").read_text().split()
+    assert multiplies_bf16("cpu") == bool({"avx512_bf16", "amx_tile"} & set(flags))
+
+
+def test_keeping_freed_memory_changes_no_result():
+    code = (
+        "import torch\n"
+        "from seq2seq.training.hardware import keep_freed_memory\n"
+        "torch.manual_seed(0)\n"
+        "x = torch.randn(1500, 1500)\n"
+        "before = (x @ x).sum().item()\n"
+        "keep_freed_memory()\n"
+        "for _ in range(3):\n"
+        "    assert (x @ x).sum().item() == before\n"
+        "keep_freed_memory()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,287 @@
+"""What a run leaves behind, and what it says when it cannot start."""
+
+import gzip
+import json
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+import sacrebleu
+import torch
+
+from seq2seq.checkpoint import tensor_to_bytes
+from seq2seq.config import read_config
+from seq2seq.errors import ConfigError
+from seq2seq.model.transformer import Transformer
+from seq2seq.prepare import prepare
+from seq2seq.store import PairStore
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.averaging import average_checkpoints
+from seq2seq.training.finish import candidates
+from seq2seq.training.metrics_csv import read_metrics
+from seq2seq.training.validation import Validation, score_store, translate_store
+from tests.training.tiny_runs import (
+    SignalAt,
+    arguments,
+    checkpoint,
+    command,
+    tiny_config,
+    train_with,
+    write_corpus,
+    write_split,
+)
+
+LEARNING = {
+    "trainer.max_epochs": 6,
+    "trainer.ema_decay": 0.9,
+    "trainer.average_last": 3,
+    "trainer.valid_sentences": 5,
+    "data.test": {"first": "test", "second": "valid"},
+    "optim.lr": 0.02,
+    "model.d_model": 32,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(corpus, tmp_path_factory):
+    config = tiny_config(corpus, tmp_path_factory.mktemp("run") / "run", LEARNING)
+    return config, train_with(config)
+
+
+def model_of(content):
+    """The model that a checkpoint holds, and its tokenizer: from nothing but the checkpoint."""
+    tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"]))
+    model = Transformer(read_config(content["config"]).model, tokenizer.vocab_size)
+    model.load_state_dict({name.removeprefix("model."): w for name, w in content["state_dict"].items()})
+    return model.eval(), tokenizer
+
+
+def lines(path):
+    return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def test_a_run_directory_holds_all_of_the_run(finished):
+    run_dir = Path(finished[0].run_dir)
+    assert sorted(path.name for path in run_dir.iterdir()) == [
+        "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "scores.json", "selection.json", "summary.txt",
+    ]  # fmt: skip
+    assert not [path for path in run_dir.rglob("*") if ".tmp" in path.name]
+    for metric in ("train/loss", "train/lr", "train/grad_norm", "train/tgt_tokens_per_s", "train/padding_share"):
+        values = [float(row["value"]) for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == metric]
+        assert len(values) == 90 and max(values) < 1e6
+
+
+def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):
+    scores = json.loads((Path(finished[0].run_dir) / "scores.json").read_text())
+    assert scores.keys() == {"first", "second"}
+    for name, reference in (("first", "test"), ("second", "valid")):
+        hypotheses = lines(Path(finished[0].run_dir) / "hypotheses" / f"{name}.en")
+        references = lines(corpus / f"{reference}.en")
+        assert len(hypotheses) == len(references)
+        metrics = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}
+        assert scores[name].keys() == metrics.keys()
+        for key, metric in metrics.items():
+            assert scores[name][key]["score"] == pytest.approx(
+                metric.corpus_score(hypotheses, [references]).score, abs=1e-4
+            )
+            assert scores[name][key]["signature"] == str(metric.get_signature())
+    assert scores["second"]["bleu"]["score"] > 1  # something was learned, so the comparison can fail
+
+
+def test_the_selected_weights_are_the_best_of_the_candidates(finished):
+    config, outcome = finished
+    selection = json.loads((Path(config.run_dir) / "selection.json").read_text())
+    assert list(selection["valid"]) == list(outcome.valid)
+    assert [name.split(" (")[0] for name in outcome.valid][-2:] == [
+        "average of the last 3 validations", "exponential average",
+    ]  # fmt: skip
+    bleu = {name: scores["bleu"] for name, scores in selection["valid"].items()}
+    assert bleu[selection["selected"]] == max(bleu.values())
+    assert len(set(bleu.values())) > 1
+    content = checkpoint(config.run_dir, "model.ckpt")
+    model, tokenizer = model_of(content)
+    scores, _ = score_store(model, prepare(config).valid, tokenizer, config.decoding)
+    assert scores["bleu"].score == pytest.approx(bleu[selection["selected"]], abs=1e-4)
+    assert content["selected"] == selection["selected"] and content["valid"] == selection["valid"]
+    hypotheses = translate_store(model, prepare(config).tests["first"], tokenizer, config.decoding)
+    assert hypotheses == lines(Path(config.run_dir) / "hypotheses/first.en")
+
+
+def test_each_candidate_is_what_its_name_says(finished):
+    config, _ = finished
+    folder = Path(config.run_dir) / "checkpoints"
+    recent = sorted(folder.glob("recent-*.ckpt"))
+    assert [path.name for path in recent] == [f"recent-{step:08d}.ckpt" for step in (60, 75, 90)]
+    weights = [torch.load(path, weights_only=True)["state_dict"] for path in recent]
+    for name, mean in average_checkpoints(recent[::-1]).items():
+        torch.testing.assert_close(mean, sum(w[name].double() for w in weights).float() / 3)
+    last = checkpoint(config.run_dir)["state_dict"]
+    assert all(torch.equal(weights[-1][name], weight) for name, weight in last.items())
+    module = torch.nn.Linear(2, 2)
+    names = [name for name, _ in candidates(module, folder, 90, None, 2)]  # type: ignore[arg-type]
+    assert names == ["last (step 90)", *names[1:-1], "average of the last 2 validations"]
+
+
+def test_the_summary_fits_on_a_screen_and_says_what_won(finished):
+    config, outcome = finished
+    text = (Path(config.run_dir) / "summary.txt").read_text()
+    assert len(text.splitlines()) <= 40
+    (winner,) = [line for line in text.splitlines() if line.startswith(" * ")]
+    assert outcome.selected in winner
+    assert f"python translate.py --model {config.run_dir}" in text
+
+
+def test_validation_scores_what_it_decodes(finished, corpus):
+    config, _ = finished
+    model, tokenizer = model_of(checkpoint(config.run_dir, "model.ckpt"))
+    store = prepare(config).valid
+    model.train()
+    validation = Validation(store, tokenizer, config.decoding, n_sentences=0)
+    found = validation(model)
+    assert model.training  # as it was
+    model.eval()
+    hypotheses = translate_store(model, store, tokenizer, config.decoding)
+    assert validation.hypotheses == hypotheses and len(hypotheses) == 9
+    references = lines(corpus / "valid.en")
+    assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [references]).score)
+    assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)
+    expected = list(zip(lines(corpus / "valid.fr")[:2], references[:2], hypotheses[:2], strict=True))
+    assert validation.samples(2) == expected
+    few = Validation(store, tokenizer, config.decoding, n_sentences=5)
+    assert few(model)["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses[:5], [references[:5]]).score)
+
+
+def test_blank_sentences_are_validated_and_tested(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus")
+    write_split(corpus, "test", [("ba be", "be ba"), ("", "bi"), ("bo", "")])
+    write_split(corpus, "valid", [("", ""), ("ba be", "be ba")])
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1})
+    train_with(config)
+    hypotheses = lines(tmp_path / "run/hypotheses/test.en")
+    assert len(hypotheses) == 3 and hypotheses[1] == ""
+    assert isinstance(prepare(config).valid, PairStore)
+
+
+def test_a_time_limit_ends_the_run_with_its_tests(corpus, tmp_path):
+    changes = {"trainer.max_epochs": 0, "trainer.max_time": "00:00:00:01"}
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    n_steps = checkpoint(tmp_path / "run")["global_step"]
+    assert n_steps > 1
+    rows = read_metrics(tmp_path / "run/metrics.csv")
+    assert max(int(row["step"]) for row in rows if row["metric"] == "valid/loss") == n_steps - 1
+    for name in ("scores.json", "selection.json", "summary.txt", "hypotheses/test.en", "checkpoints/model.ckpt"):
+        assert (tmp_path / "run" / name).is_file()
+
+
+def test_fewer_steps_than_an_epoch_are_a_run(corpus, tmp_path):
+    """No validation takes place, so there is nothing to monitor."""
+    changes = {"trainer.max_steps": 2, "trainer.patience": 3, "data.test": None}
+    outcome = train_with(tiny_config(corpus, tmp_path / "run", changes))
+    assert (outcome.selected, outcome.tests) == ("last (step 2)", {})
+
+
+def test_a_run_never_writes_into_another(finished, corpus):
+    config, _ = finished
+    with pytest.raises(ConfigError, match=f"run_dir={config.run_dir} holds a run already; continue it with resume="):
+        train_with(tiny_config(corpus, config.run_dir))
+
+
+def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"run_dir=.*file/run cannot be made \(Not a directory\)"):
+        train_with(tiny_config(corpus, tmp_path / "file" / "run"))
+
+
+def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
+    with pytest.raises(ConfigError, match=r"trainer: what is asked for does not work here \(.*'bogus'"):
+        train_with(tiny_config(corpus, tmp_path / "run", {"trainer.strategy": "bogus"}))
+    assert not (tmp_path / "run/config.yaml").exists()
+
+
+@pytest.mark.parametrize(("signum", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status):
+    """The whole way, from the command to its exit status."""
+    code = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from seq2seq.training import run\n"
+        "from tests.training.tiny_runs import SignalAt\n"
+        "original = run._reporting\n"
+        f"run._reporting = lambda *args: [SignalAt(7, {int(signum)}), *original(*args)]\n"
+        "from seq2seq.train import main\n"
+        "main()\n"
+    )
+    script = tmp_path / "train.py"
+    script.write_text(code)
+    done = command(*arguments(corpus, tmp_path / "run"), script=str(script), cwd=Path(__file__).parents[2])
+    assert done.returncode == status, done.stderr
+    assert f"stopped and saved; continue with: python train.py resume={tmp_path / 'run'}\n" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert checkpoint(tmp_path / "run")["global_step"] == 7
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+
+
+def test_a_second_interrupt_stops_at_once(corpus, tmp_path):
+    from seq2seq.training.recovery import StoppedAtOnce
+
+    config = tiny_config(corpus, tmp_path / "run")
+    with pytest.raises(StoppedAtOnce):
+        train_with(config, SignalAt(3, signal.SIGINT), SignalAt(3, signal.SIGINT))
+
+
+def spoil(corpus, kind):
+    """Damage a corpus; what the error has to say about it."""
+    train = corpus / "train.fr"
+    if kind == "missing file":
+        (corpus / "valid.en").unlink()
+        return ["data.valid", "valid.en"]
+    if kind == "line counts":
+        with train.open("a") as file:
+            file.write("one more\n")
+        return ["train.fr", "301", "train.en", "300"]
+    if kind == "not UTF-8":
+        content = train.read_bytes().split(b"\n")
+        content[41] = "déjà".encode("latin-1")
+        train.write_bytes(b"\n".join(content))
+        return ["train.fr", "42", "UTF-8"]
+    if kind == "empty corpus":
+        for side in ("fr", "en"):
+            (corpus / f"train.{side}").write_text("\n\n")
+        return ["data.train"]
+    if kind == "cut compression":
+        train.with_suffix(".fr.gz").write_bytes(gzip.compress(train.read_bytes())[:-20])
+        train.unlink()
+        return ["train.fr.gz"]
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize("kind", ["missing file", "line counts", "not UTF-8", "empty corpus", "cut compression"])
+def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, tmp_path, kind):
+    damaged = shutil.copytree(corpus, tmp_path / "corpus", ignore=shutil.ignore_patterns("cache"))
+    expected = spoil(damaged, kind)
+    call = arguments(damaged, tmp_path / "run", {"trainer.max_steps": 2})
+    done = command(*call)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: ") and done.stderr.count("error:") == 1
+    assert all(part in done.stderr for part in expected), done.stderr
+    if kind == "not UTF-8":  # one of them is enough for the rest of the way
+        shutil.copytree(corpus, damaged, dirs_exist_ok=True)
+        mended = command(*call)
+        assert mended.returncode == 0, mended.stderr
+        assert (tmp_path / "run/scores.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokenizer.vocab_size": 9000}, "tokenizer.vocab_size=9000 is more than the training text supports"),
+        ({"trainer.accelerator": "gpu"}, "trainer.accelerator=gpu, but torch"),
+        ({"data.dir": "/nowhere"}, "/nowhere"),
+    ],
+)
+@pytest.mark.skipif(torch.cuda.is_available(), reason="one of the errors is that there is no GPU")
+def test_what_cannot_start_says_why(corpus, tmp_path, changes, message):
+    done = command(*arguments(corpus, tmp_path / "run", changes))
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: ") and message in done.stderr
+    assert not (tmp_path / "run/config.yaml").exists()

@@ -1,0 +1,138 @@
+"""Runs of a few seconds: a model of a few thousand weights that learns to write sentences backwards."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+from omegaconf import OmegaConf
+
+from seq2seq.checkpoint import resumable
+from seq2seq.config import RunConfig, read_config
+from seq2seq.training import run
+from seq2seq.training.finish import Outcome
+from seq2seq.training.recovery import TrainingInterrupted
+
+ROOT = Path(__file__).parents[2]
+WORDS = [consonant + vowel for consonant in "bdfgkl" for vowel in "aeio"] + ["ma"]
+
+TINY = {
+    "data.name": "reversing",
+    "tokenizer.vocab_size": 300,
+    "data.max_tokens": 64,
+    "batch.max_tokens": 160,
+    "model.d_model": 16,
+    "model.n_heads": 2,
+    "model.d_ff": 24,
+    "model.n_encoder_layers": 1,
+    "model.n_decoder_layers": 1,
+    "optim.lr": 5e-3,
+    "optim.warmup_steps": 5,
+    "trainer.accelerator": "cpu",
+    "trainer.precision": "32-true",
+    "trainer.threads": 1,
+    "trainer.max_epochs": 2,
+    "trainer.average_last": 2,
+    "trainer.log_every_n_steps": 1,
+    "trainer.progress": False,
+    "decoding.beam_size": 2,
+    "logger.wandb": False,
+}
+
+
+def reversed_pairs(n: int, seed: int, longest: int = 8) -> list[tuple[str, str]]:
+    rng = random.Random(seed)
+    sentences = (rng.choices(WORDS, k=rng.randint(3, longest)) for _ in range(n))
+    return [(" ".join(words), " ".join(reversed(words))) for words in sentences]
+
+
+def write_split(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, side in zip(("fr", "en"), zip(*pairs, strict=True), strict=True):
+        (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in side))
+
+
+def write_corpus(folder: Path, n_train: int = 300, n_valid: int = 9, n_test: int = 7) -> Path:
+    for seed, (split, n) in enumerate({"train": n_train, "valid": n_valid, "test": n_test}.items()):
+        write_split(folder, split, reversed_pairs(n, seed))
+    return folder
+
+
+def tiny_config(corpus: Path, run_dir: Path, changes: dict[str, Any] | None = None) -> RunConfig:
+    """A valid configuration; `changes` maps dotted keys to values."""
+    cfg = OmegaConf.create({"run_dir": str(run_dir)})
+    keys = TINY | {"data.dir": str(corpus), "data.cache_dir": str(corpus / "cache")} | (changes or {})
+    for key, value in keys.items():
+        OmegaConf.update(cfg, key, value)
+    return read_config(cfg)
+
+
+class SignalAt(pl.Callback):
+    """Sends this process a signal when so many optimizer steps are done."""
+
+    def __init__(self, step: int, signum: int = signal.SIGTERM) -> None:
+        self.step, self.signum = step, signum
+
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if trainer.global_step == self.step:
+            self.step = -1
+            os.kill(os.getpid(), self.signum)
+
+
+def train_with(config: RunConfig, *callbacks: pl.Callback, resume: bool = False) -> Outcome:
+    """`seq2seq.training.run.train`, with more callbacks."""
+    original = run._reporting
+    run._reporting = lambda config, total_steps: [*callbacks, *original(config, total_steps)]
+    try:
+        return run.train(config, resumable(Path(config.run_dir)) if resume else None)
+    finally:
+        run._reporting = original
+
+
+def train_in_parts(config: RunConfig, *stops: int) -> Outcome:
+    """Train, stopped by SIGTERM after each of these steps and continued from what it saved."""
+    for part, step in enumerate(stops):
+        with pytest.raises(TrainingInterrupted, match="SIGTERM"):
+            train_with(config, SignalAt(step), resume=part > 0)
+    return train_with(config, resume=bool(stops))
+
+
+def checkpoint(run_dir: Path | str, name: str = "last.ckpt") -> dict[str, Any]:
+    content: dict[str, Any] = torch.load(Path(run_dir) / "checkpoints" / name, weights_only=True)
+    return content
+
+
+def arguments(corpus: Path, run_dir: Path, changes: dict[str, Any] | None = None) -> list[str]:
+    """The command-line form of `tiny_config`."""
+    keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "run_dir": run_dir} | (changes or {})
+    return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
+
+
+def command(
+    *arguments: str, script: str = "train.py", timeout: float = 120, env: dict[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run an entry point as a user would, but with nothing on stdin and in a session of its own."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WANDB_", "SEQ2SEQ_"))}
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / script), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=clean | {"OMP_NUM_THREADS": "1"} | (env or {}),
+        **options,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        raise AssertionError(f"no end after {timeout} s:\n{out}\n{err}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
