@@ -1,0 +1,54 @@
+"""The documentation names what there is."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.config import RunConfig
+
+ROOT = Path(__file__).parents[1]
+
+
+def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, default in dataclasses.asdict(section()).items():
+        field_type = section.__dataclass_fields__[name].type
+        if dataclasses.is_dataclass(field_type):
+            yield from keys(field_type, f"{prefix}{name}.")
+        else:
+            yield prefix + name, default
+
+
+@pytest.mark.parametrize(("key", "default"), list(keys(RunConfig)))
+def test_each_key_is_documented_with_its_default(key: str, default: object) -> None:
+    row = re.search(
+        rf"^\| `{re.escape(key)}` \| `(.*?)` \| (.+) \|$", (ROOT / "docs/configuration.md").read_text(), re.M
+    )
+    assert row, f"docs/configuration.md has no row for {key}"
+    assert row[1] == repr(default).replace("'", '"')
+
+
+@pytest.mark.parametrize("key", [key for key, _ in keys(RunConfig)])
+def test_each_key_has_a_comment_where_it_is_defined(key: str) -> None:
+    field = key.split(".")[-1]
+    assert re.search(rf"^    {field}: .*  # \S", (ROOT / "seq2seq/config.py").read_text(), re.M), key
+
+
+def test_every_relative_link_leads_somewhere() -> None:
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("data/*/README.md"),
+        *ROOT.glob("benchmarks/*.md"),
+    ]
+    assert len(pages) > 5
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert not broken
