@@ -235,10 +235,3 @@ class BatchLoader:
         self.epoch, self.done = state["epoch"], state["done"]
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
-
-
-def padding_share(batches: Sequence[Batch]) -> float:
-    """Share of the slots of these batches' sources and targets that hold padding."""
-    slots = sum(batch.src.numel() + batch.tgt_out.numel() for batch in batches)
-    real = sum(int((batch.src != PAD).sum() + (batch.tgt_out != PAD).sum()) for batch in batches)
-    return 1 - real / slots

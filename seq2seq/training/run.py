@@ -99,7 +99,6 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
                 run_dir,
             )
         trainer.fit(module, data, ckpt_path=path, weights_only=True)
-        module.to(trainer.strategy.root_device)  # Lightning has moved it back to the CPU
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         outcome = finish_run(
             module, prepared, config, run_dir, trainer.global_step, ema, bf16=bf16, is_first_rank=trainer.is_global_zero
