@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 STAGES = [
     ("errors", "vocabulary", "paths"),
     ("config",),
-    ("corpus",),
+    ("corpus", "text", "output"),
     ("tokenizer",),
     ("store",),
     ("prepare", "batches"),
@@ -20,7 +20,9 @@ STAGES = [
     ("decoding",),
     ("scores",),
     ("checkpoint",),
-    ("training", "translator", "export"),
+    ("engines", "training"),
+    ("translator",),
+    ("export",),
     ("train", "translate", "learning_curve"),
 ]
 STAGE_OF = {name: number for number, names in enumerate(STAGES) for name in names}
@@ -78,7 +80,7 @@ def test_the_model_knows_tensors_and_not_files(part):
     assert not uses(part, "seq2seq.corpus", "seq2seq.tokenizer", "seq2seq.store", "seq2seq.prepare", "pathlib")
 
 
-@pytest.mark.parametrize("part", ["corpus", "scores", "tokenizer", "store", "config", "errors"])
+@pytest.mark.parametrize("part", ["corpus", "text", "output", "scores", "tokenizer", "store", "config", "errors"])
 def test_text_is_handled_without_torch(part):
     assert not uses(part, "torch", "pytorch_lightning")
 

@@ -1,0 +1,38 @@
+"""What the translator needs from an engine; both engines speak it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
+
+
+class Sentence(NamedTuple):
+    """One source, as token ids without bos and eos."""
+
+    source: Sequence[int]
+    prefix: Sequence[int] = ()  # with these tokens each hypothesis begins
+    number: int = 0  # of sampling: which of the seed's random numbers it takes, however it is batched
+
+
+class Engine(Protocol):
+    """A model that searches. Its methods may be called from several threads at the same time."""
+
+    max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
+    n_workers: int  # how many batches at the same time, each from its own thread, keep the device busy
+
+    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
+        """Search one batch: for each sentence its hypotheses, best first, as `decoding/search.py` defines them.
+
+        Args:
+            sentences: at least one, none of them without tokens or with more than `max_length - 1`.
+        Raises:
+            ConfigError: a setting that this engine does not have.
+        """
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Log-probability (nats) of each target token, and last of its eos, of a batch.
+
+        They are what a search without constraints would give: over the tokens that may be generated, so that their
+        sum is the `log_prob` of a hypothesis with these tokens. -inf for one that may not.
+        """
