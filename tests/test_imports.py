@@ -19,9 +19,10 @@ STAGES = [
     ("loss",),
     ("decoding",),
     ("scores",),
-    ("checkpoint",),
+    ("checkpoint", "model_directory"),
     ("engines", "training"),
     ("translator",),
+    ("model_card", "parity"),
     ("export",),
     ("train", "translate", "learning_curve"),
 ]
@@ -97,7 +98,9 @@ def test_lightning_stays_in_training():
     assert {use.split(".")[0] for part in STAGE_OF for use in uses(part, "pytorch_lightning")} == {"training"}
 
 
-@pytest.mark.parametrize("module", ["seq2seq", "seq2seq.train", "seq2seq.translate", "seq2seq.prepare"])
+@pytest.mark.parametrize(
+    "module", ["seq2seq", "seq2seq.train", "seq2seq.translate", "seq2seq.prepare", "seq2seq.export"]
+)
 def test_nothing_that_starts_quickly_imports_torch(module):
     code = f"import sys, {module}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

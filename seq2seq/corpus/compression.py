@@ -1,4 +1,8 @@
-"""Plain and compressed files as streams of bytes; a compressed file that ends early is an error."""
+"""Plain and compressed files as streams of bytes; a compressed file that ends early is an error.
+
+A compressed file is one or more members (zstd calls them frames, xz streams), one after the other, and its text is
+theirs one after the other. So a file can grow by whole members, and is readable after each.
+"""
 
 import bz2
 import gzip
@@ -31,6 +35,23 @@ def open_binary(path: Path) -> BinaryIO:
         case ".zst":
             return io.BufferedReader(_ZstdStream(path), buffer_size=1 << 20)
     return path.open("rb")
+
+
+def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
+    """A stream whose bytes arrive in `file` as one more member, compressed as the suffix says, whole once it is closed.
+
+    Closing it leaves `file` open. The same bytes give the same member, whatever the time and the name of the file.
+    """
+    match suffix:
+        case ".gz":
+            return gzip.GzipFile("", "wb", fileobj=file, mtime=0)  # type: ignore[return-value]
+        case ".xz":
+            return lzma.LZMAFile(file, "wb")  # type: ignore[return-value]
+        case ".bz2":
+            return bz2.BZ2File(file, "wb")  # type: ignore[return-value]
+    assert suffix == ".zst"
+    # With a checksum, as the others have; zstandard leaves it out unless asked.
+    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
 
 
 class _ZstdStream(io.RawIOBase):

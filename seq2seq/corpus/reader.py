@@ -4,43 +4,69 @@ A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of 
 LF and a byte order mark at the start of a file are removed; everything else is kept as it is.
 """
 
+import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from seq2seq.corpus.compression import DAMAGE, open_binary
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
 from seq2seq.errors import CorpusError
 
-_BOM = b"\xef\xbb\xbf"
 
-
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path, errors: str = "strict", on_replaced: Callable[[int], None] | None = None) -> Iterator[str]:
     """The lines of a UTF-8 text file, plain or compressed, without their ends.
 
+    Args:
+        errors, on_replaced: what to do about bytes that are not UTF-8; see `decode_lines`.
     Raises:
         CorpusError: the file cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
+    try:
+        stream = open_binary(path)
+    except OSError as error:
+        raise CorpusError(_unreadable(path, error)) from error
+    with stream:
+        yield from decode_lines(stream, str(path), errors, on_replaced)
+
+
+def decode_lines(
+    stream: BinaryIO, name: str, errors: str = "strict", on_replaced: Callable[[int], None] | None = None
+) -> Iterator[str]:
+    """The lines of a stream of UTF-8 text, without their ends.
+
+    Args:
+        name: of the stream, for messages.
+        errors: `strict` refuses bytes that are not UTF-8; `replace` puts U+FFFD in their place.
+        on_replaced: told the number, from 1, of each line in which `replace` did so, before the line is given. Leave
+            it out only where another pass over the same text counts them.
+    Raises:
+        CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
+    """
+    assert errors in ("strict", "replace")
     number = 0
     try:
-        with open_binary(path) as stream:
-            for number, line in enumerate(stream, start=1):
-                if number == 1:
-                    line = line.removeprefix(_BOM)
-                yield line.removesuffix(b"\n").removesuffix(b"\r").decode()
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{path}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not "
-            "UTF-8; convert the file, for example with: iconv -f WINDOWS-1252 -t UTF-8"
-        ) from error
+        for number, line in enumerate(stream, start=1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
+            line = line.removesuffix(b"\n").removesuffix(b"\r")
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                if errors == "strict":
+                    raise CorpusError(_not_utf8(name, number, error)) from error
+                if on_replaced is not None:
+                    on_replaced(number)
+                text = line.decode(errors="replace")
+            yield text
     except DAMAGE as error:
-        raise CorpusError(_damaged(path, number, error)) from error
+        raise CorpusError(_damaged(name, number, error)) from error
     except OSError as error:
         if error.errno is None:  # how bz2 reports invalid data
-            raise CorpusError(_damaged(path, number, error)) from error
-        raise CorpusError(f"cannot read {path}: {error.strerror}; check its name and permissions") from error
+            raise CorpusError(_damaged(name, number, error)) from error
+        raise CorpusError(_unreadable(name, error)) from error
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
@@ -125,5 +151,17 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _damaged(path: Path, n_lines: int, error: Exception) -> str:
-    return f"{path}: damaged or cut off after line {n_lines} ({error}); copy or download the file again"
+def _unreadable(name: Path | str, error: OSError) -> str:
+    return f"cannot read {name}: {error.strerror or error}; check its name and permissions"
+
+
+def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
+    is_utf16 = number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return (
+        f"{name}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not UTF-8; "
+        f"convert the text, for example with: iconv -f {'UTF-16' if is_utf16 else 'WINDOWS-1252'} -t UTF-8"
+    )
+
+
+def _damaged(name: str, n_lines: int, error: Exception) -> str:
+    return f"{name}: damaged or cut off after line {n_lines} ({error}); copy or download the file again"

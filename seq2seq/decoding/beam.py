@@ -10,10 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_limits, length_penalty
+from seq2seq.decoding.length import length_penalty
 from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.tokens import allowed_logits
+from seq2seq.decoding.rows import Rows
+from seq2seq.decoding.tokens import best_tokens, log_normalizer
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 
@@ -28,8 +30,7 @@ class Beam(NamedTuple):
     finished_tokens: Tensor  # (B, N, T), without eos, padded with pad
     finished_log_probs: Tensor  # (B, N)
     finished_scores: Tensor  # (B, N)
-    limits: Tensor  # (B,) most tokens a hypothesis may have
-    limit_penalties: Tensor  # (B,) length penalty of a hypothesis of that many tokens
+    limit_penalties: Tensor  # (B,) length penalty of the longest hypothesis that may be
 
     def rows(self, rows: Tensor) -> "Beam":
         return Beam(*(x[rows] for x in self))
@@ -44,9 +45,9 @@ class Candidates(NamedTuple):
 
 
 def beam_search(
-    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, max_length: int
+    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, constraints: Constraints
 ) -> list[list[Hypothesis]]:
-    """The `n_best` hypotheses of each source; see `search`.
+    """The `n_best` hypotheses of each source (B, S); see `search`.
 
     Each step ranks the extensions of the live hypotheses by log-probability. Those of the best `beam_size`
     that end with eos are finished; the best `beam_size` of the others live on, so that a finished hypothesis
@@ -54,44 +55,43 @@ def beam_search(
     `n_best` finished ones, or at its length limit. Ties go to the hypothesis that finished first, then to the
     lower place in the beam and the lower token id, as far as top-k returned the tied tokens.
     """
-    limits = length_limits(src, config, max_length)
-    beam = _empty_beam(src, config, limits)
-    state = model.start(src, max(limits))
+    beam = _empty_beam(src, config, constraints.limits.tolist())
+    state = model.start(src, constraints.longest)
     last = src.new_full((len(src), 1), BOS)  # (B, K)
-    sentences = list(range(len(src)))  # which source each row belongs to
-    found: list[list[Hypothesis]] = [[] for _ in sentences]
+    rows = Rows(len(src))
+    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
     n_tokens = 0
-    while sentences:
+    while True:
         n_tokens += 1
         penalty = length_penalty(n_tokens, config.normalization, config.alpha)
         logits, state = model.step(state, last)
-        candidates = _candidates(logits, beam.log_probs, 2 * config.beam_size, may_end=n_tokens > 1)
+        logits = logits.float()  # (B, K, V)
+        constraints.apply(logits, beam.tokens)
+        forced = constraints.forced(n_tokens - 1)
+        candidates = _candidates(logits, beam.log_probs, 2 * config.beam_size, forced)
         beam = _finish(beam, candidates, config.beam_size, penalty)
         n_before = beam.log_probs.shape[1]
-        # A hypothesis has one extension that ends; of a small vocabulary the others may be below beam_size.
-        n_live = min(config.beam_size, candidates.tokens.shape[1] - (n_before if n_tokens > 1 else 0))
+        n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # of a tiny vocabulary, fewer
         beam, parents = _extend(beam, candidates, n_live)
 
+        is_done = _is_done(beam, constraints.limits <= n_tokens)
         moved = (parents != torch.arange(n_live, device=src.device)).any(-1)  # (B,)
-        # The only wait for the device in a step.
-        is_done, has_moved = torch.stack([_is_done(beam, n_tokens), moved]).tolist()
-        if any(is_done):
-            leaving = [row for row, done in enumerate(is_done) if done]
-            results = _hypotheses(beam.rows(torch.tensor(leaving, device=src.device)), penalty)
-            for row, hypotheses in zip(leaving, results, strict=True):
-                found[sentences[row]] = hypotheses
-            staying = [row for row, done in enumerate(is_done) if not done]
-            sentences = [sentences[row] for row in staying]
-            if not sentences:
-                break
-            rows = torch.tensor(staying, device=src.device)
-            state = model.select(state, rows)
-            beam, parents = beam.rows(rows), parents[rows]
-            has_moved = [has_moved[row] for row in staying]
-        if n_live != n_before or any(has_moved):
+        done_rows, moved_rows = torch.stack([is_done, moved]).tolist()  # the only wait for the device in a step
+        if newly_done := rows.newly_done(done_rows):
+            leaving = torch.tensor([row for row, _ in newly_done], device=src.device)
+            for (_, sentence), hypotheses in zip(newly_done, _hypotheses(beam.rows(leaving), penalty), strict=True):
+                found[sentence] = hypotheses
+        if rows.all_done:
+            return found
+        if (staying := rows.shrink()) is not None:
+            kept = torch.tensor(staying, device=src.device)
+            state = model.select(state, kept)
+            constraints.select(kept)
+            beam, parents = beam.rows(kept), parents[kept]
+            moved_rows = [moved_rows[row] for row in staying]
+        if n_live != n_before or any(moved_rows):
             state = model.reorder(state, parents)
         last = beam.tokens[..., -1]
-    return found
 
 
 def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
@@ -104,23 +104,36 @@ def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
         finished_tokens=src.new_empty((len(src), config.n_best, 0)),
         finished_log_probs=free,
         finished_scores=free,
-        limits=torch.tensor(limits, device=src.device),
         limit_penalties=torch.tensor(penalties, device=src.device),
     )
 
 
-def _candidates(logits: Tensor, log_probs: Tensor, n_candidates: int, may_end: bool) -> Candidates:
-    """The best extensions by one token of hypotheses with log-probabilities (B, K), from logits (B, K, V)."""
-    allowed, first_id = allowed_logits(logits, may_end)  # (B, K, V')
+def _candidates(logits: Tensor, log_probs: Tensor, n_candidates: int, forced: Tensor | None) -> Candidates:
+    """The best extensions by one token of hypotheses with log-probabilities (B, K), from logits (B, K, V).
+
+    `forced`: the only token that may follow in a sentence, (B, 1), or pad; None: nothing is forced.
+    """
     # Within a hypothesis logits rank as log-probabilities do, and of the softmax only these few are needed.
-    best, index = allowed.topk(min(n_candidates, allowed.shape[-1]), sorted=False)  # (B, K, k)
-    # In order of parent and token id, so that a stable sort breaks ties by them.
-    index, by_id = index.sort()
-    gains = best.gather(-1, by_id) - allowed.logsumexp(-1, keepdim=True)
+    # They are in order of parent and token id, so that a stable sort breaks ties by them.
+    best, ids = best_tokens(logits, n_candidates)  # (B, K, k)
+    gains = best - log_normalizer(logits)
+    if forced is not None:
+        gains, ids = _only_forced(logits, gains, ids, forced)
     total = log_probs.unsqueeze(-1) + gains  # (B, K, k)
     ranked, place = total.flatten(1).sort(dim=1, descending=True, stable=True)  # (B, K * k)
     ranked, place = ranked[:, :n_candidates], place[:, :n_candidates]  # (B, C)
-    return Candidates(place // best.shape[-1], index.flatten(1).gather(1, place) + first_id, ranked)
+    return Candidates(place // best.shape[-1], ids.flatten(1).gather(1, place), ranked)
+
+
+def _only_forced(logits: Tensor, gains: Tensor, ids: Tensor, forced: Tensor) -> tuple[Tensor, Tensor]:
+    """Where a token is forced, it is the first candidate, and the others have probability 0."""
+    is_forced = (forced != PAD).unsqueeze(-1)  # (B, 1, 1)
+    token = forced.unsqueeze(-1).expand(-1, logits.size(1), -1)  # (B, K, 1)
+    gain = logits.gather(-1, token) - log_normalizer(logits)  # (B, K, 1)
+    gains = gains.masked_fill(is_forced, -torch.inf)
+    gains[..., :1] = torch.where(is_forced, gain, gains[..., :1])
+    ids = torch.where(is_forced, token, ids)
+    return gains, ids
 
 
 def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) -> Beam:
@@ -161,14 +174,14 @@ def _take(tokens: Tensor, index: Tensor) -> Tensor:
     return tokens.gather(1, index.unsqueeze(-1).expand(-1, -1, tokens.shape[-1]))
 
 
-def _is_done(beam: Beam, n_tokens: int) -> Tensor:
+def _is_done(beam: Beam, is_at_limit: Tensor) -> Tensor:
     """Whether each sentence's finished hypotheses are final, (B,).
 
     A log-probability p <= 0 can only fall, and a length penalty lp never falls as the hypothesis grows, so
     nothing that a live hypothesis becomes scores above p / lp(limit).
     """
     best_attainable = beam.log_probs[:, 0] / beam.limit_penalties
-    return (beam.limits <= n_tokens) | (best_attainable <= beam.finished_scores[:, -1])
+    return is_at_limit | (best_attainable <= beam.finished_scores[:, -1])
 
 
 def _hypotheses(beam: Beam, penalty: float) -> list[list[Hypothesis]]:

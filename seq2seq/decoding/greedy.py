@@ -7,53 +7,46 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_limits, length_penalty
+from seq2seq.decoding.constraints import Constraints
+from seq2seq.decoding.hypothesis import Hypothesis, of_tokens
 from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.tokens import allowed_logits
-from seq2seq.vocabulary import BOS, EOS
+from seq2seq.decoding.rows import Rows
+from seq2seq.decoding.tokens import log_normalizer
+from seq2seq.vocabulary import BOS, EOS, PAD
 
 
 def greedy_search(
-    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, max_length: int
+    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, constraints: Constraints
 ) -> list[list[Hypothesis]]:
-    """One hypothesis for each source; see `search`.
+    """One hypothesis for each source (B, S); see `search`.
 
     It is not `beam_search` with one place: that one goes on past an eos while a longer hypothesis could still
     end up with the better normalised score. Of equally probable tokens the lowest id is taken.
     """
-    limits = length_limits(src, config, max_length)
-    limit_of_row = torch.tensor(limits, device=src.device)  # (B,)
-    state = model.start(src, max(limits))
+    state = model.start(src, constraints.longest)
+    tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T)
+    log_probs = torch.zeros((len(src), 1), device=src.device)  # (B, 1)
     last = src.new_full((len(src), 1), BOS)
-    tokens = src.new_empty((len(src), 0))  # (B, T)
-    log_probs = torch.zeros(len(src), device=src.device)  # (B,)
-    sentences = list(range(len(src)))  # which source each row belongs to
-    found: list[list[Hypothesis]] = [[] for _ in sentences]
-    n_tokens = 0
-    while sentences:
-        n_tokens += 1
+    rows = Rows(len(src))
+    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
+    while True:
         logits, state = model.step(state, last)
-        allowed, first_id = allowed_logits(logits, may_end=n_tokens > 1)  # (B, 1, V')
-        best, index = allowed.max(-1)  # (B, 1)
-        last = index + first_id
-        log_probs = log_probs + (best - allowed.logsumexp(-1)).squeeze(-1)
-        tokens = torch.cat([tokens, last], -1)
-        ended = last.squeeze(-1) == EOS
-        done = (ended | (limit_of_row <= n_tokens)).tolist()  # the only wait for the device in a step
-        if not any(done):
-            continue
-        penalty = length_penalty(n_tokens, config.normalization, config.alpha)
-        leaving = [row for row, is_done in enumerate(done) if is_done]
-        ids_of, log_prob_of = tokens[leaving].tolist(), log_probs[leaving].tolist()
-        for row, ids, log_prob in zip(leaving, ids_of, log_prob_of, strict=True):
-            finished = ids[-1] == EOS
-            hypothesis = Hypothesis(ids[:-1] if finished else ids, log_prob, log_prob / penalty, finished)
-            found[sentences[row]].append(hypothesis)
-        staying = [row for row, is_done in enumerate(done) if not is_done]
-        sentences = [sentences[row] for row in staying]
-        if sentences:
-            rows = torch.tensor(staying, device=src.device)
-            state = model.select(state, rows)
-            last, tokens, log_probs, limit_of_row = (x[rows] for x in (last, tokens, log_probs, limit_of_row))
-    return found
+        logits = logits.float()  # (B, 1, V)
+        constraints.apply(logits, tokens)
+        last = logits.argmax(-1)  # (B, 1)
+        forced = constraints.forced(tokens.size(-1))
+        if forced is not None:
+            last = torch.where(forced == PAD, last, forced)
+        gains = logits.gather(-1, last.unsqueeze(-1)) - log_normalizer(logits)  # (B, 1, 1)
+        log_probs = log_probs + gains.squeeze(-1)
+        tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
+        is_done = (last.squeeze(-1) == EOS) | (constraints.limits <= tokens.size(-1))
+        for row, sentence in rows.newly_done(is_done.tolist()):  # the only wait for the device in a step
+            found[sentence] = [of_tokens(tokens[row, 0].tolist(), log_probs[row].item(), config)]
+        if rows.all_done:
+            return found
+        if (staying := rows.shrink()) is not None:
+            kept = torch.tensor(staying, device=src.device)
+            state = model.select(state, kept)
+            constraints.select(kept)
+            last, tokens, log_probs = last[kept], tokens[kept], log_probs[kept]

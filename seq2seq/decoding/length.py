@@ -49,5 +49,14 @@ def length_limit(n_src: int, config: DecodingConfig, max_length: int) -> int:
 
 def length_limits(src: Tensor, config: DecodingConfig, max_length: int) -> list[int]:
     """`length_limit` of each source of a batch (B, S) that ends its sources with eos and pads with pad."""
+    return [length_limit(n, config, max_length) for n in _n_tokens(src)]
+
+
+def min_lengths(src: Tensor, config: DecodingConfig) -> list[int]:
+    """Fewest tokens of a hypothesis, `eos` not counted, for each source of such a batch: a * n_src + b, at least 1."""
+    return [max(1, int(config.min_length_a * n + config.min_length_b)) for n in _n_tokens(src)]
+
+
+def _n_tokens(src: Tensor) -> list[int]:
     n_src: list[int] = ((src != PAD).sum(-1) - 1).tolist()
-    return [length_limit(n, config, max_length) for n in n_src]
+    return n_src

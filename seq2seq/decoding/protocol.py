@@ -17,7 +17,7 @@ class NextTokenScores(Protocol[State]):
         """Read sources (B, S), each ending with eos and padded with pad, for at most `max_length` steps."""
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Append one token (B, K) to each hypothesis; logits (B, K, V) of the token after it.
+        """Append one token (B, K) to each hypothesis; logits (B, K, V) of the token after it, the caller's to change.
 
         The first call takes bos for one hypothesis a sentence, (B, 1).
         """

@@ -1,18 +1,27 @@
 """The search that a configuration asks for."""
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.beam import beam_search
+from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.greedy import greedy_search
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
+from seq2seq.decoding.sampling import sample
 
 
 def search(
-    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, max_length: int
+    model: NextTokenScores[State],
+    src: Tensor,
+    config: DecodingConfig,
+    max_length: int,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch of sources: greedily with `beam_size` 1, otherwise by beam search.
+    """Translate a batch of sources: by sampling, greedily with `beam_size` 1, otherwise by beam search.
 
     pad, bos and unk are never generated, nor an empty hypothesis: eos cannot be the first token. What the
     other sentences of the batch are makes no difference beyond floating-point noise.
@@ -21,12 +30,18 @@ def search(
         src: (B, S) token ids, each source with at least one token before its eos, padded with pad.
         config: the section `decoding`; `batch_tokens` is not used here.
         max_length: most decoder steps the model can do.
+        prefixes: of each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
+            log-probabilities count like those of other tokens.
+        numbers: of each source, which of the seed's random numbers its samples take; by default 0, 1, 2, ...
     Returns:
         For each source up to `n_best` hypotheses, best first: those that ended, by score, and after them,
         only if they are fewer than `n_best`, those that were cut at the length limit, by score. Fewer than
         `n_best` come back only if the beam never held as many, as with a vocabulary of a few tokens.
     """
+    constraints = Constraints(src, config, max_length, prefixes)
+    if config.sampling:
+        return sample(model, src, config, constraints, numbers or range(len(src)))
     assert config.n_best <= config.beam_size
     if config.beam_size == 1:
-        return greedy_search(model, src, config, max_length)
-    return beam_search(model, src, config, max_length)
+        return greedy_search(model, src, config, constraints)
+    return beam_search(model, src, config, constraints)

@@ -34,7 +34,10 @@ def scaled_dot_product_attention(
     Returns:
         outputs (..., T, K) and weights (..., T, S), whose rows sum to 1.
     """
-    scores = q @ k.transpose(-2, -1)  # (..., T, S)
+    if 4 * q.size(-2) <= k.size(-2):  # a step of a search, for which oneDNN is up to four times as fast this way
+        scores = (k @ q.transpose(-2, -1)).transpose(-2, -1)
+    else:
+        scores = q @ k.transpose(-2, -1)  # (..., T, S)
     # The mask makes the sum float32, in which softmax is more exact, and on CPUs several times as fast as in bf16.
     weights = torch.add(mask, scores, alpha=1 / math.sqrt(q.size(-1))).softmax(-1)
     return dropout(weights, p_dropout).to(v.dtype) @ v, weights
@@ -83,10 +86,10 @@ class SelfAttention(MultiHeadAttention):
         q, k, v = self._split(self.to_qkv(x), 3)
         return self._heads(q, k, v, mask)
 
-    def step(self, x: Tensor, past: KeyValueCache, mask: Tensor) -> Tensor:
-        """Attend from the newest tokens to all that `past` holds, after adding them to it."""
+    def step(self, x: Tensor, past: KeyValueCache, start: int, mask: Tensor) -> Tensor:
+        """Attend from the newest tokens, (B, N, D), to all that `past` holds, after adding them to it at `start`."""
         q, k, v = self._split(self.to_qkv(x), 3)
-        return self._heads(q, *past.append(k, v), mask)
+        return self._heads(q, *past.write(k, v, start, mask.size(-1)), mask)
 
 
 class CrossAttention(MultiHeadAttention):

@@ -4,7 +4,10 @@ Hypotheses of a sentence are rows of its queries, so nothing here is stored once
 keys and values belong to the sentence, and so do those of all tokens that its hypotheses ever took. Which of
 these tokens are a hypothesis's own is a mask, its ancestry. Reordering a beam moves that mask, not the cache.
 
-Shapes: B sentences, H n_heads, N hypotheses, P past tokens of all hypotheses, S source tokens, K d_head
+Lengths are rounded up to multiples of ROUND, the mask hiding the rest: oneDNN compiles a kernel for each new shape,
+which takes ten times as long as a step's product in it.
+
+Shapes: B sentences, H n_heads, N hypotheses, P past tokens of all hypotheses (rounded up), S source tokens, K d_head
 """
 
 from dataclasses import dataclass
@@ -12,7 +15,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from seq2seq.model.masks import additive
+from seq2seq.model.masks import HIDDEN
+
+ROUND = 16
+FORGET_EVERY = 8  # steps; each time costs about as much as the attention of one step
 
 
 class KeyValueCache:
@@ -20,17 +26,16 @@ class KeyValueCache:
 
     def __init__(self) -> None:
         self._room: Tensor | None = None  # (2, B, H, at least P, K)
-        self._length = 0
 
-    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new tokens, (B, H, N, K) each; return all, (B, H, P, K) each."""
-        start, self._length = self._length, self._length + keys.size(2)
-        if self._room is None or self._room.size(3) < self._length:
-            self._grow(keys, start)
+    def write(self, keys: Tensor, values: Tensor, start: int, length: int) -> tuple[Tensor, Tensor]:
+        """Put those of new tokens, (B, H, N, K) each, at place `start`; return the first `length`, (B, H, P, K) each."""
+        if self._room is None or self._room.size(3) < length:
+            self._grow(keys, length)
         assert self._room is not None
-        self._room[0, :, :, start : self._length] = keys
-        self._room[1, :, :, start : self._length] = values
-        k, v = self._room[..., : self._length, :]
+        end = start + keys.size(2)
+        self._room[0, :, :, start:end] = keys
+        self._room[1, :, :, start:end] = values
+        k, v = self._room[..., :length, :]
         return k, v
 
     def select(self, sentences: Tensor) -> None:
@@ -38,11 +43,18 @@ class KeyValueCache:
         assert self._room is not None
         self._room = self._room.index_select(1, sentences)
 
-    def _grow(self, like: Tensor, used: int) -> None:
+    def keep(self, places: Tensor) -> None:
+        """Keep the tokens at these places, (B, P'), in this order."""
+        assert self._room is not None
+        index = places[None, :, None, :, None].expand(2, -1, self._room.size(2), -1, self._room.size(4))
+        self._room = self._room.gather(3, index)
+
+    def _grow(self, like: Tensor, length: int) -> None:
         sentences, heads, _, d_head = like.shape
-        room = like.new_empty(2, sentences, heads, max(2 * self._length, 32), d_head)
+        # Zeros, since a weight of 0 does not hide a NaN.
+        room = like.new_zeros(2, sentences, heads, max(2 * length, 4 * ROUND), d_head)
         if self._room is not None:
-            room[..., :used, :] = self._room[..., :used, :]
+            room[..., : self._room.size(3), :] = self._room
         self._room = room
 
 
@@ -54,20 +66,25 @@ class DecoderState:
     memory_mask: Tensor  # additive, (B, 1, 1, S)
     past: list[KeyValueCache]  # of each layer's self-attention
     ancestry: Tensor  # additive, (B, 1, N, P): which past tokens are a hypothesis's own
-    n_steps: int  # tokens in each hypothesis
+    n_past: int = 0  # tokens in the caches; the places from here to P are free, and hidden
+    n_steps: int = 0  # tokens in each hypothesis
 
-    def take_step(self, n_hypotheses: int) -> None:
-        """Make room in the ancestry for one new token of each hypothesis, seen by that hypothesis alone."""
-        n_sentences = len(self.ancestry)
-        own = additive(torch.eye(n_hypotheses, dtype=torch.bool, device=self.ancestry.device))
-        own = own.expand(n_sentences, 1, -1, -1)  # (N, N) -> (B, 1, N, N)
-        self.ancestry = torch.cat([self.ancestry, own], dim=-1)
+    def take_step(self, n_hypotheses: int) -> int:
+        """Make room for one new token of each hypothesis, seen by that hypothesis alone; where it begins."""
+        if self.n_steps % FORGET_EVERY == FORGET_EVERY - 1:
+            self._forget()
+        start = self.n_past
+        self.n_past += n_hypotheses
         self.n_steps += 1
+        if (missing := self.n_past - self.ancestry.size(-1)) > 0:
+            more = self.ancestry.new_full((*self.ancestry.shape[:-1], _rounded(missing)), HIDDEN)
+            self.ancestry = torch.cat([self.ancestry, more], dim=-1)
+        self.ancestry[..., start : self.n_past].diagonal(dim1=-2, dim2=-1).zero_()
+        return start
 
     def reorder(self, parents: Tensor) -> None:
         """Make hypothesis n of sentence b a copy of hypothesis `parents[b, n]`; parents: (B, N)."""
-        n_past = self.ancestry.size(-1)
-        rows = parents[:, None, :, None].expand(-1, -1, -1, n_past)  # (B, 1, N, P)
+        rows = parents[:, None, :, None].expand(-1, -1, -1, self.ancestry.size(-1))  # (B, 1, N, P)
         self.ancestry = self.ancestry.gather(2, rows)
 
     def select(self, sentences: Tensor) -> None:
@@ -77,3 +94,19 @@ class DecoderState:
         self.ancestry = self.ancestry.index_select(0, sentences)
         for past in self.past:
             past.select(sentences)
+
+    def _forget(self) -> None:
+        """Drop the tokens that no hypothesis descends from; most beams share all but their latest tokens."""
+        is_used = (self.ancestry == 0).any(2).squeeze(1)  # (B, P)
+        n_used = int(is_used.sum(-1).max())
+        if (n_kept := _rounded(n_used)) > self.ancestry.size(-1) // 2:
+            return
+        places = is_used.byte().sort(dim=-1, descending=True, stable=True).indices[:, :n_kept]  # (B, P')
+        self.ancestry = self.ancestry.gather(3, places[:, None, None, :].expand(-1, -1, self.ancestry.size(2), -1))
+        self.n_past = n_used
+        for past in self.past:
+            past.keep(places)
+
+
+def _rounded(length: int) -> int:
+    return -(-length // ROUND) * ROUND

@@ -36,12 +36,11 @@ class Decoder(nn.Module):
             memory_mask=memory_mask,
             past=[KeyValueCache() for _ in self.layers],
             ancestry=memory_mask.new_empty(len(memory), 1, 1, 0),
-            n_steps=0,
         )
 
     def step(self, x: Tensor, state: DecoderState) -> Tensor:
         """Append the newest token of each hypothesis, (B, N, D), to `state`; its hidden states (B, N, D)."""
-        state.take_step(x.size(1))
+        start = state.take_step(x.size(1))
         for layer, past, memory in zip(self.layers, state.past, state.memory, strict=True):
-            x = layer.step(x, past, state.ancestry, memory, state.memory_mask)
+            x = layer.step(x, past, start, memory, state)
         return self.norm(x)

@@ -1,6 +1,6 @@
 """The layers of Figure 1 of Vaswani et al. 2017.
 
-Shapes: B sentences, T target tokens, S source tokens, D d_model, H n_heads, K d_head
+Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model, H n_heads, K d_head
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model.attention import CrossAttention, SelfAttention
-from seq2seq.model.cache import KeyValueCache
+from seq2seq.model.cache import DecoderState, KeyValueCache
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.feed_forward import FeedForward, SwiGLU
 
@@ -84,11 +84,11 @@ class DecoderLayer(nn.Module):
         return self.around_feed_forward(x, self.feed_forward)
 
     def step(
-        self, x: Tensor, past: KeyValueCache, mask: Tensor, memory: tuple[Tensor, Tensor], memory_mask: Tensor
+        self, x: Tensor, past: KeyValueCache, start: int, memory: tuple[Tensor, Tensor], state: DecoderState
     ) -> Tensor:
-        """The newest token of each hypothesis, (B, hypotheses, D), after those in `past`."""
-        x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, mask))
-        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask))
+        """The newest token of each hypothesis, (B, N, D), which gets the place `start` in `past`."""
+        x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, start, state.ancestry))
+        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, state.memory_mask))
         return self.around_feed_forward(x, self.feed_forward)
 
 

@@ -174,7 +174,7 @@ class FixedLogits:
         return None
 
     def step(self, state: None, tokens: Tensor) -> tuple[Tensor, None]:
-        return self.logits.expand(*tokens.shape, -1), None  # read-only: a search may not write to it
+        return self.logits.repeat(*tokens.shape, 1), None
 
     def reorder(self, state: None, parents: Tensor) -> None:
         return None

@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.beam import beam_search
+from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.corpus import pad_sources
 from seq2seq.decoding.greedy import greedy_search
 from seq2seq.decoding.hypothesis import Hypothesis
@@ -51,4 +52,5 @@ def test_beam_search_with_one_place_and_no_normalisation_is_greedy(seed: int, eo
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=1, normalization="none", max_length_a=1.0, max_length_b=3)
     src = pad_sources(SOURCES)
-    assert greedy_search(model, src, config, 100) == beam_search(model, src, config, 100)
+    greedy = greedy_search(model, src, config, Constraints(src, config, 100))
+    assert greedy == beam_search(model, src, config, Constraints(src, config, 100))

@@ -1,0 +1,99 @@
+"""What a hypothesis may say next. What may not be said is left out of the softmax too, as in CTranslate2, so that
+scores are those of a distribution over the tokens that are allowed.
+
+Shapes: B sentences, S source tokens, K hypotheses, T tokens generated so far, V vocabulary
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.length import length_limits, min_lengths
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+
+NEVER = (PAD, UNK, BOS)
+
+
+def forbid_special(logits: Tensor, may_end: bool) -> None:
+    """Set to -inf, in place, the logits (..., V) of what no hypothesis may say, and that of eos unless it may end."""
+    logits[..., list(NEVER) if may_end else [*NEVER, EOS]] = -torch.inf
+
+
+class Constraints:
+    """The rules for the hypotheses of each sentence of a batch."""
+
+    def __init__(
+        self, src: Tensor, config: DecodingConfig, max_length: int, prefixes: Sequence[Sequence[int]] | None = None
+    ) -> None:
+        """src: (B, S), each ending with eos; prefixes: of each sentence, the tokens that a hypothesis begins with."""
+        self.config = config
+        prefixes = prefixes or [[]] * len(src)
+        limits = [
+            min(max(limit, len(prefix) + 1), max_length)  # so that something can follow the prefix
+            for limit, prefix in zip(length_limits(src, config, max_length), prefixes, strict=True)
+        ]
+        self.limits = torch.tensor(limits, device=src.device)  # (B,) most tokens of a hypothesis, eos counted
+        self.min_lengths = torch.tensor(min_lengths(src, config), device=src.device)  # (B,) fewest, eos not counted
+        self.longest = max(limits)
+        self.longest_min = int(self.min_lengths.max())
+        longest_prefix = max(len(prefix) for prefix in prefixes)
+        padded = [[*prefix, *[PAD] * (longest_prefix - len(prefix))] for prefix in prefixes]
+        self.prefixes = torch.tensor(padded, dtype=torch.long, device=src.device)  # (B, longest prefix)
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep these sentences."""
+        self.limits, self.min_lengths, self.prefixes = (
+            x[sentences] for x in (self.limits, self.min_lengths, self.prefixes)
+        )
+
+    def forced(self, n_tokens: int) -> Tensor | None:
+        """The token that must follow `n_tokens` tokens, (B, 1), pad where none must; None where that is so for all."""
+        if n_tokens >= self.prefixes.size(1):
+            return None
+        return self.prefixes[:, n_tokens : n_tokens + 1]
+
+    def apply(self, logits: Tensor, tokens: Tensor) -> None:
+        """Change the logits (B, K, V), in place, of what may follow the hypotheses (B, K, T).
+
+        A forced token is exempt from the rules for tokens; that it is forced changes no logit.
+        """
+        n_tokens = tokens.size(-1)
+        forced = self.forced(n_tokens)
+        if forced is not None:
+            index = forced.unsqueeze(-1).expand(-1, logits.size(1), -1)  # (B, K, 1)
+            untouched = logits.gather(-1, index)
+        if self.config.repetition_penalty != 1 and n_tokens:
+            penalize_repetition(logits, tokens, self.config.repetition_penalty)
+        if self.config.no_repeat_ngram:
+            forbid_repetition(logits, tokens, self.config.no_repeat_ngram)
+        if 0 < n_tokens < self.longest_min:
+            logits[..., EOS].masked_fill_((n_tokens < self.min_lengths).unsqueeze(-1), -torch.inf)
+        if forced is not None:
+            logits.scatter_(-1, index, untouched)
+        forbid_special(logits, may_end=n_tokens > 0)
+
+
+def penalize_repetition(logits: Tensor, tokens: Tensor, penalty: float) -> None:
+    """Divide by `penalty` the positive logits, and multiply the negative ones, of tokens that a hypothesis has.
+
+    Keskar et al. 2019 (CTRL), section 4.1, with the sign taken into account as all toolkits do.
+    """
+    scores = logits.gather(-1, tokens)  # (B, K, T); a token that came twice is penalised once
+    logits.scatter_(-1, tokens, torch.where(scores > 0, scores / penalty, scores * penalty))
+
+
+def forbid_repetition(logits: Tensor, tokens: Tensor, n: int) -> None:
+    """Forbid each token that would complete a sequence of n tokens which the hypothesis already has (Paulus et al. 2017)."""
+    n_tokens = tokens.size(-1)
+    if n_tokens < n:
+        return
+    ngrams = tokens.unfold(-1, n, 1)  # (B, K, T - n + 1, n)
+    latest = tokens[..., None, n_tokens - n + 1 :]  # (B, K, 1, n - 1)
+    comes_again = (ngrams[..., :-1] == latest).all(-1)  # (B, K, T - n + 1)
+    last = ngrams[..., -1]
+    banned = torch.zeros_like(logits, dtype=torch.bool)
+    # True wins where a token ends several n-grams, of which only some come again.
+    banned.scatter_reduce_(-1, last, comes_again, "amax")
+    logits.masked_fill_(banned, -torch.inf)

@@ -1,0 +1,52 @@
+"""Which sentences of a batch are still being searched, and when the batch shrinks."""
+
+from collections.abc import Sequence
+
+
+class Rows:
+    """The rows of a batch, each of them one sentence.
+
+    Rows that are done stay in the batch until it can shrink to a size of few significant bits: that moves keys and
+    values a few times and not at every step, and oneDNN compiles its kernels for a few sizes only.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._sentences = list(range(n))
+        self._is_done = [False] * n
+
+    def newly_done(self, is_done: Sequence[bool]) -> list[tuple[int, int]]:
+        """(row, sentence) of each row that is done for the first time, from what a step says of all rows."""
+        found = []
+        for row, done in enumerate(is_done):
+            if done and not self._is_done[row]:
+                self._is_done[row] = True
+                found.append((row, self._sentences[row]))
+        return found
+
+    @property
+    def all_done(self) -> bool:
+        return all(self._is_done)
+
+    def shrink(self) -> list[int] | None:
+        """The rows to go on with, ascending: those not done, and a few others to fill up; None to leave all."""
+        open_rows = [row for row, done in enumerate(self._is_done) if not done]
+        n_spare = round_up(len(open_rows)) - len(open_rows)
+        if len(open_rows) + n_spare >= len(self._is_done):
+            return None
+        spare = [row for row, done in enumerate(self._is_done) if done][:n_spare]
+        rows = sorted(open_rows + spare)
+        self._sentences = [self._sentences[row] for row in rows]
+        self._is_done = [self._is_done[row] for row in rows]
+        return rows
+
+
+def round_up(n: int) -> int:
+    """The next number of at most three significant bits: 1 to 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ..."""
+    step = 1 << max(0, n.bit_length() - 3)
+    return -(-n // step) * step
+
+
+def round_down(n: int) -> int:
+    """The last such number that is not above n."""
+    step = 1 << max(0, n.bit_length() - 3)
+    return n // step * step

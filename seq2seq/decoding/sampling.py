@@ -1,0 +1,101 @@
+"""Sampling: tokens drawn at random from the model's distribution, or from the likelier part of it.
+
+Shapes: B sentences, S source tokens, K samples, T tokens generated so far, V vocabulary
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.constraints import Constraints
+from seq2seq.decoding.hypothesis import Hypothesis, of_tokens
+from seq2seq.decoding.protocol import NextTokenScores, State
+from seq2seq.decoding.rows import Rows
+from seq2seq.decoding.tokens import log_normalizer
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+
+def sample(
+    model: NextTokenScores[State],
+    src: Tensor,
+    config: DecodingConfig,
+    constraints: Constraints,
+    numbers: Sequence[int],
+) -> list[list[Hypothesis]]:
+    """`n_best` samples for each source (B, S), best score first; see `search`.
+
+    Temperature, top-k (Fan et al. 2018) and top-p (Holtzman et al. 2020) decide what is drawn, in this order. The
+    scores are those that a search would give to the same tokens. A sentence's random numbers depend on the seed and on
+    its number alone, so that batches make no difference.
+    """
+    n_samples = config.n_best
+    state = model.start(src, constraints.longest)
+    uniform = _uniform(numbers, constraints.longest, n_samples, config.seed).to(src.device)  # (B, longest, K)
+    tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T), then (B, K, T)
+    log_probs = torch.zeros((len(src), 1), device=src.device)
+    has_ended = torch.zeros((len(src), 1), dtype=torch.bool, device=src.device)
+    last = src.new_full((len(src), 1), BOS)
+    rows = Rows(len(src))
+    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
+    while True:
+        logits, state = model.step(state, last)
+        logits = logits.float()  # (B, 1, V), then (B, K, V)
+        constraints.apply(logits, tokens)
+        n_tokens = tokens.size(-1)
+        last = _draw(logits, uniform[:, n_tokens], config)  # (B, K)
+        forced = constraints.forced(n_tokens)
+        if forced is not None:
+            last = torch.where(forced == PAD, last, forced)
+        if n_tokens == 0 and n_samples > 1:  # from here on, the samples of a sentence differ
+            state = model.reorder(state, torch.zeros_like(last))
+            tokens, log_probs, has_ended, logits = (
+                x.repeat_interleave(n_samples, 1) for x in (tokens, log_probs, has_ended, logits)
+            )
+        gains = (logits.gather(-1, last.unsqueeze(-1)) - log_normalizer(logits)).squeeze(-1)  # (B, K)
+        log_probs = log_probs + gains.masked_fill(has_ended, 0.0)
+        tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
+        has_ended = has_ended | (last == EOS)
+        is_done = has_ended.all(-1) | (constraints.limits <= tokens.size(-1))
+        for row, sentence in rows.newly_done(is_done.tolist()):
+            samples = zip(tokens[row].tolist(), log_probs[row].tolist(), strict=True)
+            hypotheses = [of_tokens(ids, log_prob, config) for ids, log_prob in samples]
+            found[sentence] = sorted(hypotheses, key=lambda sample: (-sample.finished, -sample.score))
+        if rows.all_done:
+            return found
+        if (staying := rows.shrink()) is not None:
+            kept = torch.tensor(staying, device=src.device)
+            state = model.select(state, kept)
+            constraints.select(kept)
+            uniform, tokens, log_probs, has_ended, last = (
+                x[kept] for x in (uniform, tokens, log_probs, has_ended, last)
+            )
+
+
+def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) -> Tensor:
+    """Random numbers in [0, 1) for each sentence, step and sample; (B, n_steps, K)."""
+    drawn = []
+    for number in numbers:
+        # Neighbouring seeds of torch's generator give unrelated numbers; the factor keeps (seed, number) pairs apart.
+        generator = torch.Generator().manual_seed((seed * 1_000_003 + number) % 2**63)
+        drawn.append(torch.rand(n_steps, n_samples, generator=generator, dtype=torch.float64))
+    return torch.stack(drawn)
+
+
+def _draw(logits: Tensor, uniform: Tensor, config: DecodingConfig) -> Tensor:
+    """One token for each of the uniform numbers (B, K), from logits (B, 1 or K, V), by inverting the distribution."""
+    scaled, ids = (logits / config.temperature).sort(-1, descending=True, stable=True)  # (B, 1 or K, V)
+    if config.top_k:
+        scaled, ids = scaled[..., : config.top_k], ids[..., : config.top_k]
+    cumulative = scaled.double().softmax(-1).cumsum(-1)
+    if config.top_p < 1:
+        # The fewest tokens that reach top_p: those before which less than top_p has been gathered.
+        n_kept = (cumulative < config.top_p).sum(-1, keepdim=True).clamp(max=cumulative.size(-1) - 1)
+        mass = cumulative.gather(-1, n_kept)
+    else:
+        mass = cumulative[..., -1:]
+    cumulative = cumulative.expand(-1, uniform.size(1), -1).contiguous()
+    place = torch.searchsorted(cumulative, (uniform.unsqueeze(-1) * mass).contiguous(), right=True)  # (B, K, 1)
+    place = place.clamp(max=ids.size(-1) - 1)
+    return ids.expand(-1, uniform.size(1), -1).gather(-1, place).squeeze(-1)

@@ -1,0 +1,179 @@
+"""Our Transformer as CTranslate2 stores one.
+
+CTranslate2 lays its layers out as we do (fused queries, keys and values; a norm inside each sublayer), so that this is
+a renaming, with three things said that CTranslate2 would otherwise decide for itself: the table of positions, which
+tokens are special, and which are never generated.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.errors import CheckpointError
+from seq2seq.model.attention import CrossAttention, SelfAttention
+from seq2seq.model.feed_forward import FeedForward, SwiGLU
+from seq2seq.model.masks import HIDDEN
+from seq2seq.model.transformer import Transformer
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+
+if TYPE_CHECKING:
+    from ctranslate2.specs import TransformerSpec
+
+# What the code below converts. A field that is in neither table did not exist when it was written.
+_VARIANTS = {
+    "norm": ("pre", "post"),
+    "activation": ("relu", "gelu", "swiglu"),
+    "positions": ("sinusoidal", "learned"),
+    "embeddings": ("shared", "decoder", "separate"),
+}
+_SIZES = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
+_TRAINING_ONLY = ("dropout", "attention_dropout", "activation_dropout")
+
+
+def check_convertible(config: ModelConfig) -> None:
+    """Refuse, rather than convert into something else, every variant that this module was not written for.
+
+    Raises:
+        CheckpointError: the variants, all in one message.
+    """
+    problems = []
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name in _VARIANTS:
+            is_known = value in _VARIANTS[field.name]
+        else:
+            is_known = field.name in _SIZES + _TRAINING_ONLY or value == field.default
+        if not is_known:
+            problems.append(f"model.{field.name}={value}")
+    if problems:
+        raise CheckpointError(
+            f"a model with {', '.join(problems)} cannot be converted to CTranslate2; export it with "
+            "--format safetensors and translate with --engine torch"
+        )
+
+
+def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantization: str | None) -> None:
+    """Write `model` as the files of a CTranslate2 model into `directory`, which is created.
+
+    Args:
+        quantization: as CTranslate2 names it: int8, float16, ...; None keeps float32.
+    Raises:
+        CheckpointError: a variant that CTranslate2, or this conversion, does not have.
+    """
+    check_convertible(model.config)
+    spec = _transformer(model)
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    spec.register_source_vocabulary(pieces)
+    spec.register_target_vocabulary(pieces)
+    spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (pieces[i] for i in (UNK, BOS, EOS))
+    spec.config.decoder_start_token = pieces[BOS]
+    spec.config.add_source_bos = False
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = _norm_epsilon(model)
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    directory.mkdir(parents=True, exist_ok=True)
+    spec.save(str(directory))
+
+
+class _Reader:
+    """Hands out weights, and knows which of them were asked for."""
+
+    def __init__(self) -> None:
+        self._used: set[int] = set()
+
+    def __call__(self, weight: Tensor) -> np.ndarray[Any, Any]:
+        self._used.add(id(weight))
+        return weight.detach().to(device="cpu", dtype=torch.float32).numpy()
+
+    def unused(self, model: nn.Module) -> list[str]:
+        return [name for name, parameter in model.named_parameters() if id(parameter) not in self._used]
+
+
+def _transformer(model: Transformer) -> "TransformerSpec":
+    from ctranslate2 import specs
+
+    config, read = model.config, _Reader()
+    options = {
+        "pre_norm": config.norm == "pre",
+        "activation": {
+            "relu": specs.Activation.RELU,
+            "gelu": specs.Activation.GELU,
+            "swiglu": specs.Activation.SWISH,
+        }[config.activation],
+        "ffn_glu": config.activation == "swiglu",
+    }
+    encoder = specs.TransformerEncoderSpec(config.n_encoder_layers, config.n_heads, **options)
+    decoder = specs.TransformerDecoderSpec(config.n_decoder_layers, config.n_heads, **options)
+    # Left out, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
+    encoder.position_encodings.encodings = decoder.position_encodings.encodings = read(model.positions.table)
+    # Arrays that are equal are stored once, so tables that were shared are shared again.
+    encoder.embeddings[0].weight = read(model.embeddings.source)
+    decoder.embeddings.weight = read(model.embeddings.target)
+    decoder.projection.weight = read(model.embeddings.output)
+    decoder.projection.bias = _bias(len(model.embeddings.output))
+    for layer, to in zip(model.encoder.layers, encoder.layer, strict=True):
+        _self_attention(layer.self_attention, layer.around_self_attention.norm, to.self_attention, read)
+        _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, to.ffn, read)
+    for block, to in zip(model.decoder.layers, decoder.layer, strict=True):
+        _self_attention(block.self_attention, block.around_self_attention.norm, to.self_attention, read)
+        _cross_attention(block.cross_attention, block.around_cross_attention.norm, to.attention, read)
+        _feed_forward(block.feed_forward, block.around_feed_forward.norm, to.ffn, read)
+    if config.norm == "pre":
+        _norm(model.encoder.norm, encoder.layer_norm, read)
+        _norm(model.decoder.norm, decoder.layer_norm, read)
+    if unused := read.unused(model):
+        raise CheckpointError(
+            f"the conversion to CTranslate2 has no place for {', '.join(unused)}; export with --format safetensors "
+            "and translate with --engine torch"
+        )
+    return specs.TransformerSpec(encoder, decoder)
+
+
+def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
+    """Takes pad, unk and bos out of every softmax: ours masks them, and CTranslate2's scoring cannot mask."""
+    bias = np.zeros(vocab_size, dtype=np.float32)
+    bias[[PAD, UNK, BOS]] = HIDDEN
+    return bias
+
+
+def _self_attention(attention: SelfAttention, norm: nn.Module, to: Any, read: _Reader) -> None:
+    to.linear[0].weight = read(attention.to_qkv.weight)  # (3 D, D): queries, keys, values
+    to.linear[1].weight = read(attention.to_out.weight)
+    _norm(norm, to.layer_norm, read)
+
+
+def _cross_attention(attention: CrossAttention, norm: nn.Module, to: Any, read: _Reader) -> None:
+    to.linear[0].weight = read(attention.to_q.weight)
+    to.linear[1].weight = read(attention.to_kv.weight)  # (2 D, D): keys, values
+    to.linear[2].weight = read(attention.to_out.weight)
+    _norm(norm, to.layer_norm, read)
+
+
+def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, to: Any, read: _Reader) -> None:
+    if isinstance(network, SwiGLU):
+        gate, value = np.split(read(network.to_gate_and_value.weight), 2)  # (F, D) each
+        to.linear_0.weight, to.linear_0_noact.weight = gate, value
+    else:
+        to.linear_0.weight = read(network.to_hidden.weight)
+        to.linear_0.bias = read(network.to_hidden.bias)
+        to.linear_1.bias = read(network.to_out.bias)
+    to.linear_1.weight = read(network.to_out.weight)
+    _norm(norm, to.layer_norm, read)
+
+
+def _norm(norm: nn.Module, to: Any, read: _Reader) -> None:
+    assert isinstance(norm, nn.LayerNorm)
+    to.gamma, to.beta = read(norm.weight), read(norm.bias)
+
+
+def _norm_epsilon(model: Transformer) -> float:
+    """What all norms have in common: CTranslate2 takes one number for the whole model."""
+    (epsilon,) = {module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)}
+    return epsilon

@@ -1,0 +1,60 @@
+"""A beam search for one sentence, written to be read: it asks the model for everything anew at each step.
+
+It stops as CTranslate2 does, when `beam_size` hypotheses have ended.
+"""
+
+import math
+
+import torch
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+
+
+def next_log_probs(model: Transformer, source: list[int], tokens: list[int], config: DecodingConfig) -> list[float]:
+    """Of each token after `tokens`, with all that may not come left out of the softmax."""
+    with torch.no_grad():
+        logits = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *tokens]]))[0, -1].double().tolist()
+    for token in set(tokens):
+        logits[token] *= 1 / config.repetition_penalty if logits[token] > 0 else config.repetition_penalty
+    banned = {PAD, UNK, BOS}
+    if len(tokens) < max(1, int(config.min_length_a * len(source) + config.min_length_b)):
+        banned.add(EOS)
+    n = config.no_repeat_ngram
+    grams = [tokens[i : i + n] for i in range(len(tokens) - n + 1)] if n else []
+    banned |= {gram[-1] for gram in grams if gram[:-1] == tokens[len(tokens) - n + 1 :]}
+    total = math.log(sum(math.exp(value) for token, value in enumerate(logits) if token not in banned))
+    return [-math.inf if token in banned else value - total for token, value in enumerate(logits)]
+
+
+def penalty(n_tokens: int, config: DecodingConfig) -> float:
+    return n_tokens**config.alpha if config.normalization == "length" else 1.0
+
+
+def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -> list[Hypothesis]:
+    limit = max(1, min(int(config.max_length_a * len(source) + config.max_length_b), model.config.max_length))
+    live, ended = [([], 0.0)], []
+    for n_tokens in range(1, limit + 1):
+        candidates = [
+            ([*tokens, token], log_prob + gain)
+            for tokens, log_prob in live
+            for token, gain in enumerate(next_log_probs(model, source, tokens, config))
+        ]
+        candidates = sorted(candidates, key=lambda each: -each[1])[: 2 * config.beam_size]
+        ended += [
+            Hypothesis(tokens[:-1], log_prob, log_prob / penalty(n_tokens, config), True)
+            for tokens, log_prob in candidates[: config.beam_size]
+            if tokens[-1] == EOS
+        ]
+        if n_tokens == limit:
+            live = [each for each in candidates[: config.beam_size] if each[0][-1] != EOS]
+        else:
+            live = [each for each in candidates if each[0][-1] != EOS][: config.beam_size]
+        if len(ended) >= config.beam_size:
+            live = []
+            break
+    cut = [Hypothesis(tokens, log_prob, log_prob / penalty(limit, config), False) for tokens, log_prob in live]
+    by_score = sorted(ended, key=lambda h: -h.score) + sorted(cut, key=lambda h: -h.score)
+    return by_score[: config.n_best]
