@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.config import RunConfig
+from seq2seq.errors import CheckpointError
 
 
 def model_card(
@@ -16,6 +17,8 @@ def model_card(
     Args:
         weights: a line about each form of the weights.
         run_dir: where scores.json and selection.json are, if the run has ended; None if there is no run.
+    Raises:
+        CheckpointError: one of these files is damaged.
     """
     model, data = config.model, config.data
     lines = [
@@ -70,5 +73,8 @@ def _code(signature: str) -> str:
 def _json(run_dir: Path | None, name: str) -> Mapping[str, Any]:
     if run_dir is None or not (run_dir / name).is_file():
         return {}
-    content: Mapping[str, Any] = json.loads((run_dir / name).read_text(encoding="utf-8"))
+    try:
+        content: Mapping[str, Any] = json.loads((run_dir / name).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CheckpointError(f"{run_dir / name}: is not JSON, so it is damaged; restore or delete it") from error
     return content

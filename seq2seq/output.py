@@ -204,7 +204,8 @@ class ResumableFile:
         with suppress(OSError):
             self._file.close()
         if not self.n_lines_done:
-            self._remove()
+            with suppress(OSError):
+                self._remove()
 
     def _begin(self, resume: bool) -> BinaryIO:
         earlier = self._read_progress()
@@ -224,17 +225,17 @@ class ResumableFile:
 
     def _create(self) -> BinaryIO:
         self._remove()
-        mode = stat.S_IMODE(self._target.stat().st_mode) if self._target.exists() else None
+        replaced = stat.S_IMODE(self._target.stat().st_mode) if self._target.exists() else None
         try:
             self._write_progress(self._done)  # first, since a partial file without it could be anybody's
-            file = self._partial.open("xb", opener=lambda name, flags: os.open(name, flags, mode or 0o666))
-            if mode is not None:  # the mode of a file that is replaced, whatever the umask
-                self._partial.chmod(mode)
+            self._partial.touch(mode=0o666 if replaced is None else replaced, exist_ok=False)
+            if replaced is not None:
+                self._partial.chmod(replaced)  # without the umask
             _sync_directory(self._target.parent)
-        except OSError:
+            return self._partial.open("r+b")
+        except BaseException:
             self._remove()
             raise
-        return file
 
     def _continue(self, earlier: _Progress) -> BinaryIO:
         n_bytes = self._partial.stat().st_size
@@ -272,6 +273,8 @@ class ResumableFile:
                     f"{self._sidecar} was written by another version of this program; continue with that one, or "
                     f"{self._to_start_anew()}"
                 )
+            if content.keys() != {field.name for field in dataclasses.fields(_Progress)}:
+                raise KeyError
             return _Progress(**content)
         except FileNotFoundError:
             raise TranslationError(

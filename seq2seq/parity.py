@@ -1,26 +1,20 @@
 """Whether an exported model still is the model: the same lines through both, and what the two say."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-
-import torch
-from torch.nn.utils.rnn import pad_sequence
 
 from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.reader import read_lines, read_pairs
 from seq2seq.corpus.sources import find_sources
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.search import search
 from seq2seq.engines.protocol import Engine, Sentence
 from seq2seq.errors import ConfigError, CorpusError, UserError
-from seq2seq.model.transformer import Transformer
 from seq2seq.paths import bundled_corpus
 from seq2seq.scores import corpus_scores
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+from seq2seq.vocabulary import EOS
 
 N_LINES = 100
 _BATCH = 10  # lines at once, so that memory is no matter for any model
@@ -65,12 +59,14 @@ class Comparison:
 
 
 def compare(
-    model: Transformer, engine: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines
+    before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines
 ) -> Comparison:
-    """Translate the lines with `model` and with `engine`, and score the former's hypotheses with both.
+    """Translate the lines with both engines, and score the hypotheses of `before` with both.
 
     Args:
-        model: on the CPU, in float32, not in training.
+        before: with the model itself, in float32.
+        after: with what was exported.
+        lines: at least one, each of at most `max_length - 1` tokens for both.
     """
     # What both engines can do.
     decoding = replace(decoding, n_best=1, sampling=False)
@@ -82,12 +78,12 @@ def compare(
     differences: list[float] = []
     for begin in range(0, len(sources), _BATCH):
         batch = sources[begin : begin + _BATCH]
-        found = translate(model, batch, decoding)
+        sentences = [Sentence(source) for source in batch]
+        found = [hypotheses[0] for hypotheses in before.decode(sentences, decoding)]
         ours += found
-        theirs += [hypotheses[0] for hypotheses in engine.decode([Sentence(source) for source in batch], decoding)]
-        targets = [hypothesis.tokens[: model.config.max_length - 1] for hypothesis in found]  # room for eos
-        for source, target, log_probs in zip(batch, targets, engine.score(batch, targets), strict=True):
-            expected = token_log_probs(model, source, target)
+        theirs += [hypotheses[0] for hypotheses in after.decode(sentences, decoding)]
+        targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in found]  # room for eos
+        for expected, log_probs in zip(before.score(batch, targets), after.score(batch, targets), strict=True):
             differences += [abs(a - b) for a, b in zip(log_probs, expected, strict=True)]
     same = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
     return Comparison(
@@ -98,24 +94,6 @@ def compare(
         mean=sum(differences) / len(differences),
         bleu=_bleu(_texts(ours, tokenizer), _texts(theirs, tokenizer), lines.references),
     )
-
-
-def translate(model: Transformer, sources: Sequence[Sequence[int]], decoding: DecodingConfig) -> list[Hypothesis]:
-    """The best hypothesis of each source, searched for in PyTorch."""
-    src = pad_sequence([torch.tensor([*source, EOS]) for source in sources], batch_first=True, padding_value=PAD)
-    with torch.inference_mode():
-        return [hypotheses[0] for hypotheses in search(model, src, decoding, model.config.max_length)]
-
-
-def token_log_probs(model: Transformer, source: Sequence[int], target: Sequence[int]) -> list[float]:
-    """Of each token of `target` and of its eos (nats), as a search without constraints gives them."""
-    expected = [*target, EOS]
-    with torch.inference_mode():
-        (logits,) = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))  # (T, V)
-        logits[:, [PAD, UNK, BOS]] = -torch.inf
-        logits[0, EOS] = -torch.inf
-        log_probs: list[float] = logits.log_softmax(-1)[range(len(expected)), expected].tolist()
-    return log_probs
 
 
 def find_lines(

@@ -49,7 +49,8 @@ class Comparison:
     """Two systems on the same sentences.
 
     Attributes:
-        p_value: how probable a difference of scores at least this large would be if chance alone made it.
+        p_value: how probable a difference of scores at least this large would be if chance alone made it. Look at the
+            difference first: for systems that are equal on every resample, sacreBLEU gives the smallest p-value.
     """
 
     baseline: Interval

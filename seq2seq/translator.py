@@ -1,36 +1,75 @@
 """A trained model as a function from text to text.
 
-    translator = Translator.load("runs/multi30k/2026-11-21_120000")
+    translator = seq2seq.load("runs/multi30k/2026-11-21_120000")
     translator.translate(["Un chat dort."])[0].text
 
-Sentences are sorted into batches of similar length and come back in order; a stream goes through in windows, so that
-memory does not grow with it.
+A stream goes through in windows, so that memory does not grow with it. The sentences of a window are sorted into
+batches of similar length; while some batches are searched, the next window is read and tokenized, and the one before
+is given back.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
-from seq2seq.checkpoint import find_model, read_checkpoint, tensor_to_bytes
-from seq2seq.config import DecodingConfig, RunConfig, read_config
-from seq2seq.decoding.corpus import decode_batches
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.corpus import plan_batches
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.model.transformer import Transformer
+from seq2seq.decoding.length import length_penalty
+from seq2seq.engines.load import load_engine
+from seq2seq.engines.protocol import Engine, Sentence
+from seq2seq.engines.pytorch import PyTorchEngine
+from seq2seq.errors import ConfigError, TranslationError
+from seq2seq.text.alignment import word_alignment
+from seq2seq.text.health import Finding, findings
+from seq2seq.text.splitting import Part, rejoin, split
+from seq2seq.text.typography import TYPOGRAPHIES
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.hardware import multiplies_bf16
+from seq2seq.trained_model import TrainedModel
+from seq2seq.vocabulary import EOS
 
-PRECISIONS = ("auto", "float32", "bfloat16")
-WINDOW = 4096  # lines sorted into batches together; beyond this, batches hardly get any fuller
+# Lines read, and sorted into batches, at a time. The first windows are smaller, for an early first line; beyond the
+# last size, batches hardly get any fuller, and an interruption loses more.
+WINDOWS = (256, 512, 1024, 2048)
+_AHEAD = 2  # windows being searched while one is given back
 
 # What some reader or other takes for the end of a line; SentencePiece's byte pieces can spell all of them.
 _LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
-_PREFIX = "model."  # of the Transformer inside the module that training saves
+
+
+class Attention(NamedTuple):
+    """How much the choice of each target piece looked at each source piece."""
+
+    src_pieces: list[str]
+    tgt_pieces: list[str]
+    weights: np.ndarray  # (target pieces, source pieces); what a row lacks to 1 went to the end of the sentence
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One translation of a line.
+
+    Attributes:
+        log_prob: in nats, the end of the sentence included; 0 for a blank line.
+        score: log_prob over the length penalty; higher is better.
+        tokens: pieces and their log-probabilities, `</s>` last where it ended by itself; only on request.
+        attention: of each part of the line; only on request.
+        alignment: pairs of source word and target word, counted from 0; only on request.
+    """
+
+    text: str
+    log_prob: float
+    score: float
+    tokens: list[tuple[str, float]] | None = None
+    attention: list[Attention] | None = None
+    alignment: list[tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -38,91 +77,115 @@ class Translation:
     """What became of one line.
 
     Attributes:
+        source: the line.
         text: the best hypothesis, always one line; empty for a blank source.
-        hypotheses: up to `decoding.n_best` texts with their scores, best first. A score is the log-probability
-            (nats) over the length penalty; a blank source has one empty hypothesis with score 0.
-        warnings: why a reader should have a look at this one; mostly none.
+        hypotheses: up to `decoding.n_best` of them, best first; of a blank source one, which is empty.
+        parts: what the line was split into; mostly itself alone. Hypothesis n of a line is made of the hypotheses n of its
+            parts.
+        findings: why a reader should have a look at this one; mostly none.
     """
 
+    source: str
     text: str
-    hypotheses: list[tuple[str, float]]
-    warnings: list[str] = field(default_factory=list)
+    hypotheses: list[Alternative]
+    parts: list[str]
+    findings: list[Finding] = field(default_factory=list)
 
 
 class Translator:
-    """Model and tokenizer of one checkpoint, on one device."""
+    """Engine and tokenizer of one model, or of an ensemble."""
 
-    def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, config: RunConfig, device: torch.device, precision: str
-    ) -> None:
-        """Use `load`. `precision` is float32 or bfloat16; the latter rounds the matrices of `model` in place."""
-        self.model = model.to(device).eval()
-        if precision == "bfloat16":
-            _round_matrices(self.model)
-        self.tokenizer = tokenizer
-        self.config = config
-        self.device = device
-        self.precision = precision
+    def __init__(self, models: Sequence[TrainedModel], engine: Engine) -> None:
+        """Use `load`."""
+        self.models = models
+        self.engine = engine
+        self.config = models[0].config
+        self.tokenizer: Tokenizer = models[0].tokenizer
 
     @classmethod
-    def load(cls, path: str | Path, device: str = "auto", precision: str = "auto") -> "Translator":
-        """The translator that a run directory or a checkpoint file holds.
+    def load(
+        cls,
+        path: str | Path | Sequence[str | Path],
+        engine: str = "auto",
+        device: str = "auto",
+        precision: str = "auto",
+        threads: int = 0,
+        workers: int = 0,
+    ) -> "Translator":
+        """The translator that a run directory, a checkpoint file or a model directory holds; several are an ensemble.
 
-        Args:
-            path: of a run directory the selected model is taken, else the best, else the last one.
-            device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
-            precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it.
-        Raises:
-            CheckpointError: no checkpoint, a damaged one, or weights that do not fit its configuration.
-            TokenizerError: the tokenizer inside is not the one that the weights were trained with.
-            TranslationError: no such device or precision.
+        The other arguments and what it raises: see `seq2seq/engines/load.py` and `seq2seq/trained_model.py`.
         """
-        chosen_device = _device(device)
-        chosen_precision = _precision(precision, chosen_device)
-        file = find_model(Path(path))
-        content = read_checkpoint(file)
-        config = _config(content["config"], file)
-        tokenizer = _tokenizer(content, file)
-        weights = _weights(content["state_dict"], file)
-        _check_vocabulary(weights, tokenizer, file)
-        model = Transformer(config.model, tokenizer.vocab_size)
-        try:
-            model.load_state_dict(weights)
-        except RuntimeError as error:
-            raise CheckpointError(
-                f"{file}: its weights do not fit its own configuration, so it was changed after training or "
-                f"written by another version; take another checkpoint [{' '.join(str(error).split())[:200]}]"
-            ) from error
-        return cls(model, tokenizer, config, chosen_device, chosen_precision)
+        paths = [path] if isinstance(path, str | Path) else list(path)
+        models = [TrainedModel.read(each) for each in paths]
+        return cls(models, load_engine(models, engine, device, precision, threads, workers))
+
+    @property
+    def fingerprint(self) -> list[str]:
+        """What identifies the models."""
+        return [model.fingerprint for model in self.models]
 
     @property
     def max_source_tokens(self) -> int:
-        """The longest source that the model reads, its eos not counted."""
-        return self.config.model.max_length - 1
+        """Longer sources are split: training saw none of them, or the model cannot read them."""
+        return min(self.config.data.max_tokens, self.engine.max_length - 1)
 
-    def translate(self, lines: Sequence[str], decoding: DecodingConfig | None = None) -> list[Translation]:
-        """One translation for each line, in order; see `translate_stream`."""
-        return list(self.translate_stream(lines, decoding))
-
-    def translate_stream(
-        self,
-        lines: Iterable[str],
-        decoding: DecodingConfig | None = None,
-        window: int = WINDOW,
-        on_batch: Callable[[int], None] | None = None,
-    ) -> Iterator[Translation]:
-        """One translation for each line, in order, in memory that does not grow with their number.
-
-        Blank lines stay blank and do not reach the model.
+    def translate(
+        self, lines: Sequence[str], decoding: DecodingConfig | None = None, **settings: Any
+    ) -> list[Translation]:
+        """One translation for each line, in order.
 
         Args:
             decoding: None for the settings that the model was validated with.
-            window: lines read, and sorted into batches, before the first of them is given back; 1 for a dialogue.
-            on_batch: told the number of lines after each batch, some time before they are given back.
+            settings: single values in place of those of `decoding`, such as beam_size=1; otherwise, what
+                `translate_stream` takes.
+        """
+        names = {each.name for each in dataclasses.fields(DecodingConfig)}
+        changes = {name: settings.pop(name) for name in list(settings) if name in names}
+        decoding = dataclasses.replace(decoding or self.config.decoding, **changes)
+        return list(self.translate_stream(lines, decoding, **settings))
+
+    def translate_stream(
+        self, lines: Iterable[str], decoding: DecodingConfig | None = None, **options: Any
+    ) -> Iterator[Translation]:
+        """One translation for each line, in order, in memory that does not grow with their number.
+
+        It takes what `translate_windows` takes.
+        """
+        for window in self.translate_windows(lines, decoding, **options):
+            yield from window
+
+    def translate_windows(
+        self,
+        lines: Iterable[str],
+        decoding: DecodingConfig | None = None,
+        *,
+        prefixes: Iterable[str] | None = None,
+        first_number: int = 0,
+        token_scores: bool = False,
+        alignment: bool = False,
+        typography: str = "",
+        windows: Sequence[int] = WINDOWS,
+        on_batch: Callable[[int], None] | None = None,
+    ) -> Iterator[list[Translation]]:
+        """The translations of a stream, window by window: what is given back together was translated together.
+
+        Blank lines stay blank and do not reach the model. A line of more than `max_source_tokens` tokens is split into
+        sentences, or smaller where that is not enough, and its translations are joined.
+
+        Args:
+            prefixes: for each line, what its translations begin with; blank: anything. It should end with a word.
+            first_number: of sampling: the place of the first line, since each line has its own random numbers.
+            token_scores: give the log-probability of each token.
+            alignment: give attention and word alignment.
+            typography: `fr` restores French typography; empty leaves the text as the model wrote it.
+            windows: lines read, and sorted into batches, before the first of them is given back: the first number for
+                the first window and so on, the last one for all others; (1,) for a dialogue.
+            on_batch: told how many lines a batch held the beginnings of, some time before they are given back; called
+                from other threads.
         Raises:
-            ConfigError: settings that cannot work.
-            TranslationError: a line of more tokens than the model reads, before any work on its window; or
-                not enough memory.
+            ConfigError: settings that cannot work, or that the engine does not have.
+            TranslationError: not as many prefixes as lines, a prefix that is too long, or not enough memory.
             TokenizerError: a line that is not Unicode.
             TypeError: one string in place of many.
         """
@@ -131,161 +194,252 @@ class Translator:
         decoding = decoding or self.config.decoding
         if problems := list(decoding.problems()):
             raise ConfigError("\n".join(problems))
-        return self._stream(iter(lines), decoding, window, on_batch or (lambda n_lines: None))
+        if alignment and not isinstance(self.engine, PyTorchEngine):
+            raise ConfigError("CTranslate2 gives no attention to align words by; use --engine torch")
+        if typography and typography not in TYPOGRAPHIES:
+            raise ConfigError(f"typography={typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
+        job = _Job(self, decoding, token_scores, alignment, typography, on_batch or (lambda n_lines: None))
+        return job.run(_with_prefixes(lines, prefixes), first_number, windows)
 
-    def check_sources(self, lines: Iterable[str]) -> int:
-        """Refuse, before any work, what `translate_stream` would refuse; the number of lines.
+    def score(self, pairs: Iterable[tuple[str, str]], decoding: DecodingConfig | None = None) -> Iterator[Alternative]:
+        """How probable the model finds each given translation, in order.
 
+        Args:
+            pairs: source and translation; where both are blank the log-probability is 0.
+        Yields:
+            The given text with its log-probability, its score and that of each token.
         Raises:
-            TranslationError: a line of more tokens than the model reads.
+            TranslationError: a side of more tokens than the model reads, or only one of the two blank.
         """
-        n_lines = 0
-        for n_lines, line in enumerate(lines, start=1):
-            # A character has at most 4 bytes, and a byte at most one token (rare NFKC expansions aside, which
-            # translating will notice), so that hardly any line needs to be tokenized twice.
-            if 4 * len(line) > self.max_source_tokens:
-                self._check_length(n_lines, self._encode([line])[0])
-        return n_lines
+        decoding = decoding or self.config.decoding
+        iterator = enumerate(pairs, start=1)
+        with ThreadPoolExecutor(1, initializer=self.engine.start_worker) as pool:
+            while window := list(islice(iterator, WINDOWS[0])):
+                yield from pool.submit(self._score_window, window, decoding).result()
 
-    def _stream(
-        self, lines: Iterator[str], decoding: DecodingConfig, window: int, on_batch: Callable[[int], None]
-    ) -> Iterator[Translation]:
-        n_before = 0
-        while part := list(islice(lines, window)):
-            yield from self._translate_window(part, n_before, decoding, on_batch)
-            n_before += len(part)
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Of each text, without eos."""
+        return [len(ids) for ids in self.tokenizer.encode(texts)]
 
-    def _translate_window(
-        self, lines: list[str], n_before: int, decoding: DecodingConfig, on_batch: Callable[[int], None]
-    ) -> list[Translation]:
-        sources = self._encode(lines)
-        for number, source in enumerate(sources, start=n_before + 1):
-            self._check_length(number, source)
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        batches = decode_batches(self.model, sources, decoding, self.device, self.config.model.max_length)
-        try:
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-                for indices, hypotheses in batches:
-                    for index, of_source in zip(indices, hypotheses, strict=True):
-                        found[index] = of_source
-                    on_batch(len(indices))
-        except torch.OutOfMemoryError as error:
-            raise TranslationError(
-                f"not enough memory on {self.device} for decoding.batch_tokens={decoding.batch_tokens} and "
-                f"beam_size={decoding.beam_size}; lower one of them"
-            ) from error
-        return [self._translation(*each) for each in zip(lines, sources, found, strict=True)]
-
-    def _encode(self, lines: list[str]) -> list[list[int]]:
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Token ids of each line; none for a blank one, whatever the tokenizer makes of spaces."""
         return self.tokenizer.encode(["" if line.isspace() else line for line in lines])
 
-    def _check_length(self, number: int, source: list[int]) -> None:
-        if len(source) > self.max_source_tokens:
+    def _score_window(
+        self, window: Sequence[tuple[int, tuple[str, str]]], decoding: DecodingConfig
+    ) -> list[Alternative]:
+        sources = self.encode([src for _, (src, _) in window])
+        targets = self.encode([tgt for _, (_, tgt) in window])
+        for (number, _), source, target in zip(window, sources, targets, strict=True):
+            longest = max(len(source), len(target))
+            if longest >= self.engine.max_length:
+                raise TranslationError(
+                    f"line {number} has {longest} tokens, and the model scores at most {self.engine.max_length - 1}; "
+                    "split it"
+                )
+            if bool(source) != bool(target):
+                raise TranslationError(f"line {number}: one of source and translation is blank, and the other is not")
+        log_probs: list[list[float]] = [[] for _ in window]
+        lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
+        for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False)):
+            found = self.engine.score([sources[i] for i in indices], [targets[i] for i in indices])
+            for index, of_pair in zip(indices, found, strict=True):
+                log_probs[index] = of_pair
+        scored = []
+        for (_, (_, text)), target, of_pair in zip(window, targets, log_probs, strict=True):
+            total = sum(of_pair)
+            penalty = length_penalty(max(1, len(of_pair)), decoding.normalization, decoding.alpha)
+            tokens = list(zip(self.tokenizer.pieces([*target, EOS]), of_pair, strict=False))
+            scored.append(Alternative(text, total, total / penalty, tokens))
+        return scored
+
+
+class _Found(NamedTuple):
+    """What the search found for one sentence."""
+
+    hypotheses: list[Hypothesis]
+    log_probs: list[list[float]] | None  # of the tokens of each hypothesis, and of its eos
+    attention: list[np.ndarray] | None  # of each hypothesis, (T, S)
+
+
+class _Window(NamedTuple):
+    """Lines whose sentences are being searched."""
+
+    lines: list[str]
+    parts: list[list[Part]]  # of each line; a blank one has none
+    sentences: list[Sentence]  # of all parts of all lines, in order
+    searches: list[tuple[list[int], "Future[list[_Found]]"]]  # which sentences, and what will be found
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One stream being translated."""
+
+    translator: Translator
+    decoding: DecodingConfig
+    token_scores: bool
+    alignment: bool
+    typography: str
+    on_batch: Callable[[int], None]
+
+    def run(
+        self, lines: Iterator[tuple[str, str]], first_number: int, windows: Sequence[int]
+    ) -> Iterator[list[Translation]]:
+        """lines: with their prefixes."""
+        engine = self.translator.engine
+        sizes = chain(windows, repeat(windows[-1]))
+        ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line waits for the answer to this one
+        pending: deque[_Window] = deque()
+        pool = ThreadPoolExecutor(engine.n_workers, initializer=engine.start_worker)
+        try:
+            while part := list(islice(lines, next(sizes))):
+                pending.append(self._submit(part, first_number, pool))
+                first_number += len(part)
+                if len(pending) > ahead:
+                    yield self._results(pending.popleft())
+            while pending:
+                yield self._results(pending.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _submit(self, lines: Sequence[tuple[str, str]], first_number: int, pool: ThreadPoolExecutor) -> _Window:
+        translator = self.translator
+        texts = [text for text, _ in lines]
+        encoded = translator.encode(texts)
+        parts: list[list[Part]] = []
+        sentences: list[Sentence] = []
+        first_of_line = set()  # the sentences that lines begin with
+        for number, ((text, prefix), ids) in enumerate(zip(lines, encoded, strict=True), start=first_number):
+            parts.append(self._split(text, ids))
+            if len(parts[-1]) > 1:
+                sources = translator.tokenizer.encode([part.text for part in parts[-1]])
+            else:
+                sources = [ids] * len(parts[-1])
+            first_of_line.add(len(sentences))
+            # A prefix is that of the first part; the sentences of a line share its random numbers.
+            prefixes = [self._prefix(prefix, number), *[()] * len(sources)]
+            sentences += [Sentence(source, prefix, number) for source, prefix in zip(sources, prefixes, strict=False)]
+        lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
+        searches = []
+        for indices in plan_batches(lengths, self.decoding):
+            n_lines = len(first_of_line.intersection(indices))
+            searches.append((indices, pool.submit(self._search, [sentences[i] for i in indices], n_lines)))
+        return _Window(texts, parts, sentences, searches)
+
+    def _split(self, text: str, ids: list[int]) -> list[Part]:
+        if not ids:
+            return []
+        if len(ids) <= self.translator.max_source_tokens:
+            return [Part(text, 0)]
+        return split(text, self.translator.max_source_tokens, self.translator.count_tokens)
+
+    def _prefix(self, text: str, number: int) -> Sequence[int]:
+        (ids,) = self.translator.encode([text])
+        if len(ids) >= self.translator.engine.max_length:
             raise TranslationError(
-                f"line {number} has {len(source)} tokens, and this model reads at most {self.max_source_tokens}; "
-                "split the line into sentences"
+                f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
+                f"{self.translator.engine.max_length}; shorten it"
             )
+        return ids
 
-    def _translation(self, line: str, source: list[int], hypotheses: list[Hypothesis]) -> Translation:
-        texts = [
-            text.translate(_LINE_ENDS)
-            for text in self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses])
+    def _search(self, sentences: list[Sentence], n_lines: int) -> list[_Found]:
+        """One batch, in a thread of the pool; n_lines: for `on_batch`."""
+        engine = self.translator.engine
+        found = engine.decode(sentences, self.decoding)
+        sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
+        # What was cut at the longest possible length has no place for the eos that scoring would append.
+        targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
+        log_probs = iter(engine.score(sources, targets) if self.token_scores else ())
+        attention = iter(
+            engine.attention(sources, targets) if self.alignment and isinstance(engine, PyTorchEngine) else ()
+        )
+        results = [
+            _Found(
+                hypotheses,
+                list(islice(log_probs, len(hypotheses))) if self.token_scores else None,
+                list(islice(attention, len(hypotheses))) if self.alignment else None,
+            )
+            for hypotheses in found
         ]
-        warnings = []
-        if len(source) > self.config.data.max_tokens:
-            warnings.append(
-                f"{len(source)} tokens are more than the {self.config.data.max_tokens} of the longest sentence in "
-                "training; split the line into sentences if its translation is poor"
+        self.on_batch(n_lines)
+        return results
+
+    def _results(self, window: _Window) -> list[Translation]:
+        found: dict[int, _Found] = {}
+        for indices, search in window.searches:
+            found.update(zip(indices, search.result(), strict=True))
+        pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
+        return [
+            self._translation(line, parts, list(islice(pairs, len(parts))))
+            for line, parts in zip(window.lines, window.parts, strict=True)
+        ]
+
+    def _translation(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]]) -> Translation:
+        if not parts:
+            return Translation(line, "", [Alternative("", 0.0, 0.0)], [])
+        n_best = min(len(found.hypotheses) for _, found in pairs)
+        alternatives = [self._alternative(line, parts, pairs, rank) for rank in range(n_best)]
+        n_source = sum(len(sentence.source) for sentence, _ in pairs)
+        n_target = sum(len(found.hypotheses[0].tokens) for _, found in pairs)
+        suspicions = findings(line, alternatives[0].text, n_source, n_target)
+        if len(parts) > 1:
+            suspicions.append(
+                Finding(
+                    "split",
+                    f"{n_source} tokens are more than the {self.translator.max_source_tokens} that the model takes, so "
+                    f"the line was translated in {len(parts)} parts",
+                )
             )
-        if not hypotheses[0].finished:
-            warnings.append(f"the translation was cut off after {len(hypotheses[0].tokens)} tokens")
-        if not texts[0].strip() and line.strip():
-            warnings.append("the translation of this line is empty, though the line is not")
-        return Translation(
-            texts[0],
-            [(text, hypothesis.score) for text, hypothesis in zip(texts, hypotheses, strict=True)],
-            warnings,
-        )
+        if not all(found.hypotheses[0].finished for _, found in pairs):
+            suspicions.append(Finding("cut", f"the translation was cut off after {n_target} tokens"))
+        return Translation(line, alternatives[0].text, alternatives, [part.text for part in parts], suspicions)
+
+    def _alternative(
+        self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int
+    ) -> Alternative:
+        """Hypothesis `rank` of each part, joined."""
+        tokenizer = self.translator.tokenizer
+        hypotheses = [found.hypotheses[rank] for _, found in pairs]
+        texts = [text.translate(_LINE_ENDS) for text in tokenizer.decode([each.tokens for each in hypotheses])]
+        log_prob = sum(each.log_prob for each in hypotheses)
+        n_tokens = sum(len(each.tokens) + each.finished for each in hypotheses)
+        penalty = length_penalty(n_tokens, self.decoding.normalization, self.decoding.alpha)
+        tokens = None
+        if self.token_scores:
+            tokens = []
+            for (_, found), each in zip(pairs, hypotheses, strict=True):
+                assert found.log_probs is not None
+                ids = [*each.tokens, EOS] if each.finished else each.tokens
+                tokens += zip(tokenizer.pieces(ids), found.log_probs[rank], strict=False)
+        text = rejoin(texts, self.translator.config.data.tgt_lang)
+        if self.typography:
+            text = TYPOGRAPHIES[self.typography](text)
+        alternative = Alternative(text, log_prob, log_prob / penalty, tokens)
+        if not self.alignment:
+            return alternative
+        attention = []
+        alignment: list[tuple[int, int]] = []
+        n_words = 0  # of the translation so far
+        for part, (sentence, found), each, translated in zip(parts, pairs, hypotheses, texts, strict=True):
+            assert found.attention is not None
+            src_pieces, tgt_pieces = tokenizer.pieces(sentence.source), tokenizer.pieces(each.tokens)
+            attention.append(Attention(src_pieces, tgt_pieces, found.attention[rank]))
+            # A part may begin inside a word, where a word alone is too long.
+            before = line[: part.start]
+            first = len(before.split()) - bool(before and not before[-1].isspace())
+            alignment += [
+                (first + src, n_words + tgt)
+                for src, tgt in word_alignment(found.attention[rank], src_pieces, tgt_pieces)
+            ]
+            n_words += len(translated.split())
+        return dataclasses.replace(alternative, attention=attention, alignment=alignment)
 
 
-def _round_matrices(model: Transformer) -> None:
-    """Store in bfloat16 what autocast would convert for each product; norms and sums of layers stay float32.
-
-    In inference mode autocast does not remember converted weights (torch 2.13), so that a search would convert them
-    all for each token, which took 10% of its time (one core, d_model 256 and 512, beam of 5).
-    """
-    model.embeddings.bfloat16()
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            module.bfloat16()
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+    if prefixes is None:
+        yield from ((line, "") for line in lines)
+        return
     try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # the latter from torch built without CUDA
-        raise TranslationError(
-            f"torch {torch.__version__} has no device {name!r} here; use auto or cpu, or install a torch build for it"
-        ) from error
-    return device
-
-
-def _precision(name: str, device: torch.device) -> str:
-    if name not in PRECISIONS:
-        raise TranslationError(f"precision={name!r} is not one of {', '.join(PRECISIONS)}")
-    if name == "auto":
-        return "bfloat16" if multiplies_bf16(device.type) else "float32"
-    return name
-
-
-def _config(content: Any, file: Path) -> RunConfig:
-    if not isinstance(content, Mapping):
-        raise CheckpointError(f"{file}: its config is a {type(content).__name__}, so this project did not write it")
-    try:
-        return read_config(content)
-    except ConfigError as error:
-        raise CheckpointError(
-            f"{file}: its configuration is not one of this version of seq2seq: {error}\n"
-            "Translate with the version that trained it."
-        ) from error
-
-
-def _tokenizer(content: Mapping[str, Any], file: Path) -> Tokenizer:
-    stored = content["tokenizer"]
-    if not isinstance(stored, Tensor) or stored.dtype != torch.uint8:
-        raise CheckpointError(f"{file}: its tokenizer is not stored as bytes, so this project did not write it")
-    try:
-        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(stored))
-    except TokenizerError as error:
-        raise TokenizerError(f"{file}: {error}") from error
-    if tokenizer.fingerprint != content["tokenizer_sha256"]:
-        raise TokenizerError(
-            f"{file}: the tokenizer inside (SHA-256 {tokenizer.fingerprint[:12]}...) is not the one that the model "
-            f"was trained with ({str(content['tokenizer_sha256'])[:12]}...); take another checkpoint of the run"
-        )
-    return tokenizer
-
-
-def _weights(state_dict: Any, file: Path) -> dict[str, Tensor]:
-    """Those of the Transformer, under the names that it gives them."""
-    weights = {
-        name.removeprefix(_PREFIX): weight
-        for name, weight in (state_dict.items() if isinstance(state_dict, Mapping) else ())
-        if isinstance(name, str) and name.startswith(_PREFIX) and isinstance(weight, Tensor)
-    }
-    if not weights:
-        raise CheckpointError(f"{file}: holds no weights of a Transformer, so this project did not write it")
-    return weights
-
-
-def _check_vocabulary(weights: Mapping[str, Tensor], tokenizer: Tokenizer, file: Path) -> None:
-    for name, weight in weights.items():
-        if name.startswith("embeddings.tables.") and len(weight) != tokenizer.vocab_size:
-            raise TokenizerError(
-                f"{file}: the embedding table has {len(weight)} rows and the tokenizer {tokenizer.vocab_size} "
-                "pieces, so they are not from one run; take another checkpoint"
-            )
+        yield from zip(lines, prefixes, strict=True)
+    except ValueError as error:
+        raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none") from error

@@ -19,7 +19,7 @@ STAGES = [
     ("loss",),
     ("decoding",),
     ("scores",),
-    ("checkpoint", "model_directory"),
+    ("checkpoint", "model_directory", "trained_model"),
     ("engines", "training"),
     ("translator",),
     ("model_card", "parity"),

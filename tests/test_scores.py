@@ -1,4 +1,6 @@
 import json
+import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +9,7 @@ import pytest
 import sacrebleu
 
 from seq2seq.errors import TranslationError
-from seq2seq.scores import METRICS, bootstrap_interval, corpus_scores
+from seq2seq.scores import METRICS, Interval, bootstrap_interval, corpus_scores, paired_test, report
 
 HYPOTHESES = [
     "A man in a blue shirt is standing on a ladder cleaning a window.",
@@ -133,6 +135,82 @@ def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path)
     assert interval.half_width == printed["confidence_var"]
     assert interval.signature == printed["signature"]
     assert "bs:200|seed:12345" in interval.signature
+
+
+def test_a_report_has_an_interval_for_each_score() -> None:
+    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=50)
+    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS)
+    assert list(found) == list(METRICS)
+    for name, interval in found.items():
+        assert interval == bootstrap_interval(HYPOTHESES, REFERENCES, name, n_samples=50)
+        assert interval.score == plain[name].score
+        assert interval.signature.replace("|bs:50|seed:12345", "") == plain[name].signature
+        assert abs(interval.mean - interval.score) < 2 * interval.half_width
+    assert list(report(HYPOTHESES, REFERENCES, n_samples=2)) == ["bleu", "chrf", "ter"]
+
+
+OTHERS = [*REFERENCES[:2], "Something else.", *HYPOTHESES[3:]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments"),
+    [
+        ("bleu", ["-m", "bleu"]),
+        ("chrf", ["-m", "chrf"]),
+        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
+        ("ter", ["-m", "ter"]),
+    ],
+)
+def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: list[str], tmp_path: Path) -> None:
+    for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "base", "other", *arguments, "-w", "6"]
+    # Its JSON cannot hold the 32-bit floats of TER, so its table is read.
+    command += ["--paired-bs", "--paired-bs-n", "300", "--format", "text"]
+    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    number = r"(\d+\.\d+)"
+    scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
+    p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
+    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300)[metric]
+    assert [in_print(interval) for interval in (found.baseline, found.system)] == scores
+    assert p_value is not None and f"{found.p_value:.4f}" == p_value[1]
+    assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
+
+
+def in_print(interval: Interval) -> tuple[str, str, str]:
+    return f"{interval.score:.6f}", f"{interval.mean:.6f}", f"{interval.half_width:.6f}"
+
+
+def test_equal_systems_do_not_differ_and_better_ones_do() -> None:
+    same = paired_test(HYPOTHESES * 20, HYPOTHESES * 20, REFERENCES * 20, n_samples=100)
+    assert list(same) == ["bleu", "chrf", "ter"]
+    for comparison in same.values():
+        assert comparison.baseline == comparison.system
+        # Every difference is 0 and none is above it: sacreBLEU's p-value is then the smallest one.
+        assert comparison.p_value == 1 / 101
+    better = paired_test(HYPOTHESES * 20, OTHERS * 20, REFERENCES * 20, n_samples=100)
+    assert better["bleu"].system.score > better["bleu"].baseline.score
+    assert better["bleu"].p_value == 1 / 101
+
+
+def test_a_paired_test_refuses_what_is_not_parallel() -> None:
+    with pytest.raises(TranslationError, match="there are 3 baseline hypotheses for 5 references"):
+        paired_test(HYPOTHESES[:3], HYPOTHESES, REFERENCES)
+    with pytest.raises(TranslationError, match="there are 3 hypotheses for 5 references"):
+        paired_test(HYPOTHESES, HYPOTHESES[:3], REFERENCES)
+    with pytest.raises(TranslationError, match="'meteor' is not a metric"):
+        paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["meteor"])
+    with pytest.raises(TypeError, match="baseline hypotheses is one string"):
+        paired_test("a", ["a"], ["a"])
+
+
+def test_a_paired_test_logs_no_progress_and_leaves_logging_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("sacrebleu")
+    with caplog.at_level(logging.INFO, "sacrebleu"):
+        paired_test(HYPOTHESES, OTHERS, REFERENCES, n_samples=2)
+        assert not caplog.records
+        assert logger.level == logging.INFO
+    assert logger.level == logging.NOTSET
 
 
 def test_an_interval_around_nothing_is_nothing() -> None:

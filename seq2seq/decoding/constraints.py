@@ -13,12 +13,11 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.length import length_limits, min_lengths
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
-NEVER = (PAD, UNK, BOS)
-
 
 def forbid_special(logits: Tensor, may_end: bool) -> None:
     """Set to -inf, in place, the logits (..., V) of what no hypothesis may say, and that of eos unless it may end."""
-    logits[..., list(NEVER) if may_end else [*NEVER, EOS]] = -torch.inf
+    assert max(PAD, UNK, BOS) < EOS  # so that a slice does it
+    logits[..., : EOS if may_end else EOS + 1] = -torch.inf
 
 
 class Constraints:

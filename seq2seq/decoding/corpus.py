@@ -8,9 +8,13 @@ from torch import Tensor
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
+from seq2seq.decoding.rows import round_down
 from seq2seq.decoding.search import search
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
+
+# Sources are padded to multiples of it, since oneDNN compiles a kernel for each shape that it meets.
+_LENGTH_STEP = 4
 
 
 def decode_ids(
@@ -32,51 +36,39 @@ def decode_ids(
     Raises:
         TranslationError: sources longer than the model can read, before any work.
     """
-    found: list[list[Hypothesis]] = [[] for _ in sources]
-    for indices, hypotheses in decode_batches(model, sources, config, device, max_length):
+    _check_lengths(sources, max_length)
+    found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0, True)] for _ in sources]
+    for indices in plan_batches([len(source) for source in sources], config):
+        with torch.inference_mode():
+            src = pad_sources([sources[i] for i in indices]).to(device)
+            hypotheses = search(model, src, config, max_length, numbers=indices)
         for index, of_source in zip(indices, hypotheses, strict=True):
             found[index] = of_source
     return found
-
-
-def decode_batches(
-    model: NextTokenScores[State],
-    sources: Sequence[Sequence[int]],
-    config: DecodingConfig,
-    device: torch.device,
-    max_length: int,
-) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
-    """`decode_ids` batch by batch, as they are done: which sources, and the hypotheses of each."""
-    _check_lengths(sources, max_length)
-    if empty := [i for i, source in enumerate(sources) if not source]:
-        yield empty, [[Hypothesis([], 0.0, 0.0, True)] for _ in empty]
-    for indices in plan_batches([len(source) for source in sources], config):
-        # Not around the yield: a generator's inference mode would hold for the code that consumes it.
-        with torch.inference_mode():
-            src = pad_sources([sources[i] for i in indices]).to(device)
-            hypotheses = search(model, src, config, max_length)
-        yield indices, hypotheses
 
 
 def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[list[int]]:
     """Indices of the sources decoded together, longest first; sources without tokens are in none.
 
     Longest first, so that running out of memory happens at once. A batch has at most `batch_tokens` =
-    sentences x longest source, eos counted, x beam_size, and at least one sentence.
+    sentences x longest source, eos counted, x hypotheses, and at least one sentence; as a rule its size is one that
+    `rows.round_down` gives.
     """
     by_length = sorted((i for i, n in enumerate(lengths) if n), key=lambda i: -lengths[i])
+    n_hypotheses = config.n_best if config.sampling else config.beam_size
     begin = 0
     while begin < len(by_length):
-        cost = (lengths[by_length[begin]] + 1) * config.beam_size
-        end = begin + max(1, config.batch_tokens // cost)
+        cost = (lengths[by_length[begin]] + 1) * n_hypotheses
+        end = begin + round_down(max(1, config.batch_tokens // cost))
         yield by_length[begin:end]
         begin = end
 
 
 def pad_sources(sources: Sequence[Sequence[int]]) -> Tensor:
-    """Token ids (B, S), each source followed by eos and then pad."""
+    """Token ids (B, S), each source followed by eos and then pad; S is a multiple of 4."""
     longest = max(len(source) for source in sources) + 1
-    return torch.tensor([[*source, EOS, *[PAD] * (longest - len(source) - 1)] for source in sources])
+    width = -(-longest // _LENGTH_STEP) * _LENGTH_STEP
+    return torch.tensor([[*source, EOS, *[PAD] * (width - len(source) - 1)] for source in sources])
 
 
 def _check_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:

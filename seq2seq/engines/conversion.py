@@ -90,7 +90,8 @@ class _Reader:
 
     def __call__(self, weight: Tensor) -> np.ndarray[Any, Any]:
         self._used.add(id(weight))
-        return weight.detach().to(device="cpu", dtype=torch.float32).numpy()
+        # A copy: CTranslate2 quantises in place.
+        return weight.detach().to(device="cpu", dtype=torch.float32, copy=True).numpy()
 
     def unused(self, model: nn.Module) -> list[str]:
         return [name for name, parameter in model.named_parameters() if id(parameter) not in self._used]

@@ -6,7 +6,7 @@ hypotheses have ended, ours when no live one can win any more. Log-probabilities
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import expm1, inf, log
@@ -73,26 +73,16 @@ class CTranslate2Engine:
         """
         self._check(sentences, config)
         jobs = self._jobs(sentences, config)
-        found: list[list[Hypothesis]] = [[] for _ in jobs]
-        by_minimum = sorted(range(len(jobs)), key=lambda i: jobs[i].minimum)
-        for _, group in groupby(by_minimum, key=lambda i: jobs[i].minimum):
-            again = []
-            indices = list(group)
+        found: dict[int, list[Hypothesis]] = {}
+        # CTranslate2 takes one least length and one limit a call.
+        for indices in _alike(range(len(jobs)), lambda i: jobs[i].minimum):
             longest = max(jobs[i].limit for i in indices)
-            for i, hypotheses in zip(
-                indices, self._translate([jobs[i] for i in indices], longest, config), strict=True
-            ):
-                if _is_final(hypotheses, jobs[i].limit, longest, config):
-                    found[i] = hypotheses
-                else:
-                    again.append(i)
-            again.sort(key=lambda i: jobs[i].limit)
-            for limit, same in groupby(again, key=lambda i: jobs[i].limit):
-                indices = list(same)
-                results = self._translate([jobs[i] for i in indices], limit, config, reaches_limit=True)
-                for i, hypotheses in zip(indices, results, strict=True):
-                    found[i] = hypotheses
-        return [hypotheses[: config.n_best] for hypotheses in found]
+            found.update(zip(indices, self._translate([jobs[i] for i in indices], longest, config), strict=True))
+            again = [i for i in indices if not _is_final(found[i], jobs[i].limit, longest, config)]
+            for same in _alike(again, lambda i: jobs[i].limit):
+                of_limit = self._translate([jobs[i] for i in same], jobs[same[0]].limit, config, reaches_limit=True)
+                found.update(zip(same, of_limit, strict=True))
+        return [found[i][: config.n_best] for i in range(len(jobs))]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
@@ -163,6 +153,7 @@ class CTranslate2Engine:
         """All hypotheses that CTranslate2 keeps of each sentence, best first.
 
         Args:
+            jobs: all with the same least length.
             limit: where all are cut.
             reaches_limit: known not to end before the limit. A greater patience then changes nothing but the number of
                 hypotheses that come back: all those that ended or were cut, which are fewer than two beams.
@@ -180,7 +171,7 @@ class CTranslate2Engine:
             no_repeat_ngram_size=config.no_repeat_ngram,
             max_input_length=0,
             max_decoding_length=limit,
-            min_decoding_length=min(jobs[0].minimum, limit),
+            min_decoding_length=jobs[0].minimum,
             return_scores=True,
             return_end_token=True,
         )
@@ -234,9 +225,11 @@ def load(
     _check_vocabulary(weights, pieces)
     name, _, index = device.partition(":")
     n_threads = threads or _n_cores()
-    is_gpu = name == "cuda" or (name == "auto" and ctranslate2.get_cuda_device_count() > 0)
-    n_workers = workers or (1 if is_gpu else n_threads)
+    n_gpus = ctranslate2.get_cuda_device_count()
+    n_workers = workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
+        if name == "cuda" and int(index or 0) >= n_gpus:  # which CTranslate2 reports like damaged weights
+            raise ValueError(f"it sees {n_gpus} CUDA devices")
         translator = ctranslate2.Translator(
             str(weights),
             device=name,
@@ -288,6 +281,12 @@ def _check_vocabulary(weights: Path, pieces: list[str]) -> None:
         raise CheckpointError(f"{file}: cannot be read, so it is damaged; export the model again") from error
     if stored != pieces:
         raise TokenizerError(f"{file}: has other pieces than the tokenizer beside it; export the model again")
+
+
+def _alike(indices: Iterable[int], key: Callable[[int], int]) -> Iterator[list[int]]:
+    """The indices in groups of equal key."""
+    for _, group in groupby(sorted(indices, key=key), key=key):
+        yield list(group)
 
 
 def _is_final(hypotheses: Sequence[Hypothesis], limit: int, longest: int, config: DecodingConfig) -> bool:

@@ -21,6 +21,9 @@ class Engine(Protocol):
     max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
     n_workers: int  # how many batches at the same time, each from its own thread, keep the device busy
 
+    def start_worker(self) -> None:
+        """What each thread calls before anything else."""
+
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """Search one batch: for each sentence its hypotheses, best first, as `decoding/search.py` defines them.
 

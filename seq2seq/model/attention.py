@@ -108,7 +108,8 @@ class CrossAttention(MultiHeadAttention):
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) -> keys and values, each (B, H, S, K); once a sentence, however many tokens ask."""
         k, v = self._split(self.to_kv(memory), 2)
-        return k, v
+        # Contiguous, or each product would make its own copy.
+        return k.contiguous(), v.contiguous()
 
 
 def stacked_linear(d_model: int, n: int) -> nn.Linear:

@@ -17,25 +17,28 @@ from torch import Tensor
 
 from seq2seq.model.masks import HIDDEN
 
-ROUND = 16
+ROUND = 32
 FORGET_EVERY = 8  # steps; each time costs about as much as the attention of one step
 
 
 class KeyValueCache:
-    """Keys and values of past tokens in one layer, in memory that grows by doubling."""
+    """Keys and values of past tokens in one layer, with room for ROUND or fewer more.
+
+    All of it is read in each step, free places included: of a slice, a batched product would first make a copy.
+    """
 
     def __init__(self) -> None:
-        self._room: Tensor | None = None  # (2, B, H, at least P, K)
+        self._room: Tensor | None = None  # (2, B, H, P, K)
 
     def write(self, keys: Tensor, values: Tensor, start: int, length: int) -> tuple[Tensor, Tensor]:
-        """Put those of new tokens, (B, H, N, K) each, at place `start`; return the first `length`, (B, H, P, K) each."""
+        """Put those of new tokens, (B, H, N, K) each, at place `start`; return all, (B, H, P, K) each, P = `length`."""
         if self._room is None or self._room.size(3) < length:
             self._grow(keys, length)
         assert self._room is not None
         end = start + keys.size(2)
         self._room[0, :, :, start:end] = keys
         self._room[1, :, :, start:end] = values
-        k, v = self._room[..., :length, :]
+        k, v = self._room
         return k, v
 
     def select(self, sentences: Tensor) -> None:
@@ -51,11 +54,10 @@ class KeyValueCache:
 
     def _grow(self, like: Tensor, length: int) -> None:
         sentences, heads, _, d_head = like.shape
+        n_used = 0 if self._room is None else self._room.size(3)
         # Zeros, since a weight of 0 does not hide a NaN.
-        room = like.new_zeros(2, sentences, heads, max(2 * length, 4 * ROUND), d_head)
-        if self._room is not None:
-            room[..., : self._room.size(3), :] = self._room
-        self._room = room
+        free = like.new_zeros(2, sentences, heads, length - n_used, d_head)
+        self._room = free if self._room is None else torch.cat([self._room, free], dim=3)
 
 
 @dataclass
@@ -99,7 +101,7 @@ class DecoderState:
         """Drop the tokens that no hypothesis descends from; most beams share all but their latest tokens."""
         is_used = (self.ancestry == 0).any(2).squeeze(1)  # (B, P)
         n_used = int(is_used.sum(-1).max())
-        if (n_kept := _rounded(n_used)) > self.ancestry.size(-1) // 2:
+        if (n_kept := _rounded(n_used)) >= self.ancestry.size(-1):
             return
         places = is_used.byte().sort(dim=-1, descending=True, stable=True).indices[:, :n_kept]  # (B, P')
         self.ancestry = self.ancestry.gather(3, places[:, None, None, :].expand(-1, -1, self.ancestry.size(2), -1))

@@ -1,5 +1,6 @@
 import bz2
 import gzip
+import io
 import json
 import lzma
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.corpus.reader import decode_lines, read_lines, read_pairs
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, TsvFile
 from seq2seq.errors import CorpusError
 
@@ -88,6 +89,49 @@ def test_invalid_utf8_is_named_by_line_and_byte(tmp_path):
     with pytest.raises(CorpusError) as caught:
         list(read_lines(path))
     assert str(caught.value).startswith(f"{path}:2: byte 4 of the line (0xe9) is not UTF-8; convert the text")
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_utf_16_is_told_from_other_encodings(tmp_path, order):
+    path = write(tmp_path / "a.fr", "\ufeffbon\n".encode(f"utf-16-{order}"))
+    with pytest.raises(CorpusError, match=r"a.fr:1: byte 1 of .* for example with: iconv -f UTF-16 -t UTF-8"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_invalid_utf8_can_be_replaced_and_is_counted(tmp_path, suffix):
+    path = write(tmp_path / f"a{suffix}", b"bon\ncaf\xe9 \xff noir\r\n\xef\xbf\xbd\n\xc3")
+    replaced: list[int] = []
+    lines = list(read_lines(path, errors="replace", on_replaced=replaced.append))
+    assert lines == ["bon", "caf\ufffd \ufffd noir", "\ufffd", "\ufffd"]
+    assert replaced == [2, 4]  # the third line held U+FFFD before
+    assert list(read_lines(path, errors="replace")) == lines
+
+
+def test_a_stream_is_read_as_a_file_is():
+    def lines(data: bytes) -> list[str]:
+        return list(decode_lines(io.BytesIO(data), "stdin"))
+
+    assert lines("\ufeffa\u2028\r\n\n b\x0c\r".encode()) == ["a\u2028", "", " b\x0c"]
+    assert lines(b"") == []
+    assert lines(b"\n") == [""]
+    assert lines(b"a\n") == lines(b"a") == ["a"]
+    with pytest.raises(CorpusError, match="stdin:2: byte 1 of the line \\(0xe9\\) is not UTF-8; convert the text"):
+        lines(b"a\n\xe9\n")
+
+
+def test_lines_of_a_stream_are_given_before_its_end():
+    lines = decode_lines(io.BytesIO(b"a\nb\n\xe9"), "stdin")
+    assert [next(lines), next(lines)] == ["a", "b"]
+
+
+def test_a_stream_that_fails_is_named():
+    class Failing(io.BytesIO):
+        def __next__(self) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(CorpusError, match="cannot read stdin: Input/output error; check"):
+        list(decode_lines(Failing(), "stdin"))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])

@@ -5,6 +5,7 @@ import functools
 from typing import Any
 
 import torch
+from torch import nn
 
 from seq2seq.checkpoint import bytes_to_tensor
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
@@ -26,17 +27,19 @@ def random_model(seed: int = 1, end_bonus: float = 0.0, **changes: Any) -> Trans
     """Every weight random, norms and biases too, so that none can be swapped, left out or taken for another.
 
     Args:
-        end_bonus: added to the logit of eos, without which random models hardly ever end a translation.
+        end_bonus: added to the logit of eos in a pre-norm model; without it random models hardly ever end.
     """
     torch.manual_seed(seed)
     model = Transformer(dataclasses.replace(DEFAULT, **changes), tokenizer().vocab_size).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            spread = 0.3 * torch.randn_like(parameter)
-            parameter.add_(spread) if parameter.dim() == 1 else parameter.mul_(1.3)
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+            else:
+                parameter.mul_(1.3)
         if end_bonus:
-            assert model.config.norm == "pre"  # the last bias before the logits is the final norm's
             eos = model.embeddings.output[EOS]
+            assert isinstance(model.decoder.norm, nn.LayerNorm)
             model.decoder.norm.bias.add_(end_bonus * eos / eos.square().sum())
     return model
 

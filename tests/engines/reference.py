@@ -35,7 +35,8 @@ def penalty(n_tokens: int, config: DecodingConfig) -> float:
 
 def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -> list[Hypothesis]:
     limit = max(1, min(int(config.max_length_a * len(source) + config.max_length_b), model.config.max_length))
-    live, ended = [([], 0.0)], []
+    live: list[tuple[list[int], float]] = [([], 0.0)]
+    ended: list[Hypothesis] = []
     for n_tokens in range(1, limit + 1):
         candidates = [
             ([*tokens, token], log_prob + gain)

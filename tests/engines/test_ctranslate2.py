@@ -18,9 +18,8 @@ from seq2seq.engines.protocol import Sentence
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
-
-from .models import random_model, tokenizer
-from .reference import beam_search, next_log_probs
+from tests.engines.models import random_model, tokenizer
+from tests.engines.reference import beam_search, next_log_probs
 
 pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
 from seq2seq.engines.conversion import convert
@@ -192,7 +191,13 @@ def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine)
 
 def test_each_core_gets_a_worker_unless_told_otherwise(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seq2seq.engines.ctranslate2._n_cores", lambda: 3)
-    for settings, expected in (({}, 3), ({"threads": 2}, 2), ({"workers": 1}, 1), ({"threads": 4, "workers": 2}, 2)):
+    cases: list[tuple[dict[str, Any], int]] = [
+        ({}, 3),
+        ({"threads": 2}, 2),
+        ({"workers": 1}, 1),
+        ({"threads": 4, "workers": 2}, 2),
+    ]
+    for settings, expected in cases:
         engine = load(directory, tokenizer(), 50, device="cpu", **settings)
         assert engine.n_workers == expected
         assert engine.translator.num_active_batches == 0
@@ -211,7 +216,7 @@ def test_an_unquantised_model_can_be_loaded_in_8_bits(directory: Path) -> None:
         ({"device": "abacus"}, r"cannot run with device=abacus and precision=auto here .*; use device=cpu"),
     ],
 )
-def test_unknown_devices_and_precisions_are_refused(directory: Path, settings: dict[str, str], message: str) -> None:
+def test_unknown_devices_and_precisions_are_refused(directory: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load(directory, tokenizer(), 50, **settings)
 

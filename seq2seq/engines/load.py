@@ -1,0 +1,112 @@
+"""Choose an engine for trained models, and lay it out on the machine."""
+
+import os
+from collections.abc import Sequence
+
+import torch
+
+from seq2seq.engines.protocol import Engine
+from seq2seq.engines.pytorch import PyTorchEngine
+from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
+from seq2seq.model_directory import CTRANSLATE2
+from seq2seq.trained_model import TrainedModel
+from seq2seq.training.hardware import multiplies_bf16, use_fast_float32
+
+ENGINES = ("auto", "torch", "ctranslate2")
+PRECISIONS = ("auto", "float32", "bfloat16")
+# Python runs the small steps between products in one thread at a time, so that more workers only wait for each other.
+MOST_WORKERS = 4
+
+
+def load_engine(
+    models: Sequence[TrainedModel],
+    engine: str = "auto",
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 0,
+    workers: int = 0,
+) -> Engine:
+    """
+    Args:
+        models: one, or several with the same tokenizer as an ensemble.
+        engine: torch, ctranslate2, or auto: what the model has weights for, torch first.
+        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
+        precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it. For
+            CTranslate2 also its other types; there, auto is what the weights are stored as.
+        threads: CPU threads in all; 0: one for each core that this process may use.
+        workers: batches at the same time; 0: on a CPU one for each thread, at most 4 in torch, since a batch on one
+            thread wastes nothing on waiting; 1 on a GPU.
+    Raises:
+        CheckpointError: no weights for this engine.
+        ConfigError: CTranslate2 is not installed, or cannot do what is asked for.
+        TokenizerError: models of an ensemble with different tokenizers.
+        TranslationError: no such engine, device or precision.
+    """
+    if engine not in ENGINES:
+        raise TranslationError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
+    first = models[0]
+    for other in models[1:]:
+        if other.tokenizer.fingerprint != first.tokenizer.fingerprint:
+            raise TokenizerError(
+                f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
+            )
+    if engine == "ctranslate2" or (engine == "auto" and len(models) == 1 and not first.weights):
+        return _ctranslate2(models, device, precision, threads, workers)
+    on = _device(device)
+    chosen_precision = _precision(precision, on)
+    n_threads = threads or n_cores()
+    n_workers = workers or (min(n_threads, MOST_WORKERS) if on.type == "cpu" else 1)
+    if on.type == "cpu" and chosen_precision == "float32":
+        use_fast_float32()
+    per_worker = max(1, n_threads // n_workers) if on.type == "cpu" else 0
+    return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker)
+
+
+def n_cores() -> int:
+    """Those that this process may use; a container or `taskset` may allow fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _ctranslate2(models: Sequence[TrainedModel], device: str, precision: str, threads: int, workers: int) -> Engine:
+    from seq2seq.engines.ctranslate2 import load
+
+    (model, *others) = models
+    if others:
+        raise ConfigError("CTranslate2 has no ensembles; use --engine torch, or one model")
+    if not (model.path / CTRANSLATE2).is_dir():
+        raise CheckpointError(
+            f"{model.path}: has no weights for CTranslate2; make them with "
+            f"python -m seq2seq.export {model.path} --format ctranslate2, and give the directory that it names"
+        )
+    return load(
+        model.path,
+        model.tokenizer,
+        model.config.model.max_length,
+        device=device,
+        precision=precision,
+        threads=threads,
+        workers=workers,
+    )
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # the latter from torch built without CUDA
+        raise TranslationError(
+            f"torch {torch.__version__} has no device {name!r} here; use auto or cpu, or install a torch build for it"
+        ) from error
+    return device
+
+
+def _precision(name: str, device: torch.device) -> str:
+    if name not in PRECISIONS:
+        raise TranslationError(
+            f"precision={name!r} is not one of {', '.join(PRECISIONS)}; others need --engine ctranslate2"
+        )
+    if name == "auto":
+        return "bfloat16" if multiplies_bf16(device.type) else "float32"
+    return name

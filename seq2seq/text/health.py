@@ -1,0 +1,87 @@
+"""Signs that a translation went wrong, found without a reference."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Kind = Literal["empty", "loop", "copied", "short"]
+KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
+
+_LONGEST_UNIT = 8
+_SHOWN = 40  # characters of a repeated unit in a message
+
+
+class Finding(NamedTuple):
+    """One reason to look at a translation."""
+
+    kind: Kind
+    message: str  # one sentence
+
+
+def findings(source: str, translation: str, n_source_tokens: int, n_target_tokens: int) -> list[Finding]:
+    """What is suspicious about `translation`; nothing for a blank source."""
+    if not source.strip():
+        return []
+    if not translation.strip():
+        return [Finding("empty", "The translation is empty, but the source is not.")]
+    found = []
+    loop = _loop(translation)
+    if loop is not None and _loop(source) is None:
+        unit, n_times = loop
+        shown = unit if len(unit) <= _SHOWN else unit[: _SHOWN - 1] + "…"
+        found.append(Finding("loop", f"The translation repeats {shown!r} {n_times} times in a row."))
+    if _is_copied(source, translation):
+        found.append(Finding("copied", "The translation has nearly the same words as the source."))
+    # Below ten tokens honest translations vary too much ("I have no idea." is "Aucune idée.").
+    if n_source_tokens >= 10 and n_target_tokens < 0.3 * n_source_tokens:
+        message = f"The translation has {n_target_tokens} tokens for {n_source_tokens} of the source."
+        found.append(Finding("short", message))
+    return found
+
+
+def _loop(text: str) -> tuple[str, int] | None:
+    """What `text` says over and over, and how many times in a row."""
+    words = text.casefold().split()
+    if words and sum(map(len, words)) <= 20 * len(words):
+        return _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
+    # Written without spaces: characters repeat more often by chance, so ask for more.
+    return _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
+
+
+def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> tuple[str, int] | None:
+    for size in range(1, _LONGEST_UNIT + 1):
+        run = 0  # items in a row that equal the one `size` before them
+        longest, end = 0, 0
+        for i in range(size, len(items)):
+            run = run + 1 if items[i] == items[i - size] else 0
+            if run > longest:
+                longest, end = run, i + 1
+        n_times = longest // size + 1
+        if n_times >= (n_single if size == 1 else n_longer) and n_times * size >= share * len(items):
+            return glue.join(items[end - size : end]), n_times
+    return None
+
+
+def _is_copied(source: str, translation: str) -> bool:
+    # Names, numbers and addresses are the same in both languages; sentences have lower-case words.
+    if sum(word.isalpha() and word.islower() for word in source.split()) < 3:
+        return False
+    ours, theirs = _letter_words(source), _letter_words(translation)
+    if len(ours) < 4 or abs(len(ours) - len(theirs)) > 0.2 * len(ours):
+        return False
+    return _n_in_order(ours, theirs) >= 0.9 * len(ours)
+
+
+def _letter_words(text: str) -> list[str]:
+    stripped = (word.strip(".,;:!?…\"'«»()[]") for word in text.casefold().split())
+    return [word for word in stripped if word.isalpha()]
+
+
+def _n_in_order(ours: list[str], theirs: list[str]) -> int:
+    """Words of `ours` met in `theirs` in the same order, each within a few words of the last: a linear estimate."""
+    n_met, place = 0, 0
+    for word in ours:
+        for i in range(place, min(place + 4, len(theirs))):
+            if theirs[i] == word:
+                n_met, place = n_met + 1, i + 1
+                break
+    return n_met

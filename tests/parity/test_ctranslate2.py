@@ -1,0 +1,152 @@
+"""CTranslate2 computes what our Transformer computes, for every variant of it."""
+
+import dataclasses
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from seq2seq.config import DecodingConfig, ModelConfig
+from seq2seq.decoding.search import search
+from seq2seq.engines.protocol import Sentence
+from seq2seq.errors import CheckpointError
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+from tests.engines.models import random_model, tokenizer
+
+pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+from seq2seq.engines.conversion import check_convertible, convert
+from seq2seq.engines.ctranslate2 import load
+
+RANDOM = random.Random(7)
+SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 4, 9, 6)]
+VARIANTS: list[dict[str, Any]] = [
+    {"norm": norm, "activation": activation, "positions": positions, "embeddings": embeddings}
+    for norm, activation, positions, embeddings in product(
+        ("pre", "post"), ("relu", "gelu", "swiglu"), ("sinusoidal", "learned"), ("shared", "decoder", "separate")
+    )
+]
+DEPTHS: list[dict[str, Any]] = [
+    {"n_encoder_layers": 3, "n_decoder_layers": 1},
+    {"n_encoder_layers": 1, "n_decoder_layers": 4, "norm": "post"},
+]
+
+
+def log_probs(model: Transformer, source: list[int], target: list[int]) -> list[float]:
+    with torch.inference_mode():
+        logits = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))[0]
+        logits[:, [PAD, UNK, BOS]] = -torch.inf
+        logits[0, EOS] = -torch.inf
+    return [float(row.log_softmax(-1)[token]) for row, token in zip(logits, [*target, EOS], strict=True)]
+
+
+@pytest.mark.parametrize("changes", [*VARIANTS, *DEPTHS], ids=lambda changes: "-".join(map(str, changes.values())))
+def test_each_variant_has_the_same_probabilities_and_translations(changes: dict[str, Any], tmp_path: Path) -> None:
+    model = random_model(seed=5, max_length=23, **changes)
+    convert(model, tokenizer(), tmp_path / "ctranslate2", None)
+    engine = load(tmp_path, tokenizer(), 23, device="cpu", threads=1)
+
+    targets = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (3, 22, 1, 8)]
+    for source, target, found in zip(SOURCES, targets, engine.score(SOURCES, targets), strict=True):
+        assert found == pytest.approx(log_probs(model, source, target), abs=1e-4)
+
+    src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)
+    greedy = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=8)
+    # Without ends: where hypotheses end, the two beams stop at different times.
+    for config in (greedy, dataclasses.replace(greedy, beam_size=4, min_length_b=8)):
+        with torch.inference_mode():
+            expected = search(model, src, config, 23)
+        found_by_both = zip(engine.decode([Sentence(source) for source in SOURCES], config), expected, strict=True)
+        for (theirs, *_), (ours, *_) in found_by_both:
+            assert theirs.tokens == ours.tokens
+            assert theirs.finished == ours.finished
+            assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
+            assert theirs.score == pytest.approx(ours.score, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "end_bonus"),
+    [
+        ({"beam_size": 1, "no_repeat_ngram": 1}, 2.0),
+        ({"beam_size": 1, "no_repeat_ngram": 2, "repetition_penalty": 1.3}, 2.0),
+        ({"beam_size": 1, "repetition_penalty": 0.8}, 2.0),
+        ({"beam_size": 1, "min_length_a": 0.5, "min_length_b": 3}, 3.0),
+        # Beams without ends: where hypotheses end, the two stop at different times.
+        ({"beam_size": 3, "no_repeat_ngram": 2}, 0.0),
+        ({"beam_size": 3, "repetition_penalty": 1.5}, 0.0),
+    ],
+)
+def test_rules_for_tokens_mean_the_same(changes: dict[str, Any], end_bonus: float, tmp_path: Path) -> None:
+    model = random_model(seed=3, end_bonus=end_bonus)
+    convert(model, tokenizer(), tmp_path / "ctranslate2", None)
+    engine = load(tmp_path, tokenizer(), 50, device="cpu", threads=1)
+    config = DecodingConfig(**({"max_length_a": 0.0, "max_length_b": 11} | changes))
+    src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)
+    with torch.inference_mode():
+        expected = search(model, src, config, 50)
+    for (theirs, *_), (ours, *_) in zip(engine.decode([Sentence(s) for s in SOURCES], config), expected, strict=True):
+        assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
+        assert theirs.tokens == ours.tokens
+
+
+def test_a_forced_prefix_means_the_same(tmp_path: Path) -> None:
+    model = random_model(seed=3, end_bonus=2.0)
+    convert(model, tokenizer(), tmp_path / "ctranslate2", None)
+    engine = load(tmp_path, tokenizer(), 50, device="cpu", threads=1)
+    config = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=6)
+    prefixes = [[9, 40], [], [17], [30] * 8]
+    src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)
+    with torch.inference_mode():
+        expected = search(model, src, config, 50, prefixes)
+    found = engine.decode([Sentence(s, p) for s, p in zip(SOURCES, prefixes, strict=True)], config)
+    for (theirs,), (ours,) in zip(found, expected, strict=True):
+        assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
+        assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
+        assert theirs.score == pytest.approx(ours.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("embeddings", ["shared", "decoder", "separate"])
+def test_shared_tables_are_stored_once(embeddings: str, tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {
+        "d_model": 96,
+        "n_heads": 2,
+        "d_ff": 8,
+        "n_encoder_layers": 1,
+        "n_decoder_layers": 1,
+        "max_length": 4,
+    }
+    model = random_model(embeddings=embeddings, **sizes)
+    convert(model, tokenizer(), tmp_path, None)
+    stored = (tmp_path / "model.bin").stat().st_size
+    assert stored == pytest.approx(4 * model.n_parameters, rel=0.1)
+
+
+def test_converting_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+    model = random_model()
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    convert(model, tokenizer(), tmp_path, "int8")  # CTranslate2 quantises in place
+    torch.testing.assert_close(dict(model.state_dict()), before, rtol=0, atol=0)
+
+
+def test_only_what_the_conversion_was_written_for_is_converted() -> None:
+    for changes in [*VARIANTS, *DEPTHS]:
+        check_convertible(dataclasses.replace(ModelConfig(), **changes))
+
+    @dataclasses.dataclass(kw_only=True)
+    class Later(ModelConfig):
+        window: int = 0
+
+    check_convertible(Later())
+    with pytest.raises(CheckpointError, match=r"model with model\.norm=rms, model\.window=3 cannot .*--engine torch"):
+        check_convertible(Later(norm="rms", window=3))
+
+
+def test_a_weight_without_a_place_in_ctranslate2_is_refused(tmp_path: Path) -> None:
+    model = random_model()
+    model.encoder.layers[0].gate = torch.nn.Parameter(torch.ones(3))
+    with pytest.raises(CheckpointError, match=r"no place for encoder\.layers\.0\.gate; .*safetensors"):
+        convert(model, tokenizer(), tmp_path, None)
