@@ -58,9 +58,7 @@ class Comparison:
         )
 
 
-def compare(
-    before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines
-) -> Comparison:
+def compare(before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines) -> Comparison:
     """Translate the lines with both engines, and score the hypotheses of `before` with both.
 
     Args:

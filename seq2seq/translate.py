@@ -4,33 +4,43 @@ One line out for each line in. Results go to stdout or --output, everything else
 """
 
 import argparse
-import bz2
 import dataclasses
-import gzip
-import lzma
+import hashlib
+import itertools
 import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from seq2seq.errors import CorpusError, TranslationError, UserError
+from seq2seq.errors import TranslationError, UserError
+from seq2seq.watch import ERASE, Watch
 
 if TYPE_CHECKING:  # torch takes seconds to import, and --help or a mistyped option should not wait for it
     from seq2seq.config import DecodingConfig
-    from seq2seq.translator import Translation
+    from seq2seq.output import ResumableFile, StreamOutput
+    from seq2seq.translator import Translator
 
-MAX_SHOWN_WARNINGS = 20
-COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 METRICS = ("bleu", "chrf", "ter")
-_BOM = b"\xef\xbb\xbf"
-_ERASE = "\x1b[K"  # what a terminal erases the rest of a line on
+_CONFIRM_EVERY_S = 1.0  # at most so often an output file is brought to disk, after a window of lines
+# Options of the same name in `DecodingConfig`.
+_SETTINGS = (
+    "beam_size",
+    "alpha",
+    "no_repeat_ngram",
+    "repetition_penalty",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "batch_tokens",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -51,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except OSError as error:  # such as a name that is too long, or a folder that one may not look into
         _stop(f"error: {error.strerror or error}: {error.filename}", 2)
     except KeyboardInterrupt:
-        _stop("interrupted" + (f"; {args.output} was not written" if args.output else ""), 128 + signal.SIGINT)
+        _stop("interrupted", 128 + signal.SIGINT)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,55 +69,132 @@ def _parser() -> argparse.ArgumentParser:
         prog="translate.py",
         description="Translate text with a trained model: one line out for each line in, blank lines included.",
         epilog="Files may be compressed (.gz, .xz, .bz2, .zst). Lines end at LF only, text is UTF-8. Settings that "
-        "are not given are those that the model was validated with.",
+        "are not given are those that the model was validated with. Lines longer than those in training are split "
+        "into sentences, and a warning says so.",
     )
-    parser.add_argument("--model", required=True, type=Path, metavar="PATH", help="run directory or checkpoint file")
-    files = parser.add_argument_group("files")
-    files.add_argument("--input", type=Path, metavar="FILE", help="text to translate; default: stdin")
-    files.add_argument(
-        "--output", type=Path, metavar="FILE", help="appears when it is complete, not before; default: stdout"
+    add = parser.add_argument
+    add(
+        "--model",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="run directory, checkpoint or model directory; several are an ensemble: their probabilities are averaged",
     )
-    files.add_argument(
-        "--reference", type=Path, metavar="FILE", help="known translations: print BLEU, chrF and TER to stderr"
+    add("--quiet", action="store_true", help="nothing on stderr but errors and scores")
+
+    add = parser.add_argument_group("files").add_argument
+    add("--input", type=Path, metavar="FILE", help="text to translate; default: stdin")
+    add(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="appears when it is complete; until then, what is done is in FILE.partial; default: stdout",
     )
-    search = parser.add_argument_group("search")
-    search.add_argument("--beam-size", type=_positive, metavar="N", help="hypotheses kept at each step; 1 is greedy")
-    search.add_argument(
+    add("--resume", action="store_true", help="go on with an interrupted translation into --output")
+    add(
+        "--errors",
+        choices=("strict", "replace"),
+        default="strict",
+        help="what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict",
+    )
+    add("--prefix", type=Path, metavar="FILE", help="what each line's translation begins with; blank: anything")
+
+    add = parser.add_argument_group("what is written").add_argument
+    add("--json", action="store_true", help="one JSON object a line: source, hypotheses, scores, warnings")
+    add(
         "--n-best",
+        "--nbest",
         type=_positive,
         metavar="N",
         help="write the N best translations of each line, one below the other, as four columns separated by tabs: "
-        "number of the line (from 1), rank (from 1), score, text; a blank line has only one",
+        "number of the line (from 1), rank (from 1), score, text; a blank line has only one; with --json, N hypotheses",
     )
-    search.add_argument(
+    add("--token-scores", action="store_true", help="with --json: the log-probability of each token")
+    add(
+        "--alignment",
+        action="store_true",
+        help="which word comes from which, after ' ||| ' as 0-0 1-2; with --json also the attention weights",
+    )
+    add("--typography", choices=("fr",), help="restore French spacing, quotation marks and apostrophes")
+
+    add = parser.add_argument_group("scores").add_argument
+    add(
+        "--reference",
+        type=Path,
+        metavar="FILE",
+        help="known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr",
+    )
+    add(
+        "--compare",
+        type=Path,
+        metavar="FILE",
+        help="with --reference: other translations of the same lines, tested against these by paired bootstrap",
+    )
+    add(
+        "--score",
+        type=Path,
+        metavar="FILE",
+        help="translate nothing: write how probable the model finds each line of FILE as a translation",
+    )
+
+    add = parser.add_argument_group("search").add_argument
+    add("--beam-size", type=_positive, metavar="N", help="hypotheses kept at each step; 1 is greedy")
+    add(
         "--length-normalization",
         choices=("none", "length", "gnmt"),
         help="what log-probabilities are divided by: 1, n^ALPHA, ((5 + n) / 6)^ALPHA, where n counts tokens",
     )
-    search.add_argument("--alpha", type=_not_negative, metavar="ALPHA", help="higher values favour longer translations")
-    speed = parser.add_argument_group("speed")
-    speed.add_argument(
+    add("--alpha", type=_not_negative, metavar="ALPHA", help="higher values favour longer translations")
+    add("--max-length", type=_not_negative, nargs=2, metavar=("A", "B"), help="at most A x source tokens + B tokens")
+    add("--min-length", type=_not_negative, nargs=2, metavar=("A", "B"), help="at least A x source tokens + B tokens")
+    add("--no-repeat-ngram", type=_positive, metavar="N", help="no sequence of N tokens comes twice in a translation")
+    add("--repetition-penalty", type=_above_zero, metavar="P", help="above 1: discourages tokens that came before")
+    add("--sample", action="store_true", help="draw tokens at random in place of a search; --n-best draws several")
+    add("--temperature", type=_above_zero, metavar="T", help="of --sample: below 1 is less random")
+    add("--top-k", type=_positive, metavar="K", help="of --sample: only from the K most probable tokens")
+    add("--top-p", type=_probability, metavar="P", help="of --sample: only from the fewest tokens of probability P")
+    add("--seed", type=_not_negative_integer, metavar="N", help="of --sample: the same seed, the same translations")
+
+    add = parser.add_argument_group("speed").add_argument
+    add(
+        "--engine",
+        choices=("auto", "torch", "ctranslate2"),
+        default="auto",
+        help="default: torch where the model has weights for it",
+    )
+    add(
         "--batch-tokens",
         type=_positive,
         metavar="N",
         help="lines translated together: lines x tokens of the longest x beam size; lower it if memory runs out",
     )
-    speed.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one"
-    )
-    speed.add_argument(
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one")
+    add(
         "--precision",
-        choices=("auto", "float32", "bfloat16"),
         default="auto",
-        help="of matrix products; default: bfloat16 where the hardware multiplies it",
+        help="of matrix products: float32, bfloat16, with CTranslate2 also int8 and others; default: bfloat16 where "
+        "the hardware has it, or what CTranslate2's weights are stored as",
     )
-    speed.add_argument("--threads", type=_positive, metavar="N", help="CPU threads; default: as torch decides")
-    parser.add_argument("--quiet", action="store_true", help="nothing on stderr but errors and scores")
+    add("--threads", type=_positive, default=0, metavar="N", help="CPU threads in all; default: one for each core")
+    add(
+        "--workers",
+        type=_positive,
+        default=0,
+        metavar="N",
+        help="batches at the same time; default: on a CPU as many as threads, at most 4 in torch",
+    )
     return parser
 
 
 def _positive(text: str) -> int:
     if (value := int(text)) < 1:
+        raise ValueError
+    return value
+
+
+def _not_negative_integer(text: str) -> int:
+    if (value := int(text)) < 0:
         raise ValueError
     return value
 
@@ -118,56 +205,156 @@ def _not_negative(text: str) -> float:
     return value
 
 
+def _above_zero(text: str) -> float:
+    if not 0 < (value := float(text)) < math.inf:
+        raise ValueError
+    return value
+
+
+def _probability(text: str) -> float:
+    if not 0 < (value := float(text)) <= 1:
+        raise ValueError
+    return value
+
+
 # What argparse says instead of the name of the function: "invalid positive number value: '0'"
 _positive.__name__ = "positive number"
+_not_negative_integer.__name__ = "whole number of at least 0"
 _not_negative.__name__ = "number of at least 0"
+_above_zero.__name__ = "number above 0"
+_probability.__name__ = "number above 0 and up to 1"
 
 
 def _run(args: argparse.Namespace) -> None:
+    _check_options(args)
     _check_paths(args)
     # Imported only now: torch takes seconds, and neither --help nor a mistyped name should wait for it.
-    import torch
+    from seq2seq.output import AlreadyTranslated, open_output
+    from seq2seq.training.hardware import keep_freed_memory
+    from seq2seq.translator import Translator
 
+    n_lines = _check_parallel(args)
+    if args.device != "cuda":
+        keep_freed_memory()
+    translator = Translator.load(args.model, args.engine, args.device, args.precision, args.threads, args.workers)
+    decoding = _decoding(translator.config.decoding, args)
+    fingerprint = _fingerprint(translator, decoding, args) if args.output else {}
+    try:
+        with open_output(args.output, fingerprint, resume=args.resume) as output:
+            try:
+                written = _score(translator, decoding, args, output)
+                written = written or _translate(translator, decoding, args, output, n_lines)
+            except (KeyboardInterrupt, SystemExit):
+                print(f"interrupted; {output.kept or 'nothing is kept'}", file=sys.stderr)
+                raise
+    except AlreadyTranslated as done:  # as it should be where a script always passes --resume
+        print(done, file=sys.stderr)
+        written = None
+    if args.reference:
+        _print_scores(args, written if args.output is None else None)
+
+
+def _translate(
+    translator: "Translator",
+    decoding: "DecodingConfig",
+    args: argparse.Namespace,
+    output: "ResumableFile | StreamOutput",
+    n_lines: int | None,
+) -> list[str]:
+    """Translate what is not done yet; the translations, if they are to be scored."""
     from seq2seq.corpus.reader import read_lines
-    from seq2seq.translator import WINDOW, Translator
+    from seq2seq.records import RECORDS
+    from seq2seq.translator import WINDOWS
 
-    if args.threads:
-        torch.set_num_threads(args.threads)
-    references = None if args.reference is None else list(read_lines(args.reference))
-    with _output(args.output) as out:  # before the model, whose loading would be in vain if this failed
-        translator = Translator.load(args.model, args.device, args.precision)
-        decoding = _decoding(translator.config.decoding, args)
-        n_lines = None
-        if args.input is not None and args.input.is_file():  # a pipe can be read only once
-            n_lines = translator.check_sources(read_lines(args.input))
-            _check_parallel(n_lines, references)
-        is_dialogue = args.input is None and sys.stdin.isatty()
-        watch = _Watch(n_lines, args.quiet, _shows_progress(args, is_dialogue))
-        translations = translator.translate_stream(
-            _stdin_lines() if args.input is None else read_lines(args.input),
-            decoding,
-            window=1 if is_dialogue else WINDOW,
-            on_batch=watch.count,
-        )
-        written = _write(translations, out, watch, is_n_best=args.n_best is not None, at_once=is_dialogue)
-        # The texts of a file of any size need not fit into memory, unless they are to be scored.
-        hypotheses = [text for text in written if references is not None]
-    watch.report()
-    if references is not None:
-        _check_parallel(len(hypotheses), references)
-        _print_scores(hypotheses, references)
+    replaced: list[int] = []
+    is_dialogue = args.input is None and sys.stdin.isatty()
+    n_done = output.n_lines_done
+    watch = Watch(n_lines, n_done, args.quiet, _shows_progress(args, is_dialogue))
+    record = RECORDS[_form(args)]
+    windows = translator.translate_windows(
+        output.skip_done(_input_lines(args, replaced)),
+        decoding,
+        prefixes=None if args.prefix is None else itertools.islice(read_lines(args.prefix), n_done, None),
+        first_number=n_done,
+        token_scores=args.token_scores,
+        alignment=args.alignment,
+        typography=args.typography or "",
+        windows=(1,) if is_dialogue else WINDOWS,
+        on_batch=watch.count_found,
+    )
+    texts = []
+    number = n_done
+    confirmed_s = time.monotonic()
+    for window in windows:
+        for translation in window:
+            number += 1
+            watch.count_written(number, translation.findings)
+            output.write(translation.source, record(number, translation).encode())
+            if args.reference:
+                texts.append(translation.text)
+        if is_dialogue or time.monotonic() - confirmed_s > _CONFIRM_EVERY_S:
+            output.checkpoint()
+            confirmed_s = time.monotonic()
+    watch.report(len(replaced))
+    return texts
 
 
-def _write(
-    translations: Iterator["Translation"], out: BinaryIO, watch: "_Watch", *, is_n_best: bool, at_once: bool
-) -> Iterator[str]:
-    """Write each translation, and hand out its text."""
-    for number, translation in enumerate(translations, start=1):
-        watch.warn(number, translation.warnings)
-        out.write(_record(number, translation, is_n_best).encode())
-        if at_once:
-            out.flush()
-        yield translation.text
+def _score(
+    translator: "Translator",
+    decoding: "DecodingConfig",
+    args: argparse.Namespace,
+    output: "ResumableFile | StreamOutput",
+) -> list[str] | None:
+    """Write the scores of --score; None if there is nothing to score."""
+    if args.score is None:
+        return None
+    from seq2seq import records
+    from seq2seq.corpus.reader import read_lines
+
+    n_done = output.n_lines_done
+    sources, also_sources = itertools.tee(output.skip_done(_input_lines(args, [])))
+    targets = itertools.islice(read_lines(args.score), n_done, None)
+    scored = translator.score(_parallel(sources, targets), decoding)
+    for number, (source, each) in enumerate(zip(also_sources, scored, strict=True), start=n_done + 1):
+        output.write(source, records.score(number, source, each, args.json).encode())
+        if number % 1000 == 0:
+            output.checkpoint()
+    return []
+
+
+def _parallel(sources: Iterable[str], targets: Iterable[str]) -> Iterator[tuple[str, str]]:
+    try:
+        yield from zip(sources, targets, strict=True)
+    except ValueError as error:
+        raise TranslationError(
+            "--score does not have as many lines as the input; line n must translate line n"
+        ) from error
+
+
+def _input_lines(args: argparse.Namespace, replaced: list[int]) -> Iterator[str]:
+    """Lines of the input; `replaced` gets the numbers of those that were not UTF-8."""
+    from seq2seq.corpus.reader import decode_lines, read_lines
+
+    if args.input is None:
+        return decode_lines(sys.stdin.buffer, "stdin", args.errors, replaced.append)
+    return read_lines(args.input, args.errors, replaced.append)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Options that make no sense together."""
+    for option, needed in (("compare", "reference"), ("resume", "output"), ("token_scores", "json")):
+        if getattr(args, option) and not getattr(args, needed):
+            raise TranslationError(f"--{option.replace('_', '-')} needs --{needed}")
+    for option in ("temperature", "top_k", "top_p", "seed"):
+        if getattr(args, option) is not None and not args.sample:
+            raise TranslationError(f"--{option.replace('_', '-')} needs --sample")
+    if args.score is None:
+        return
+    for option in ("reference", "prefix", "n_best", "alignment", "typography", "sample"):
+        if getattr(args, option):
+            raise TranslationError(
+                f"--{option.replace('_', '-')} has no meaning with --score, which translates nothing"
+            )
 
 
 def _check_paths(args: argparse.Namespace) -> None:
@@ -175,7 +362,8 @@ def _check_paths(args: argparse.Namespace) -> None:
     for option, path, name in (("--input", args.input, "stdin"), ("--output", args.output, "stdout")):
         if path is None and getattr(sys, name) is None:  # as `<&-` and `>&-` leave them
             raise TranslationError(f"{name} is closed; open it or give {option} FILE")
-    for option, path in (("--input", args.input), ("--reference", args.reference)):
+    inputs = [("--" + name, getattr(args, name)) for name in ("input", "reference", "compare", "prefix", "score")]
+    for option, path in inputs:
         if path is None:
             continue
         if not path.exists():
@@ -190,108 +378,65 @@ def _check_paths(args: argparse.Namespace) -> None:
         raise TranslationError(f"--output {args.output}: no directory {args.output.parent}; create it first")
     if args.output.exists() and not os.access(args.output, os.W_OK):  # renaming would replace it all the same
         raise TranslationError(f"--output {args.output}: is write-protected; choose another name")
-    for option, path in (("--input", args.input), ("--reference", args.reference)):
+    for option, path in inputs:
         if path is not None and path.is_file() and path.resolve() == args.output.resolve():
             raise TranslationError(f"--output {args.output} would overwrite {option}; choose another name")
 
 
-def _check_parallel(n_lines: int, references: Sequence[str] | None) -> None:
-    if references is not None and n_lines != len(references):
-        raise TranslationError(
-            f"--reference has {len(references)} lines and the input {n_lines}; line n of one must translate line n "
-            "of the other"
-        )
+def _check_parallel(args: argparse.Namespace) -> int | None:
+    """Read all files once, so that errors in them come before the work; lines of the input, if it is a file."""
+    from seq2seq.corpus.reader import read_lines
+
+    def count(path: Path | None, errors: str = "strict") -> int | None:
+        if path is None or not path.is_file():  # a pipe can be read only once
+            return None
+        return sum(1 for _ in read_lines(path, errors))
+
+    n_lines = count(args.input, args.errors)
+    for name in ("reference", "compare", "prefix", "score"):
+        n_other = count(getattr(args, name))
+        if n_lines is not None and n_other is not None and n_other != n_lines:
+            raise TranslationError(
+                f"--{name} has {n_other} lines and the input {n_lines}; line n of one must belong to line n of "
+                "the other"
+            )
+    return n_lines
 
 
 def _decoding(default: "DecodingConfig", args: argparse.Namespace) -> "DecodingConfig":
     """The settings of the checkpoint, with what the command line says put in their place."""
-    beam_size = args.beam_size or default.beam_size
-    n_best = args.n_best or 1
-    if n_best > beam_size:
-        raise TranslationError(f"--n-best {n_best} is more than a beam of {beam_size} holds; add --beam-size {n_best}")
-    return dataclasses.replace(
-        default,
-        beam_size=beam_size,
-        n_best=n_best,
-        normalization=args.length_normalization or default.normalization,
-        alpha=default.alpha if args.alpha is None else args.alpha,
-        batch_tokens=args.batch_tokens or default.batch_tokens,
-    )
+    changes: dict[str, Any] = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
+    changes |= {"n_best": args.n_best or 1, "sampling": args.sample}
+    if args.length_normalization:
+        changes["normalization"] = args.length_normalization
+    for name in ("max_length", "min_length"):
+        if (line := getattr(args, name)) is not None:
+            changes |= {f"{name}_a": line[0], f"{name}_b": round(line[1])}
+    decoding = dataclasses.replace(default, **changes)
+    if decoding.n_best > decoding.beam_size and not args.sample:
+        raise TranslationError(
+            f"--n-best {decoding.n_best} is more than a beam of {decoding.beam_size} holds; "
+            f"add --beam-size {decoding.n_best}"
+        )
+    return decoding
 
 
-def _stdin_lines() -> Iterator[str]:
-    """The lines of stdin, read as `seq2seq.corpus.reader.read_lines` reads files."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        try:
-            text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"stdin:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not "
-                "UTF-8; convert the text, for example with: iconv -f WINDOWS-1252 -t UTF-8"
-            ) from error
-        yield text
+def _fingerprint(translator: "Translator", decoding: "DecodingConfig", args: argparse.Namespace) -> dict[str, Any]:
+    """All that the translation of a line depends on, but for the line."""
+    settings = dataclasses.asdict(decoding)
+    del settings["batch_tokens"]
+    files = {
+        name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for name in ("prefix", "score")
+        if (path := getattr(args, name)) is not None and path.is_file()
+    }
+    options = {name: getattr(args, name) for name in ("token_scores", "alignment", "typography", "errors", "json")}
+    engine = {"engine": type(translator.engine).__name__, "precision": translator.engine.precision}
+    return {"model": translator.fingerprint, "form": _form(args), **engine, **settings, **options, **files}
 
 
-@contextmanager
-def _output(path: Path | None) -> Iterator[BinaryIO]:
-    """Where translations go: a file that appears only when it is whole, or stdout."""
-    from seq2seq.checkpoint import atomic_write
-
-    try:
-        if path is None:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-        elif path.exists() and not path.is_file():  # /dev/null and pipes must not be replaced by a file
-            with path.open("wb") as special:
-                yield special
-        else:
-            # Resolved, so that a symbolic link stays one.
-            with atomic_write(path.resolve()) as file, _compressed(file, path.suffix) as stream:
-                yield stream
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # all that is read inside turns its errors into UserError
-        raise TranslationError(f"cannot write {path or 'stdout'}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
-    """A stream into `file`, compressed as the suffix says; `file` stays open."""
-    if suffix not in COMPRESSED:
-        yield file
-        return
-    with _compressor(file, suffix) as stream:
-        yield stream
-
-
-def _compressor(file: BinaryIO, suffix: str) -> Any:  # typeshed and zstandard have four types for such a stream
-    match suffix:
-        case ".gz":
-            return gzip.GzipFile("", "wb", fileobj=file, mtime=0)  # the same text, the same bytes
-        case ".xz":
-            return lzma.LZMAFile(file, "wb")
-        case ".bz2":
-            return bz2.BZ2File(file, "wb")
-    import zstandard
-
-    return zstandard.ZstdCompressor().stream_writer(file, closefd=False)
-
-
-def _record(number: int, translation: "Translation", is_n_best: bool) -> str:
-    """What is written for one line of input."""
-    if not is_n_best:
-        return translation.text + "\n"
-    return "".join(
-        f"{number}\t{rank}\t{score:.4f}\t{_column(text)}\n"
-        for rank, (text, score) in enumerate(translation.hypotheses, start=1)
-    )
-
-
-def _column(text: str) -> str:
-    """A translation may hold a tab, if the training text did."""
-    return text.replace("\t", " ")
+def _form(args: argparse.Namespace) -> str:
+    return "json" if args.json else "n-best" if args.n_best is not None else "line"
 
 
 def _shows_progress(args: argparse.Namespace, is_dialogue: bool) -> bool:
@@ -300,56 +445,33 @@ def _shows_progress(args: argparse.Namespace, is_dialogue: bool) -> bool:
     return not args.quiet and not is_dialogue and not writes_to_terminal and sys.stderr.isatty()
 
 
-class _Watch:
-    """What stderr says while lines are translated, and after."""
+def _print_scores(args: argparse.Namespace, hypotheses: list[str] | None) -> None:
+    """hypotheses: None to read them from the output, which may hold lines of an earlier run."""
+    from seq2seq import records, scores
+    from seq2seq.corpus.reader import read_lines
 
-    def __init__(self, n_lines: int | None, is_quiet: bool, shows_progress: bool) -> None:
-        self._n_lines = n_lines  # None where it is not known before the end
-        self._is_quiet = is_quiet
-        self._shows_progress = shows_progress
-        self._n_done = 0
-        self._n_warnings = 0
-        self._begin_s = self._shown_s = time.monotonic()
-
-    def count(self, n_more: int) -> None:
-        """Say how far it is, at most twice a second."""
-        self._n_done += n_more
-        now_s = time.monotonic()
-        if self._shows_progress and now_s - self._shown_s > 0.5:
-            self._shown_s = now_s
-            of_all = f" of {self._n_lines:,}" if self._n_lines else ""
-            rate = self._n_done / (now_s - self._begin_s)
-            print(f"\r{self._n_done:,}{of_all} lines, {rate:.1f} lines/s{_ERASE}", end="", file=sys.stderr, flush=True)
-
-    def warn(self, number: int, warnings: Sequence[str]) -> None:
-        for warning in warnings:
-            self._n_warnings += 1
-            if self._n_warnings <= MAX_SHOWN_WARNINGS:
-                self._print(f"warning: line {number}: {warning}")
-            elif self._n_warnings == MAX_SHOWN_WARNINGS + 1:
-                self._print("warning: further warnings are counted, but not shown")
-
-    def report(self) -> None:
-        elapsed_s = time.monotonic() - self._begin_s
-        warnings = f", {self._n_warnings} warnings" if self._n_warnings else ""
-        rate = self._n_done / max(elapsed_s, 1e-9)
-        self._print(f"translated {self._n_done} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){warnings}")
-
-    def _print(self, text: str) -> None:
-        if not self._is_quiet:
-            print(("\r" + _ERASE if self._shows_progress else "") + text, file=sys.stderr)
-
-
-def _print_scores(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    from seq2seq.scores import corpus_scores
-
-    for name, score in corpus_scores(hypotheses, references, METRICS).items():
-        print(f"{name} {score.score:.2f}  {score.signature}", file=sys.stderr)
+    if hypotheses is None:
+        hypotheses = list(records.texts(read_lines(args.output), _form(args), args.alignment))
+    references = list(read_lines(args.reference))
+    typography = f"typography:{args.typography or 'none'}"
+    for name, score in scores.report(hypotheses, references, METRICS).items():
+        print(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}  {typography}", file=sys.stderr)
+    if args.compare is None:
+        return
+    others = list(read_lines(args.compare))
+    print(f"\npaired bootstrap against {args.compare}:", file=sys.stderr)
+    for name, test in scores.paired_test(others, hypotheses, references, METRICS).items():
+        ours, theirs = test.system.score, test.baseline.score
+        significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"
+        print(
+            f"{name:5} {ours:6.2f} against {theirs:6.2f}  p = {test.p_value:.4f}{significant}  {test.system.signature}",
+            file=sys.stderr,
+        )
 
 
 @contextmanager
 def _sigterm_raises_exit() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that no unfinished file stays behind."""
+    """Let SIGTERM unwind the stack, so that what is done is brought to disk."""
     if threading.current_thread() is not threading.main_thread():  # where Python allows no handlers
         yield
         return
@@ -366,7 +488,7 @@ def _sigterm_raises_exit() -> Iterator[None]:
 
 def _stop(message: str, status: int) -> NoReturn:
     if message:  # where the line of progress may stand
-        print(("\r" + _ERASE if sys.stderr.isatty() else "") + message, file=sys.stderr)
+        print(("\r" + ERASE if sys.stderr.isatty() else "") + message, file=sys.stderr)
     _abandon_stdout()
     sys.exit(status)
 

@@ -80,8 +80,8 @@ class Translation:
         source: the line.
         text: the best hypothesis, always one line; empty for a blank source.
         hypotheses: up to `decoding.n_best` of them, best first; of a blank source one, which is empty.
-        parts: what the line was split into; mostly itself alone. Hypothesis n of a line is made of the hypotheses n of its
-            parts.
+        parts: what the line was split into; mostly itself alone. Hypothesis n of a line is made of the hypotheses n of
+            its parts.
         findings: why a reader should have a look at this one; mostly none.
     """
 
@@ -404,9 +404,8 @@ class _Job:
         log_prob = sum(each.log_prob for each in hypotheses)
         n_tokens = sum(len(each.tokens) + each.finished for each in hypotheses)
         penalty = length_penalty(n_tokens, self.decoding.normalization, self.decoding.alpha)
-        tokens = None
-        if self.token_scores:
-            tokens = []
+        tokens: list[tuple[str, float]] | None = [] if self.token_scores else None
+        if tokens is not None:
             for (_, found), each in zip(pairs, hypotheses, strict=True):
                 assert found.log_probs is not None
                 ids = [*each.tokens, EOS] if each.finished else each.tokens

@@ -15,10 +15,12 @@ from seq2seq import export
 from seq2seq.checkpoint import write_checkpoint
 from seq2seq.config import read_config
 from seq2seq.engines import conversion
+from seq2seq.engines.protocol import Sentence
+from seq2seq.engines.pytorch import PyTorchEngine
 from seq2seq.errors import CorpusError
 from seq2seq.export import main
 from seq2seq.model_directory import is_model_directory, read_model_directory, write_safetensors
-from seq2seq.parity import N_LINES, find_lines, token_log_probs, translate
+from seq2seq.parity import N_LINES, find_lines
 from tests.engines.models import SENTENCES, random_model, run_content, tokenizer
 
 ROOT = Path(__file__).parents[1]
@@ -146,7 +148,7 @@ def test_ctrl_c_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seq2seq.parity.translate", interrupted)
+    monkeypatch.setattr("seq2seq.engines.pytorch.PyTorchEngine.decode", interrupted)
     with pytest.raises(SystemExit) as stopped:
         main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines)])
     assert stopped.value.code == 130
@@ -243,10 +245,16 @@ def test_both_scores_are_shown_where_there_are_references(
 
 
 def test_log_probabilities_are_those_of_the_search() -> None:
-    source = tokenizer().encode([SENTENCES[0]])[0]
-    (found,) = translate(MODEL, [source], read_config(run_content(MODEL)["config"]).decoding)
-    log_probs = token_log_probs(MODEL, source, found.tokens)
-    assert sum(log_probs if found.finished else log_probs[:-1]) == pytest.approx(found.log_prob, abs=1e-4)
+    """What is compared, `score`, is about what the search computes."""
+    engine = PyTorchEngine([MODEL], torch.device("cpu"), "float32")
+    sources = tokenizer().encode(SENTENCES)
+    decoding = dataclasses.replace(read_config(run_content(MODEL)["config"]).decoding, n_best=1)
+    found = [hypotheses[0] for hypotheses in engine.decode([Sentence(source) for source in sources], decoding)]
+    assert any(hypothesis.finished for hypothesis in found)
+    for hypothesis, log_probs in zip(found, engine.score(sources, [each.tokens for each in found]), strict=True):
+        assert len(log_probs) == len(hypothesis.tokens) + 1
+        expected = sum(log_probs if hypothesis.finished else log_probs[:-1])
+        assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
 
 
 # --- the lines ---
@@ -322,10 +330,10 @@ def test_mistakes_are_one_sentence(
     ("changes", "message"),
     [
         ({"config": {"model": {"d_modle": 8}}}, "not one of this version of seq2seq"),
-        ({"config": 3}, "not one of this version of seq2seq"),
+        ({"config": 3}, "its config is a int, so this project did not write it"),
         ({"tokenizer_sha256": "0" * 64}, "not the one that the model was trained with"),
         ({"tokenizer": b"bytes"}, "its tokenizer is not stored as bytes"),
-        ({"state_dict": {}}, "has no weights for PyTorch"),
+        ({"state_dict": {}}, "holds no weights of a Transformer"),
         ({"state_dict": {"model.x": torch.ones(2)}}, "its weights do not fit its own configuration"),
     ],
 )
@@ -342,7 +350,7 @@ def test_weights_for_ctranslate2_cannot_be_exported_again(
     needs_ctranslate2()
     main([str(run_dir), "--format", "ctranslate2", "--parity-input", str(lines)])
     message = refused(capsys, 2, run_dir / "export" / "ctranslate2", "--format", "safetensors")
-    assert "has no weights for PyTorch, from which all exports are made; export the run" in message
+    assert "holds weights for CTranslate2 only; give the run that it came from" in message
 
 
 def test_without_the_package_the_message_names_the_extra(

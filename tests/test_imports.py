@@ -24,6 +24,7 @@ STAGES = [
     ("translator",),
     ("model_card", "parity"),
     ("export",),
+    ("records", "watch"),
     ("train", "translate", "learning_curve"),
 ]
 STAGE_OF = {name: number for number, names in enumerate(STAGES) for name in names}

@@ -84,7 +84,7 @@ def penalize_repetition(logits: Tensor, tokens: Tensor, penalty: float) -> None:
 
 
 def forbid_repetition(logits: Tensor, tokens: Tensor, n: int) -> None:
-    """Forbid each token that would complete a sequence of n tokens which the hypothesis already has (Paulus et al. 2017)."""
+    """Forbid each token that would complete n tokens which the hypothesis already has in a row (Paulus et al. 2017)."""
     n_tokens = tokens.size(-1)
     if n_tokens < n:
         return

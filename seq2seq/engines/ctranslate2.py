@@ -60,9 +60,13 @@ class CTranslate2Engine:
         """Use `load`."""
         self.max_length = max_length
         self.n_workers = n_workers
+        self.precision: str = translator.compute_type
         self.translator = translator
         self._pieces = pieces
         self._id_of = {piece: i for i, piece in enumerate(pieces)}
+
+    def start_worker(self) -> None:
+        """What each thread calls before anything else: CTranslate2 has its own threads, so nothing."""
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`.

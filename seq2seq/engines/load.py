@@ -76,7 +76,7 @@ def _ctranslate2(models: Sequence[TrainedModel], device: str, precision: str, th
     if not (model.path / CTRANSLATE2).is_dir():
         raise CheckpointError(
             f"{model.path}: has no weights for CTranslate2; make them with "
-            f"python -m seq2seq.export {model.path} --format ctranslate2, and give the directory that it names"
+            "python -m seq2seq.export RUN --format ctranslate2, and give the directory that it names"
         )
     return load(
         model.path,

@@ -18,6 +18,7 @@ class Sentence(NamedTuple):
 class Engine(Protocol):
     """A model that searches. Its methods may be called from several threads at the same time."""
 
+    precision: str  # of matrix products
     max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
     n_workers: int  # how many batches at the same time, each from its own thread, keep the device busy
 

@@ -34,10 +34,9 @@ def scaled_dot_product_attention(
     Returns:
         outputs (..., T, K) and weights (..., T, S), whose rows sum to 1.
     """
-    if 4 * q.size(-2) <= k.size(-2):  # a step of a search, for which oneDNN is up to four times as fast this way
-        scores = (k @ q.transpose(-2, -1)).transpose(-2, -1)
-    else:
-        scores = q @ k.transpose(-2, -1)  # (..., T, S)
+    # For the few queries of a search, oneDNN is up to four times as fast with the product the other way round.
+    is_step = 4 * q.size(-2) <= k.size(-2)
+    scores = (k @ q.transpose(-2, -1)).transpose(-2, -1) if is_step else q @ k.transpose(-2, -1)  # (..., T, S)
     # The mask makes the sum float32, in which softmax is more exact, and on CPUs several times as fast as in bf16.
     weights = torch.add(mask, scores, alpha=1 / math.sqrt(q.size(-1))).softmax(-1)
     return dropout(weights, p_dropout).to(v.dtype) @ v, weights

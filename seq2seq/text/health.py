@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Kind = Literal["empty", "loop", "copied", "short"]
+Kind = Literal["empty", "loop", "copied", "short", "split", "cut"]  # the last two, only the translator knows
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _LONGEST_UNIT = 8
