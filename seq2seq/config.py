@@ -228,7 +228,7 @@ class DecodingConfig:
     normalization: str = "length"  # none; length: n^alpha; gnmt: ((5 + n) / 6)^alpha (Wu et al. 2016)
     alpha: float = 1.0  # exponent of the normalisation
     n_best: int = 1  # hypotheses kept, best first; at most beam_size, unless they are sampled
-    max_length_a: float = 2.0  # a hypothesis has at most a * source tokens + b tokens
+    max_length_a: float = 1.5  # a hypothesis has at most a * source tokens + b tokens
     max_length_b: int = 10  # tokens
     min_length_a: float = 0.0  # no hypothesis ends before it has a * source tokens + b tokens
     min_length_b: int = 0  # tokens
@@ -239,7 +239,7 @@ class DecodingConfig:
     top_k: int = 0  # of sampling: only from the k most probable tokens; 0: from all
     top_p: float = 1.0  # of sampling: only from the fewest tokens that have this probability (Holtzman et al. 2020)
     seed: int = 1  # of sampling
-    batch_tokens: int = 4096  # sources decoded together: sentences x longest source x beam_size
+    batch_tokens: int = 8192  # sources decoded together: sentences x longest source x beam_size
 
     def problems(self) -> Iterator[str]:
         yield from _one_of("decoding", self, normalization=("none", "length", "gnmt"))

@@ -140,8 +140,8 @@ class _Run:
             self.export_dir = self.run_dir / "export"
         self.config = self.trained.config
         self.tokenizer = self.trained.tokenizer
+        self.model = self.trained.build()  # not the engine's, which changes its models to compute faster
         self.engine = _engine(self.trained)
-        self.model = self.engine.models[0]
 
 
 def _engine(trained: "TrainedModel") -> "PyTorchEngine":

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError
 
@@ -146,6 +146,15 @@ def paired_test(
 
 def _interval(name: str, hypotheses: Sequence[str], references: Sequence[str], n_samples: int) -> Interval:
     scorer = _metric(name)
+    # sacreBLEU 2.6 gives numpy numbers for some resamples and Python's for others, which it then cannot average.
+    compute = scorer._compute_score_from_stats
+
+    def as_python(stats: Any) -> Any:
+        score = compute(stats)
+        score.score = float(score.score)
+        return score
+
+    scorer._compute_score_from_stats = as_python  # type: ignore[method-assign]
     result = scorer.corpus_score(hypotheses, [references], n_bootstrap=n_samples)
     signature = str(scorer.get_signature())
     # Its public form, which leaves out a mean of 0.

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -167,7 +167,8 @@ def _parser() -> argparse.ArgumentParser:
         "--batch-tokens",
         type=_positive,
         metavar="N",
-        help="lines translated together: lines x tokens of the longest x beam size; lower it if memory runs out",
+        help="lines translated together: lines x tokens of the longest x beam size; lower it if memory runs out; "
+        "default: 8192, or 3072 with CTranslate2",
     )
     add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one")
     add(
@@ -237,21 +238,25 @@ def _run(args: argparse.Namespace) -> None:
     if args.device != "cuda":
         keep_freed_memory()
     translator = Translator.load(args.model, args.engine, args.device, args.precision, args.threads, args.workers)
-    decoding = _decoding(translator.config.decoding, args)
+    decoding = _decoding(translator.decoding, args)
     fingerprint = _fingerprint(translator, decoding, args) if args.output else {}
+    written: list[str] = []
     try:
         with open_output(args.output, fingerprint, resume=args.resume) as output:
             try:
-                written = _score(translator, decoding, args, output)
-                written = written or _translate(translator, decoding, args, output, n_lines)
+                if args.score:
+                    _score(translator, decoding, args, output)
+                else:
+                    written = _translate(translator, decoding, args, output, n_lines)
             except (KeyboardInterrupt, SystemExit):
-                print(f"interrupted; {output.kept or 'nothing is kept'}", file=sys.stderr)
+                if output.kept:
+                    _note(output.kept)
                 raise
     except AlreadyTranslated as done:  # as it should be where a script always passes --resume
         print(done, file=sys.stderr)
-        written = None
     if args.reference:
-        _print_scores(args, written if args.output is None else None)
+        is_file = args.output is not None and args.output.is_file()  # what went into a pipe cannot be read again
+        _print_scores(args, None if is_file else written)
 
 
 def _translate(
@@ -285,16 +290,18 @@ def _translate(
     texts = []
     number = n_done
     confirmed_s = time.monotonic()
-    for window in windows:
-        for translation in window:
-            number += 1
-            watch.count_written(number, translation.findings)
-            output.write(translation.source, record(number, translation).encode())
-            if args.reference:
-                texts.append(translation.text)
-        if is_dialogue or time.monotonic() - confirmed_s > _CONFIRM_EVERY_S:
-            output.checkpoint()
-            confirmed_s = time.monotonic()
+    # Closed on an error too: what is still in line to be searched would otherwise be searched before the process ends.
+    with closing(windows):
+        for window in windows:
+            for translation in window:
+                number += 1
+                watch.count_written(number, translation.findings)
+                output.write(translation.source, record(number, translation).encode())
+                if args.reference:
+                    texts.append(translation.text)
+            if is_dialogue or time.monotonic() - confirmed_s > _CONFIRM_EVERY_S:
+                output.checkpoint()
+                confirmed_s = time.monotonic()
     watch.report(len(replaced))
     return texts
 
@@ -304,22 +311,22 @@ def _score(
     decoding: "DecodingConfig",
     args: argparse.Namespace,
     output: "ResumableFile | StreamOutput",
-) -> list[str] | None:
-    """Write the scores of --score; None if there is nothing to score."""
-    if args.score is None:
-        return None
+) -> None:
+    """Write the scores of --score."""
     from seq2seq import records
     from seq2seq.corpus.reader import read_lines
 
     n_done = output.n_lines_done
-    sources, also_sources = itertools.tee(output.skip_done(_input_lines(args, [])))
+    replaced: list[int] = []
+    watch = Watch(None, n_done, args.quiet, shows_progress=False)
+    sources, also_sources = itertools.tee(output.skip_done(_input_lines(args, replaced)))
     targets = itertools.islice(read_lines(args.score), n_done, None)
-    scored = translator.score(_parallel(sources, targets), decoding)
+    scored = translator.score(_parallel(sources, targets), decoding, first_number=n_done)
     for number, (source, each) in enumerate(zip(also_sources, scored, strict=True), start=n_done + 1):
         output.write(source, records.score(number, source, each, args.json).encode())
         if number % 1000 == 0:
             output.checkpoint()
-    return []
+    watch.report_replaced(len(replaced))
 
 
 def _parallel(sources: Iterable[str], targets: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -378,7 +385,7 @@ def _check_paths(args: argparse.Namespace) -> None:
         raise TranslationError(f"--output {args.output}: no directory {args.output.parent}; create it first")
     if args.output.exists() and not os.access(args.output, os.W_OK):  # renaming would replace it all the same
         raise TranslationError(f"--output {args.output}: is write-protected; choose another name")
-    for option, path in inputs:
+    for option, path in [*inputs, *(("--model", model) for model in args.model)]:
         if path is not None and path.is_file() and path.resolve() == args.output.resolve():
             raise TranslationError(f"--output {args.output} would overwrite {option}; choose another name")
 
@@ -404,7 +411,7 @@ def _check_parallel(args: argparse.Namespace) -> int | None:
 
 
 def _decoding(default: "DecodingConfig", args: argparse.Namespace) -> "DecodingConfig":
-    """The settings of the checkpoint, with what the command line says put in their place."""
+    """The settings of the model, with what the command line says put in their place."""
     changes: dict[str, Any] = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     changes |= {"n_best": args.n_best or 1, "sampling": args.sample}
     if args.length_normalization:
@@ -487,10 +494,15 @@ def _sigterm_raises_exit() -> Iterator[None]:
 
 
 def _stop(message: str, status: int) -> NoReturn:
-    if message:  # where the line of progress may stand
-        print(("\r" + ERASE if sys.stderr.isatty() else "") + message, file=sys.stderr)
+    if message:
+        _note(message)
     _abandon_stdout()
     sys.exit(status)
+
+
+def _note(message: str) -> None:
+    """A line on stderr, where the line of progress may stand."""
+    print(("\r" + ERASE if sys.stderr.isatty() else "") + message, file=sys.stderr)
 
 
 def _abandon_stdout() -> None:

@@ -10,7 +10,7 @@ is given back.
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
@@ -126,6 +126,11 @@ class Translator:
         return [model.fingerprint for model in self.models]
 
     @property
+    def decoding(self) -> DecodingConfig:
+        """The settings that the model was validated with, in batches that suit the engine."""
+        return dataclasses.replace(self.config.decoding, batch_tokens=self.engine.batch_tokens)
+
+    @property
     def max_source_tokens(self) -> int:
         """Longer sources are split: training saw none of them, or the model cannot read them."""
         return min(self.config.data.max_tokens, self.engine.max_length - 1)
@@ -136,13 +141,13 @@ class Translator:
         """One translation for each line, in order.
 
         Args:
-            decoding: None for the settings that the model was validated with.
+            decoding: None for `self.decoding`.
             settings: single values in place of those of `decoding`, such as beam_size=1; otherwise, what
                 `translate_stream` takes.
         """
         names = {each.name for each in dataclasses.fields(DecodingConfig)}
         changes = {name: settings.pop(name) for name in list(settings) if name in names}
-        decoding = dataclasses.replace(decoding or self.config.decoding, **changes)
+        decoding = dataclasses.replace(decoding or self.decoding, **changes)
         return list(self.translate_stream(lines, decoding, **settings))
 
     def translate_stream(
@@ -167,7 +172,7 @@ class Translator:
         typography: str = "",
         windows: Sequence[int] = WINDOWS,
         on_batch: Callable[[int], None] | None = None,
-    ) -> Iterator[list[Translation]]:
+    ) -> Generator[list[Translation], None, None]:
         """The translations of a stream, window by window: what is given back together was translated together.
 
         Blank lines stay blank and do not reach the model. A line of more than `max_source_tokens` tokens is split into
@@ -191,7 +196,7 @@ class Translator:
         """
         if isinstance(lines, str):
             raise TypeError("lines is one string; pass a list with a string for each line")
-        decoding = decoding or self.config.decoding
+        decoding = decoding or self.decoding
         if problems := list(decoding.problems()):
             raise ConfigError("\n".join(problems))
         if alignment and not isinstance(self.engine, PyTorchEngine):
@@ -201,18 +206,21 @@ class Translator:
         job = _Job(self, decoding, token_scores, alignment, typography, on_batch or (lambda n_lines: None))
         return job.run(_with_prefixes(lines, prefixes), first_number, windows)
 
-    def score(self, pairs: Iterable[tuple[str, str]], decoding: DecodingConfig | None = None) -> Iterator[Alternative]:
+    def score(
+        self, pairs: Iterable[tuple[str, str]], decoding: DecodingConfig | None = None, *, first_number: int = 0
+    ) -> Iterator[Alternative]:
         """How probable the model finds each given translation, in order.
 
         Args:
             pairs: source and translation; where both are blank the log-probability is 0.
+            first_number: of messages: the place of the first pair.
         Yields:
             The given text with its log-probability, its score and that of each token.
         Raises:
             TranslationError: a side of more tokens than the model reads, or only one of the two blank.
         """
-        decoding = decoding or self.config.decoding
-        iterator = enumerate(pairs, start=1)
+        decoding = decoding or self.decoding
+        iterator = enumerate(pairs, start=first_number + 1)
         with ThreadPoolExecutor(1, initializer=self.engine.start_worker) as pool:
             while window := list(islice(iterator, WINDOWS[0])):
                 yield from pool.submit(self._score_window, window, decoding).result()
@@ -284,13 +292,15 @@ class _Job:
 
     def run(
         self, lines: Iterator[tuple[str, str]], first_number: int, windows: Sequence[int]
-    ) -> Iterator[list[Translation]]:
+    ) -> Generator[list[Translation], None, None]:
         """lines: with their prefixes."""
         engine = self.translator.engine
         sizes = chain(windows, repeat(windows[-1]))
         ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line waits for the answer to this one
         pending: deque[_Window] = deque()
-        pool = ThreadPoolExecutor(engine.n_workers, initializer=engine.start_worker)
+        # Attention is recorded inside the model, where several threads would take each other's weights.
+        n_workers = 1 if self.alignment else engine.n_workers
+        pool = ThreadPoolExecutor(n_workers, initializer=engine.start_worker)
         try:
             while part := list(islice(lines, next(sizes))):
                 pending.append(self._submit(part, first_number, pool))
@@ -313,6 +323,9 @@ class _Job:
             parts.append(self._split(text, ids))
             if len(parts[-1]) > 1:
                 sources = translator.tokenizer.encode([part.text for part in parts[-1]])
+                # A part may be of such characters alone as the tokenizer leaves out.
+                parts[-1] = [part for part, source in zip(parts[-1], sources, strict=True) if source]
+                sources = [source for source in sources if source]
             else:
                 sources = [ids] * len(parts[-1])
             first_of_line.add(len(sentences))
@@ -347,7 +360,7 @@ class _Job:
         engine = self.translator.engine
         found = engine.decode(sentences, self.decoding)
         sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
-        # What was cut at the longest possible length has no place for the eos that scoring would append.
+        # What was cut at the longest possible length has no place for the eos that scoring would append, see below.
         targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
         log_probs = iter(engine.score(sources, targets) if self.token_scores else ())
         attention = iter(
@@ -409,7 +422,10 @@ class _Job:
             for (_, found), each in zip(pairs, hypotheses, strict=True):
                 assert found.log_probs is not None
                 ids = [*each.tokens, EOS] if each.finished else each.tokens
-                tokens += zip(tokenizer.pieces(ids), found.log_probs[rank], strict=False)
+                log_probs = found.log_probs[rank][: len(ids)]
+                if len(each.tokens) == self.translator.engine.max_length:  # the last token was left out of scoring
+                    log_probs[-1] = each.log_prob - sum(log_probs[:-1])
+                tokens += zip(tokenizer.pieces(ids), log_probs, strict=True)
         text = rejoin(texts, self.translator.config.data.tgt_lang)
         if self.typography:
             text = TYPOGRAPHIES[self.typography](text)
@@ -421,15 +437,13 @@ class _Job:
         n_words = 0  # of the translation so far
         for part, (sentence, found), each, translated in zip(parts, pairs, hypotheses, texts, strict=True):
             assert found.attention is not None
-            src_pieces, tgt_pieces = tokenizer.pieces(sentence.source), tokenizer.pieces(each.tokens)
-            attention.append(Attention(src_pieces, tgt_pieces, found.attention[rank]))
+            weights = found.attention[rank]
+            src_pieces, tgt_pieces = tokenizer.pieces(sentence.source), tokenizer.pieces(each.tokens[: len(weights)])
+            attention.append(Attention(src_pieces, tgt_pieces, weights))
             # A part may begin inside a word, where a word alone is too long.
             before = line[: part.start]
             first = len(before.split()) - bool(before and not before[-1].isspace())
-            alignment += [
-                (first + src, n_words + tgt)
-                for src, tgt in word_alignment(found.attention[rank], src_pieces, tgt_pieces)
-            ]
+            alignment += [(first + src, n_words + tgt) for src, tgt in word_alignment(weights, src_pieces, tgt_pieces)]
             n_words += len(translated.split())
         return dataclasses.replace(alternative, attention=attention, alignment=alignment)
 
@@ -438,7 +452,14 @@ def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iter
     if prefixes is None:
         yield from ((line, "") for line in lines)
         return
-    try:
-        yield from zip(lines, prefixes, strict=True)
-    except ValueError as error:
-        raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none") from error
+    others = iter(prefixes)
+    end = object()
+    for line in lines:
+        prefix = next(others, end)
+        if not isinstance(prefix, str):
+            break
+        yield line, prefix
+    else:
+        if next(others, end) is end:
+            return
+    raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none")

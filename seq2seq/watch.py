@@ -45,7 +45,7 @@ class Watch:
             self._shown_s = now_s
             rate = self._n_found / (now_s - self._begin_s)
             text = f"{self._n_before + self._n_found:,}"
-            if self._n_lines:
+            if self._n_lines and self._n_found:  # a first batch may hold no line's beginning
                 left = max(0, self._n_lines - self._n_before - self._n_found)
                 text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
             else:
@@ -65,7 +65,7 @@ class Watch:
                 self.say("warning: further warnings are counted, but not shown")
 
     def report(self, n_replaced: int) -> None:
-        """The last lines; n_replaced: lines of input that were not UTF-8."""
+        """The last lines; n_replaced: see `report_replaced`."""
         elapsed_s = time.monotonic() - self._begin_s
         rate = self._n_written / max(elapsed_s, 1e-9)
         before = f", after {self._n_before:,} of an earlier run" if self._n_before else ""
@@ -73,6 +73,10 @@ class Watch:
         if self._findings:
             kinds = ", ".join(f"{n} {kind}" for kind, n in self._findings.most_common())
             self.say(f"have a look at {self._n_flagged} of them: {kinds}")
+        self.report_replaced(n_replaced)
+
+    def report_replaced(self, n_replaced: int) -> None:
+        """n_replaced: lines of input that were not UTF-8."""
         if n_replaced:
             self.say(f"{n_replaced} lines of input were not UTF-8; U+FFFD stands for what could not be read")
 

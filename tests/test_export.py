@@ -1,6 +1,7 @@
 """From a run to what one ships, and the comparison that stands between the two."""
 
 import builtins
+import copy
 import dataclasses
 import json
 import subprocess
@@ -246,7 +247,7 @@ def test_both_scores_are_shown_where_there_are_references(
 
 def test_log_probabilities_are_those_of_the_search() -> None:
     """What is compared, `score`, is about what the search computes."""
-    engine = PyTorchEngine([MODEL], torch.device("cpu"), "float32")
+    engine = PyTorchEngine([copy.deepcopy(MODEL)], torch.device("cpu"), "float32")
     sources = tokenizer().encode(SENTENCES)
     decoding = dataclasses.replace(read_config(run_content(MODEL)["config"]).decoding, n_best=1)
     found = [hypotheses[0] for hypotheses in engine.decode([Sentence(source) for source in sources], decoding)]

@@ -1,6 +1,9 @@
 """A trained model as a function from text to text."""
 
 import dataclasses
+import re
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,73 +12,80 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq.checkpoint import bytes_to_tensor, write_checkpoint
-from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
+import seq2seq
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.length import length_penalty
 from seq2seq.decoding.search import search
-from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.model.transformer import Transformer
-from seq2seq.tokenizer import Tokenizer
-from seq2seq.translator import Translation, Translator
+from seq2seq.engines.protocol import Sentence
+from seq2seq.engines.pytorch import PyTorchEngine
+from seq2seq.errors import ConfigError, TokenizerError, TranslationError
+from seq2seq.translator import WINDOWS, Alternative, Translation, Translator
 from seq2seq.vocabulary import EOS
+from tests.translating import SENTENCES, model_content, sentences, trained_content, write_run
 
 LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-SENTENCES = ["Un chat dort.", "Le chien de la voisine court après la balle rouge.", "Oui !", "Où est la gare ?"]
-
-
-def model_content(**changes: Any) -> dict[str, Any]:
-    """What a run saves as its model: random weights, but a real tokenizer and configuration."""
-    config = RunConfig(
-        model=ModelConfig(
-            d_model=32, n_heads=2, d_ff=48, n_encoder_layers=1, n_decoder_layers=2, norm="post", max_length=60
-        ),
-        decoding=DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=3),
-    )
-    config.data.max_tokens = 40
-    config.trainer.max_steps = 1
-    config.tokenizer.vocab_size = 320
-    lines = [f"{a} {b} {c}." for a in SENTENCES for b in ("et", "ou", "sans") for c in ("moi", "toi", "elle")]
-    tokenizer = Tokenizer.train(lines, config.tokenizer)
-    torch.manual_seed(3)
-    weights = Transformer(config.model, tokenizer.vocab_size).state_dict()
-    return {
-        "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
-        "config": dataclasses.asdict(config),
-        "tokenizer": bytes_to_tensor(tokenizer.proto),
-        "tokenizer_sha256": tokenizer.fingerprint,
-        "selected": "last (step 1)",
-        "valid": {},
-        "global_step": 1,
-    } | changes
+SHORT = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=2)
+any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 @pytest.fixture(scope="module")
 def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("run")
-    write_checkpoint(model_content(), folder / "checkpoints" / "model.ckpt")
-    return folder
+    return write_run(tmp_path_factory.mktemp("run"), model_content())
 
 
 @pytest.fixture(scope="module")
 def translator(run_dir: Path) -> Translator:
-    return Translator.load(run_dir, device="cpu", precision="float32")
+    return Translator.load(run_dir, device="cpu", precision="float32", threads=1)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder = write_run(tmp_path_factory.mktemp("trained"), trained_content())
+    return Translator.load(folder, device="cpu", precision="float32", threads=1)
 
 
 def texts(translations: list[Translation]) -> list[str]:
     return [translation.text for translation in translations]
 
 
+def kinds(translation: Translation) -> list[str]:
+    return [finding.kind for finding in translation.findings]
+
+
+def engine_of(translator: Translator) -> PyTorchEngine:
+    assert isinstance(translator.engine, PyTorchEngine)
+    return translator.engine
+
+
 # --- what comes out ---
+
+
+def test_the_package_loads_a_model_and_translates_with_it(run_dir: Path, translator: Translator) -> None:
+    loaded = seq2seq.load(str(run_dir), device="cpu", precision="float32", threads=1)
+    assert loaded.translate(SENTENCES, beam_size=1) == translator.translate(SENTENCES, DecodingConfig(
+        beam_size=1, max_length_a=1.0, max_length_b=3
+    ))  # fmt: skip
 
 
 def test_a_translation_is_what_the_search_finds_for_the_ids_of_the_line(translator: Translator) -> None:
     source = translator.tokenizer.encode([SENTENCES[1]])[0]
     decoding = dataclasses.replace(translator.config.decoding, n_best=2)
     with torch.inference_mode():
-        (expected,) = search(translator.model, torch.tensor([[*source, EOS]]), decoding, max_length=60)
+        src = torch.tensor([[*source, EOS]])
+        (expected,) = search(engine_of(translator).models[0], src, decoding, max_length=60)
     (found,) = translator.translate([SENTENCES[1]], decoding)
-    assert [text for text, _ in found.hypotheses] == translator.tokenizer.decode([h.tokens for h in expected])
-    assert [score for _, score in found.hypotheses] == pytest.approx([h.score for h in expected])
-    assert found.text == found.hypotheses[0][0]
+    assert [each.text for each in found.hypotheses] == translator.tokenizer.decode([h.tokens for h in expected])
+    assert [each.score for each in found.hypotheses] == pytest.approx([h.score for h in expected], abs=1e-5)
+    assert [each.log_prob for each in found.hypotheses] == pytest.approx([h.log_prob for h in expected], abs=1e-4)
+    assert found.text == found.hypotheses[0].text
+    assert (found.source, found.parts) == (SENTENCES[1], [SENTENCES[1]])
+    assert all((each.tokens, each.attention, each.alignment) == (None, None, None) for each in found.hypotheses)
+
+
+def test_what_was_learned_is_translated(trained: Translator) -> None:
+    pairs = sentences(40)
+    found = texts(trained.translate([src for src, _ in pairs]))
+    assert sum(text == tgt for text, (_, tgt) in zip(found, pairs, strict=True)) > 30
 
 
 def test_settings_of_the_checkpoint_are_the_default(translator: Translator) -> None:
@@ -83,6 +93,9 @@ def test_settings_of_the_checkpoint_are_the_default(translator: Translator) -> N
         SENTENCES, DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=3)
     )
     assert translator.translate(SENTENCES) != translator.translate(SENTENCES, DecodingConfig(beam_size=1))
+    assert translator.translate(SENTENCES) == translator.translate(SENTENCES, DecodingConfig(
+        beam_size=1, max_length_a=1.0, max_length_b=3
+    ), beam_size=3)  # fmt: skip
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -94,35 +107,27 @@ def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, b
     for batch_tokens in (1, 100, 100_000):
         decoding = dataclasses.replace(decoding, batch_tokens=batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
-    for window in (1, 4, 11):
-        assert texts(list(translator.translate_stream(lines, decoding, window))) == alone
-
-
-def test_a_stream_is_read_no_further_than_its_window(translator: Translator) -> None:
-    endless = (f"Oui {i} !" for i in iter(int, 1))
-    stream = translator.translate_stream(endless, window=3)
-    assert next(stream) == next(stream) == translator.translate(["Oui 0 !"])[0]
+    for windows in ((1,), (4,), (3, 5), (11,)):
+        found = list(translator.translate_stream(lines, decoding, windows=windows))
+        assert texts(found) == alone
+        assert [translation.source for translation in found] == lines
 
 
 def test_blank_lines_stay_blank_and_do_not_reach_the_model(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translator.model, "start", lambda *_: pytest.fail("the model was asked"))
-    assert translator.translate(["", " ", "\t\u2028\u00a0"]) == [Translation("", [("", 0.0)])] * 3
+    monkeypatch.setattr(translator.engine, "decode", lambda *_: pytest.fail("the model was asked"))
+    blank = ["", " ", "\t\u2028\u00a0", "\u3000\x0c"]
+    expected = [Translation(line, "", [Alternative("", 0.0, 0.0)], []) for line in blank]
+    assert translator.translate(blank, alignment=True, token_scores=True) == expected
     assert translator.translate([]) == []
 
 
-def test_progress_counts_every_line(translator: Translator) -> None:
-    counts: list[int] = []
-    list(translator.translate_stream([*SENTENCES, ""], window=2, on_batch=counts.append))
-    assert sum(counts) == 5
-
-
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=4))
+@given(lines=st.lists(any_text, max_size=4))
 def test_every_line_of_any_text_gives_one_line(translator: Translator, lines: list[str]) -> None:
     found = translator.translate(lines, DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=4))
-    assert len(found) == len(lines)
+    assert [translation.source for translation in found] == lines
     for line, translation in zip(lines, found, strict=True):
         assert len(translation.text.splitlines()) <= 1
         assert line.strip() or not translation.text
@@ -136,7 +141,144 @@ def test_what_could_end_a_line_becomes_a_space(
     assert texts(translator.translate(["Un chat"])) == ["A cat"]
 
 
-# --- warnings ---
+# --- windows and workers ---
+
+
+class Taps:
+    """Lines that say how many of them were taken."""
+
+    def __init__(self, n_lines: int) -> None:
+        self.n_lines = n_lines
+        self.n_taken = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for number in range(self.n_lines):
+            self.n_taken += 1
+            yield f"Oui {number} !"
+
+
+def n_threads() -> int:
+    return threading.active_count()
+
+
+def test_a_dialogue_takes_no_line_before_the_one_before_is_answered(translator: Translator) -> None:
+    lines = Taps(5)
+    for n_given, window in enumerate(translator.translate_windows(lines, SHORT, windows=(1,)), start=1):
+        assert len(window) == 1
+        assert lines.n_taken == n_given
+
+
+def test_a_stream_is_read_only_a_few_windows_ahead(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def decode(batch: list[Sentence], config: DecodingConfig) -> list[list[Any]]:
+        return [found] * len(batch)
+
+    found = translator.engine.decode([Sentence([7])], SHORT)[0]
+    monkeypatch.setattr(translator.engine, "decode", decode)
+    lines = Taps(12_000)
+    n_given = most_ahead = 0
+    for window in translator.translate_windows(lines, SHORT):
+        most_ahead = max(most_ahead, lines.n_taken - n_given)
+        n_given += len(window)
+    assert n_given == lines.n_taken == 12_000
+    assert most_ahead <= 3 * WINDOWS[-1]
+    assert WINDOWS[0] <= 256  # so that the first line comes early
+
+
+def test_the_sizes_of_windows_are_those_that_are_asked_for(translator: Translator) -> None:
+    windows = translator.translate_windows([*SENTENCES, *SENTENCES, "Oui !"], SHORT, windows=(1, 2, 3))
+    assert [[translation.source for translation in window] for window in windows] == [
+        [SENTENCES[0]], SENTENCES[1:3], [SENTENCES[3], *SENTENCES[:2]], [*SENTENCES[2:], "Oui !"]
+    ]  # fmt: skip
+
+
+def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
+    lines = [" ".join(SENTENCES[i % 4 :]) for i in range(25)]
+    several = Translator.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
+    options: dict[str, Any] = {"batch_tokens": 60, "windows": (7,), "alignment": True, "token_scores": True}
+    found, expected = several.translate(lines, **options), translator.translate(lines, **options)
+    assert texts(found) == texts(expected)
+    assert [each.hypotheses[0].alignment for each in found] == [each.hypotheses[0].alignment for each in expected]
+    assert [each.hypotheses[0].score for each in found] == pytest.approx(
+        [each.hypotheses[0].score for each in expected], abs=1e-5
+    )
+
+
+def test_an_error_in_a_worker_reaches_the_caller_and_ends_the_threads(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode = translator.engine.decode
+
+    def breaks(batch: list[Sentence], config: DecodingConfig) -> list[list[Any]]:
+        if any(sentence.number == 5 for sentence in batch):
+            raise RuntimeError("the sixth line")
+        return decode(batch, config)
+
+    monkeypatch.setattr(translator.engine, "decode", breaks)
+    before = n_threads()
+    stream = translator.translate_stream(SENTENCES * 3, SHORT, windows=(2,))
+    assert [next(stream).source for _ in SENTENCES] == SENTENCES
+    with pytest.raises(RuntimeError, match="the sixth line"):
+        next(stream)
+    assert n_threads() == before
+
+
+def test_a_stream_that_is_closed_early_searches_no_further(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_searched = 0
+    decode = translator.engine.decode
+
+    def counts(batch: list[Sentence], config: DecodingConfig) -> list[list[Any]]:
+        nonlocal n_searched
+        n_searched += len(batch)
+        return decode(batch, config)
+
+    monkeypatch.setattr(translator.engine, "decode", counts)
+    before = n_threads()
+    stream = translator.translate_windows(SENTENCES * 50, dataclasses.replace(SHORT, batch_tokens=1), windows=(1, 90))
+    next(stream)
+    stream.close()
+    assert n_threads() == before
+    assert n_searched < 180
+
+
+def test_progress_counts_the_lines_that_reach_the_model(translator: Translator) -> None:
+    counts: list[int] = []
+    lines = [*SENTENCES, "", "Un chat dort. " * 20]  # the last is several parts of one line
+    list(translator.translate_stream(lines, SHORT, windows=(2,), on_batch=counts.append))
+    assert sum(counts) == 5
+
+
+# --- prefixes ---
+
+
+def test_each_translation_begins_with_its_own_prefix(translator: Translator) -> None:
+    prefixes = ["Le chien", "", "Oui", "gare la balle"]
+    for windows in ((4,), (1,), (3,)):
+        found = texts(translator.translate(SENTENCES, prefixes=prefixes, windows=windows))
+        assert all(text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True))
+        assert found[1] == translator.translate([SENTENCES[1]])[0].text
+        assert found[1:] != texts(translator.translate(SENTENCES))[1:]
+
+
+def test_prefixes_that_do_not_fit_are_refused(translator: Translator) -> None:
+    for prefixes in (["Le"] * 3, ["Le"] * 5, []):
+        with pytest.raises(TranslationError, match="not as many prefixes as lines"):
+            translator.translate(SENTENCES, SHORT, prefixes=prefixes)
+    with pytest.raises(TranslationError, match=r"the prefix of line 2 has \d+ tokens, and the model writes at most 60"):
+        translator.translate(SENTENCES[:2], SHORT, prefixes=["", "Un chat " * 40])
+
+
+def test_an_error_of_the_caller_s_own_lines_is_not_taken_for_one_of_prefixes(translator: Translator) -> None:
+    def lines() -> Iterator[str]:
+        yield "Oui !"
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        translator.translate(lines(), SHORT, prefixes=["Le"] * 2)  # type: ignore[arg-type]
+
+
+# --- lines that are split ---
 
 
 def of_length(translator: Translator, n_tokens: int) -> str:
@@ -146,117 +288,232 @@ def of_length(translator: Translator, n_tokens: int) -> str:
     return line
 
 
-def test_longer_lines_than_in_training_are_translated_with_a_warning(translator: Translator) -> None:
-    fits, longer, longest = translator.translate([of_length(translator, n) for n in (40, 41, 59)])
-    assert not any("in training" in warning for warning in fits.warnings)
-    assert any("41 tokens are more than the 40" in warning for warning in longer.warnings)
-    assert any("59 tokens" in warning for warning in longest.warnings)
-    assert longest.text
+def test_lines_longer_than_in_training_are_split_and_say_so(translator: Translator) -> None:
+    fits, longer, longest = translator.translate([of_length(translator, n) for n in (40, 41, 999)], SHORT)
+    assert len(fits.parts) == 1 and "split" not in kinds(fits)
+    assert len(longer.parts) == 2 and "split" in kinds(longer)
+    (message,) = (finding.message for finding in longer.findings if finding.kind == "split")
+    assert re.match(r"4[12] tokens are more than the 40 that the model takes, ", message)
+    assert message.endswith("translated in 2 parts")
+    assert len(longest.parts) > 24
+    assert "".join(longest.parts) == longest.source
 
 
-def test_lines_beyond_the_model_are_refused_with_their_number(translator: Translator) -> None:
-    lines = [*SENTENCES, of_length(translator, 60)]
-    for translate in (translator.translate, translator.check_sources):
-        with pytest.raises(TranslationError, match=r"line 5 has 60 tokens, .* at most 59; split the line"):
-            translate(lines)
-    with pytest.raises(TranslationError, match="line 5 "):
-        list(translator.translate_stream(lines, window=2))
-    assert translator.check_sources(lines[:-1]) == 4
+def test_a_split_line_is_its_parts_translated_alone(trained: Translator) -> None:
+    pairs = sentences(9, seed=2)
+    line = "  ".join(src for src, _ in pairs[:4])
+    short, split, after = trained.translate([pairs[7][0], line, pairs[8][0]], n_best=2)
+    assert (len(short.parts), len(after.parts)) == (1, 1)
+    assert len(split.parts) > 1
+    assert " ".join(split.parts).split() == line.split()
+    alone = trained.translate(split.parts, n_best=2)
+    assert split.text == " ".join(texts(alone))
+    for rank, joined in enumerate(split.hypotheses):
+        of_parts = [translation.hypotheses[rank] for translation in alone]
+        assert joined.text == " ".join(each.text for each in of_parts)
+        assert joined.log_prob == pytest.approx(sum(each.log_prob for each in of_parts), abs=1e-3)
 
 
-def test_cut_and_empty_translations_are_marked(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_score_of_a_split_line_is_that_of_all_its_tokens(trained: Translator) -> None:
+    line = " ".join(src for src, _ in sentences(4))
+    (found,) = trained.translate([line], token_scores=True, normalization="length", alpha=0.5)
+    best = found.hypotheses[0]
+    assert best.tokens is not None
+    assert [piece for piece, _ in best.tokens].count("</s>") == len(found.parts) > 1
+    assert sum(log_prob for _, log_prob in best.tokens) == pytest.approx(best.log_prob, abs=1e-3)
+    assert best.score == pytest.approx(best.log_prob / length_penalty(len(best.tokens), "length", 0.5))
+
+
+def test_alignments_of_parts_count_the_words_of_the_line(trained: Translator) -> None:
+    line = " ".join(src for src, _ in sentences(4))
+    (found,) = trained.translate([f"  {line}"], alignment=True)
+    best = found.hypotheses[0]
+    assert best.alignment is not None and best.attention is not None
+    assert len(best.attention) == len(found.parts) > 1
+    n_source, n_target = len(line.split()), len(best.text.split())
+    assert sorted(tgt for _, tgt in best.alignment) == list(range(n_target))
+    # Where the words of each part are is known without any attention.
+    starts = [sum(len(part.split()) for part in found.parts[:i]) for i in range(len(found.parts) + 1)]
+    translated = [trained.translate([part])[0].text for part in found.parts]
+    tgt_starts = [sum(len(text.split()) for text in translated[:i]) for i in range(len(translated) + 1)]
+    for src, tgt in best.alignment:
+        (part,) = (i for i in range(len(found.parts)) if tgt_starts[i] <= tgt < tgt_starts[i + 1])
+        assert starts[part] <= src < starts[part + 1]
+    assert starts[-1] == n_source
+    assert {src for src, _ in best.alignment} & set(range(starts[-2], n_source))
+
+
+def test_a_part_inside_a_word_is_aligned_with_that_word(translator: Translator) -> None:
+    (found,) = translator.translate([f"Oui {'é' * 60} !"], alignment=True, beam_size=1)
+    alignment = found.hypotheses[0].alignment
+    assert alignment is not None
+    assert len(found.parts) > 2
+    assert {src for src, _ in alignment} <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("text", ["\x01 {}", "\u200b\u200b. Ah {}", "{} \x01 {}", "\x01"])
+def test_parts_that_the_tokenizer_leaves_nothing_of_are_left_out(translator: Translator, text: str) -> None:
+    line = text.format("é" * 200, "é" * 200)
+    (found,) = translator.translate([line], SHORT, token_scores=True, alignment=True)
+    assert found.source == line
+    assert all(translator.tokenizer.encode([part])[0] for part in found.parts)
+
+
+def test_a_prefix_is_that_of_the_first_part(translator: Translator) -> None:
+    line = "Un chat dort. " * 20
+    (found,) = translator.translate([line], prefixes=["gare la balle"], beam_size=1)
+    (without,) = translator.translate([line], beam_size=1)
+    assert len(found.parts) > 1
+    assert found.text.startswith("gare la balle")
+    last = translator.translate([found.parts[-1]], beam_size=1)[0].text
+    assert found.text.endswith(last) and without.text.endswith(last)
+
+
+# --- what is found in translations ---
+
+
+def test_translations_that_were_cut_or_are_empty_are_marked(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (cut,) = translator.translate(["Oui !"], DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=1))
-    assert "the translation was cut off after 1 tokens" in cut.warnings
+    assert [finding.message for finding in cut.findings if finding.kind == "cut"] == [
+        "the translation was cut off after 1 tokens"
+    ]
     monkeypatch.setattr(translator.tokenizer, "decode", lambda ids: [" " for _ in ids])
     (empty,) = translator.translate(["Oui !"])
-    assert any("is empty" in warning for warning in empty.warnings)
+    assert "empty" in kinds(empty)
+
+
+def test_good_translations_are_not_marked(trained: Translator) -> None:
+    src, _ = next(pair for pair in sentences(40) if trained.translate([pair[0]])[0].text == pair[1])
+    assert trained.translate([src])[0].findings == []
+
+
+# --- scores of tokens, attention, typography ---
+
+
+def test_scores_of_tokens_sum_to_that_of_the_translation(trained: Translator) -> None:
+    lines = [src for src, _ in sentences(6)]
+    for found in trained.translate(lines, token_scores=True, n_best=3):
+        for each in found.hypotheses:
+            assert each.tokens is not None
+            assert sum(log_prob for _, log_prob in each.tokens) == pytest.approx(each.log_prob, abs=1e-3)
+            assert each.tokens[-1][0] == "</s>"
+            assert "".join(piece for piece, _ in each.tokens[:-1]).replace("▁", " ").strip() == each.text
+
+
+def test_translations_as_long_as_the_model_can_write_have_scores_and_attention(translator: Translator) -> None:
+    (found,) = translator.translate(
+        ["Un chat"], beam_size=1, max_length_a=0.0, max_length_b=200, token_scores=True, alignment=True
+    )
+    (best,) = found.hypotheses
+    assert best.tokens is not None and best.attention is not None
+    assert len(best.tokens) == 60 and "cut" in kinds(found)
+    assert sum(log_prob for _, log_prob in best.tokens) == pytest.approx(best.log_prob, abs=1e-3)
+    assert best.attention[0].weights.shape[0] == len(best.attention[0].tgt_pieces) == 59
+
+
+def test_attention_has_a_row_for_each_piece_and_no_row_above_1(trained: Translator) -> None:
+    lines = [src for src, _ in sentences(5)]
+    for line, found in zip(lines, trained.translate(lines, alignment=True, n_best=2), strict=True):
+        assert len(found.hypotheses) == 2
+        for each in found.hypotheses:
+            assert each.attention is not None and each.alignment is not None
+            ((src_pieces, tgt_pieces, weights),) = each.attention
+            assert src_pieces == trained.tokenizer.pieces(trained.tokenizer.encode([line])[0])
+            assert trained.tokenizer.decode([trained.tokenizer.encode([each.text])[0]]) == [each.text]
+            assert weights.shape == (len(tgt_pieces), len(src_pieces))
+            assert (weights >= 0).all() and (weights.sum(-1) <= 1 + 1e-5).all()
+            assert all(0 <= src < len(line.split()) for src, _ in each.alignment)
+            assert [tgt for _, tgt in sorted(each.alignment, key=lambda pair: pair[1])] == list(
+                range(len(each.text.split()))
+            )
+
+
+def test_french_typography_changes_all_alternatives(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator.tokenizer, "decode", lambda ids: ["L'eau ?" for _ in ids])
+    (found,) = translator.translate(["Oui !"], n_best=2, typography="fr")
+    assert found.text == "L’eau\u202f?"
+    assert {each.text for each in found.hypotheses} == {"L’eau\u202f?"}
+    assert translator.translate(["Oui !"])[0].text == "L'eau ?"
+
+
+# --- sampling ---
+
+
+def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: Translator) -> None:
+    lines = ["Oui !"] * 6
+    options: dict[str, Any] = {"sampling": True, "seed": 5, "beam_size": 1}
+    drawn = texts(translator.translate(lines, **options))
+    assert len(set(drawn)) > 3
+    assert texts(translator.translate(lines, **options, batch_tokens=1, windows=(4,))) == drawn
+    assert texts(translator.translate(lines[2:], **options, first_number=2)) == drawn[2:]
+    assert texts(translator.translate(lines, **{**options, "seed": 6})) != drawn
+
+
+# --- scores of given translations ---
+
+
+def test_own_translations_are_scored_as_the_search_scored_them(trained: Translator) -> None:
+    lines = ["", *(src for src, _ in sentences(7)), " "]
+    found = trained.translate(lines, normalization="gnmt", alpha=0.6)
+    decoding = dataclasses.replace(trained.config.decoding, normalization="gnmt", alpha=0.6, batch_tokens=40)
+    scored = list(trained.score(((line, each.text) for line, each in zip(lines, found, strict=True)), decoding))
+    assert [each.text for each in scored] == texts(found)
+    for each, translation in zip(scored, found, strict=True):
+        assert each.log_prob == pytest.approx(translation.hypotheses[0].log_prob, abs=1e-3)
+        assert each.score == pytest.approx(translation.hypotheses[0].score, abs=1e-3)
+        assert each.tokens is not None
+        assert sum(log_prob for _, log_prob in each.tokens) == pytest.approx(each.log_prob, abs=1e-5)
+
+
+def test_a_wrong_translation_scores_below_the_right_one(trained: Translator) -> None:
+    (a, a_translated), (b, b_translated) = sentences(2, seed=4)
+    right = trained.score([(a, a_translated), (b, b_translated)])
+    wrong = trained.score([(a, b_translated), (b, a_translated)])
+    assert all(better.score > worse.score + 1 for better, worse in zip(right, wrong, strict=True))
+
+
+def test_pairs_that_cannot_be_scored_are_refused_with_their_line(translator: Translator) -> None:
+    pairs = [("Oui !", "Oui !")] * 300
+    for bad, message in {
+        ("Oui !", " "): "line 301: one of source and translation is blank",
+        ("", "Oui !"): "line 301: one of source and translation is blank",
+        ("é" * 40, "Oui"): "line 301 has 81 tokens, and the model scores at most 59; split it",
+        ("Oui", "é" * 40): "line 301 has 81 tokens",
+    }.items():
+        with pytest.raises(TranslationError, match=message):
+            list(translator.score([*pairs, bad]))
+    with pytest.raises(TranslationError, match="line 8: one of"):
+        list(translator.score([("Oui !", "")], first_number=7))
 
 
 # --- what is refused ---
 
 
-def test_one_string_is_not_a_list_of_lines(translator: Translator) -> None:
+@pytest.mark.parametrize("method", ["translate", "translate_windows"])
+def test_one_string_is_not_a_list_of_lines(translator: Translator, method: str) -> None:
+    function: Callable[[str], object] = getattr(translator, method)
     with pytest.raises(TypeError, match="one string"):
-        translator.translate("Un chat dort.")
+        function("Un chat dort.")
 
 
 def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -> None:
     with pytest.raises(ConfigError, match=r"decoding\.n_best=3 is above"):
-        translator.translate_stream([], DecodingConfig(beam_size=2, n_best=3))
+        translator.translate_windows([], DecodingConfig(beam_size=2, n_best=3))
+    with pytest.raises(ConfigError, match="typography='klingon' is not one of fr"):
+        translator.translate_windows([], typography="klingon")
 
 
-def test_unknown_devices_and_precisions_are_refused(run_dir: Path) -> None:
-    with pytest.raises(TranslationError, match="no device 'abacus'"):
-        Translator.load(run_dir, device="abacus")
-    with pytest.raises(TranslationError, match="precision='int3' is not one of auto, float32, bfloat16"):
-        Translator.load(run_dir, precision="int3")
-    if not torch.cuda.is_available():
-        with pytest.raises(TranslationError, match="no device 'cuda'"):
-            Translator.load(run_dir, device="cuda")
+def test_half_a_surrogate_pair_is_refused(translator: Translator) -> None:
+    with pytest.raises(TokenizerError, match="surrogate"):
+        translator.translate(["\ud800"])
 
 
 def test_running_out_of_memory_names_what_to_lower(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(*_: object) -> None:
+    def run_out(*_: object) -> None:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(translator.model, "start", start)
+    monkeypatch.setattr(engine_of(translator).models[0], "start", run_out)
     with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.batch_tokens=4096"):
         translator.translate(["Oui !"])
-
-
-def other_tokenizer() -> Tokenizer:
-    config = dataclasses.replace(RunConfig().tokenizer, vocab_size=290)
-    return Tokenizer.train(["a completely different text", "with other words"], config)
-
-
-def mismatched_weights() -> dict[str, torch.Tensor]:
-    content = model_content()
-    weights: dict[str, torch.Tensor] = content["state_dict"]
-    return {name: weight for name, weight in weights.items() if "decoder" not in name}
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"tokenizer_sha256": "0" * 64}, TokenizerError, "not the one that the model was trained with"),
-        ({"tokenizer": bytes_to_tensor(b"no model")}, TokenizerError, "model.ckpt: not a SentencePiece model"),
-        ({"tokenizer": b"bytes"}, CheckpointError, "its tokenizer is not stored as bytes"),
-        (
-            {
-                "tokenizer": bytes_to_tensor(other_tokenizer().proto),
-                "tokenizer_sha256": other_tokenizer().fingerprint,
-            },
-            TokenizerError,
-            "embedding table has 320 rows and the tokenizer 290 pieces",
-        ),
-        ({"state_dict": {}}, CheckpointError, "holds no weights of a Transformer"),
-        ({"state_dict": ["a list"]}, CheckpointError, "holds no weights of a Transformer"),
-        ({"state_dict": mismatched_weights()}, CheckpointError, "weights do not fit its own configuration"),
-        ({"config": ["a list"]}, CheckpointError, "its config is a list"),
-        ({"config": {"model": {"d_modle": 8}}}, CheckpointError, "(?s)not one of this version.*d_modle"),
-    ],
-)
-def test_checkpoints_that_do_not_fit_together_are_refused(
-    tmp_path: Path, changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    write_checkpoint(model_content(**changes), tmp_path / "model.ckpt")
-    with pytest.raises(error, match=message):
-        Translator.load(tmp_path / "model.ckpt")
-
-
-# --- precision ---
-
-
-def test_bfloat16_gives_nearly_the_scores_of_float32(run_dir: Path, translator: Translator) -> None:
-    rounded = Translator.load(run_dir, device="cpu", precision="bfloat16")
-    assert rounded.model.embeddings.target.dtype == torch.bfloat16
-    greedy = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=1)
-    expected = [translation.hypotheses[0][1] for translation in translator.translate(SENTENCES, greedy)]
-    found = [translation.hypotheses[0][1] for translation in rounded.translate(SENTENCES, greedy)]
-    assert found == pytest.approx(expected, abs=0.05)
-
-
-def test_auto_chooses_bfloat16_only_where_it_is_multiplied(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for in_hardware, expected in ((True, "bfloat16"), (False, "float32")):
-        monkeypatch.setattr("seq2seq.translator.multiplies_bf16", lambda device, found=in_hardware: found)
-        assert Translator.load(run_dir).precision == expected

@@ -13,6 +13,8 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.length import length_limits, min_lengths
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
+ALL = slice(None)
+
 
 def forbid_special(logits: Tensor, may_end: bool) -> None:
     """Set to -inf, in place, the logits (..., V) of what no hypothesis may say, and that of eos unless it may end."""
@@ -47,19 +49,19 @@ class Constraints:
             x[sentences] for x in (self.limits, self.min_lengths, self.prefixes)
         )
 
-    def forced(self, n_tokens: int) -> Tensor | None:
+    def forced(self, n_tokens: int, sentences: slice = ALL) -> Tensor | None:
         """The token that must follow `n_tokens` tokens, (B, 1), pad where none must; None where that is so for all."""
         if n_tokens >= self.prefixes.size(1):
             return None
-        return self.prefixes[:, n_tokens : n_tokens + 1]
+        return self.prefixes[sentences, n_tokens : n_tokens + 1]
 
-    def apply(self, logits: Tensor, tokens: Tensor) -> None:
-        """Change the logits (B, K, V), in place, of what may follow the hypotheses (B, K, T).
+    def apply(self, logits: Tensor, tokens: Tensor, sentences: slice = ALL) -> None:
+        """Change the logits (B, K, V), in place, of what may follow the hypotheses (B, K, T) of some sentences.
 
         A forced token is exempt from the rules for tokens; that it is forced changes no logit.
         """
         n_tokens = tokens.size(-1)
-        forced = self.forced(n_tokens)
+        forced = self.forced(n_tokens, sentences)
         if forced is not None:
             index = forced.unsqueeze(-1).expand(-1, logits.size(1), -1)  # (B, K, 1)
             untouched = logits.gather(-1, index)
@@ -68,7 +70,8 @@ class Constraints:
         if self.config.no_repeat_ngram:
             forbid_repetition(logits, tokens, self.config.no_repeat_ngram)
         if 0 < n_tokens < self.longest_min:
-            logits[..., EOS].masked_fill_((n_tokens < self.min_lengths).unsqueeze(-1), -torch.inf)
+            is_short = n_tokens < self.min_lengths[sentences]  # (B,)
+            logits[..., EOS].masked_fill_(is_short.unsqueeze(-1), -torch.inf)
         if forced is not None:
             logits.scatter_(-1, index, untouched)
         forbid_special(logits, may_end=n_tokens > 0)

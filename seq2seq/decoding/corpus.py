@@ -40,7 +40,7 @@ def decode_ids(
     found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0, True)] for _ in sources]
     for indices in plan_batches([len(source) for source in sources], config):
         with torch.inference_mode():
-            src = pad_sources([sources[i] for i in indices]).to(device)
+            src = pad_sources([sources[i] for i in indices], max_length).to(device)
             hypotheses = search(model, src, config, max_length, numbers=indices)
         for index, of_source in zip(indices, hypotheses, strict=True):
             found[index] = of_source
@@ -64,10 +64,10 @@ def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[lis
         begin = end
 
 
-def pad_sources(sources: Sequence[Sequence[int]]) -> Tensor:
-    """Token ids (B, S), each source followed by eos and then pad; S is a multiple of 4."""
+def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
+    """Token ids (B, S), each source followed by eos and then pad; S is a multiple of 4, up to `max_length`."""
     longest = max(len(source) for source in sources) + 1
-    width = -(-longest // _LENGTH_STEP) * _LENGTH_STEP
+    width = max(longest, min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, max_length))
     return torch.tensor([[*source, EOS, *[PAD] * (width - len(source) - 1)] for source in sources])
 
 

@@ -37,8 +37,8 @@ def greedy_search(
         forced = constraints.forced(tokens.size(-1))
         if forced is not None:
             last = torch.where(forced == PAD, last, forced)
-        gains = logits.gather(-1, last.unsqueeze(-1)) - log_normalizer(logits)  # (B, 1, 1)
-        log_probs = log_probs + gains.squeeze(-1)
+        of_last = logits.gather(-1, last.unsqueeze(-1))  # (B, 1, 1)
+        log_probs = (of_last + (log_probs.unsqueeze(-1) - log_normalizer(logits))).squeeze(-1)
         tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
         is_done = (last.squeeze(-1) == EOS) | (constraints.limits <= tokens.size(-1))
         for row, sentence in rows.newly_done(is_done.tolist()):  # the only wait for the device in a step

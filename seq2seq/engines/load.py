@@ -10,7 +10,7 @@ from seq2seq.engines.pytorch import PyTorchEngine
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.model_directory import CTRANSLATE2
 from seq2seq.trained_model import TrainedModel
-from seq2seq.training.hardware import multiplies_bf16, use_fast_float32
+from seq2seq.training.hardware import multiplies_bf16
 
 ENGINES = ("auto", "torch", "ctranslate2")
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -56,8 +56,6 @@ def load_engine(
     chosen_precision = _precision(precision, on)
     n_threads = threads or n_cores()
     n_workers = workers or (min(n_threads, MOST_WORKERS) if on.type == "cpu" else 1)
-    if on.type == "cpu" and chosen_precision == "float32":
-        use_fast_float32()
     per_worker = max(1, n_threads // n_workers) if on.type == "cpu" else 0
     return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker)
 

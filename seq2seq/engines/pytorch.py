@@ -15,6 +15,7 @@ from seq2seq.decoding.corpus import pad_sources
 from seq2seq.decoding.ensemble import Ensemble, mean_log_probs
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
+from seq2seq.engines.packed import pack
 from seq2seq.engines.protocol import Sentence
 from seq2seq.errors import TranslationError
 from seq2seq.model.transformer import Transformer
@@ -23,6 +24,10 @@ from seq2seq.vocabulary import BOS, EOS
 
 class PyTorchEngine:
     """The `Engine` of models with one vocabulary."""
+
+    # Python's share of a step does not grow with the batch: at a beam of 5, 4096 was 15% slower, and 16384 no faster
+    # (d_model 256, two cores).
+    batch_tokens = 8192
 
     def __init__(
         self,
@@ -39,9 +44,11 @@ class PyTorchEngine:
             threads_per_worker: for the products of one batch on the CPU; 0: as torch decides.
         """
         self.models = [model.to(device).eval() for model in models]
-        if precision == "bfloat16":
-            for model in self.models:
+        for model in self.models:
+            if precision == "bfloat16":
                 _round_matrices(model)
+            if device.type == "cpu":
+                pack(model)
         self.device = device
         self.precision = precision
         self.max_length = min(model.config.max_length for model in models)
@@ -54,7 +61,7 @@ class PyTorchEngine:
             torch.set_num_threads(self.threads_per_worker)
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
-        src = pad_sources([sentence.source for sentence in sentences]).to(self.device)
+        src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]
         try:
@@ -81,8 +88,8 @@ class PyTorchEngine:
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """How much the choice of each target token looked at each source token, for each pair (T, S), T without eos.
 
-        The mean over heads, and models, of the cross-attention in the last layer but one, which of all layers is
-        closest to a word alignment (Garg et al. 2019, section 3.1). Rows sum to at most 1: the rest is eos's.
+        The mean over heads, and models, of the cross-attention in the last layer but one, as Garg et al. (2019) read
+        alignments off a Transformer. Rows sum to at most 1: the rest is eos's.
         """
         src, tgt_in, _ = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
@@ -97,10 +104,10 @@ class PyTorchEngine:
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """src (B, S); tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos."""
-        tgt_out = pad_sources(targets).to(self.device)
+        tgt_out = pad_sources(targets, self.max_length).to(self.device)
         bos = tgt_out.new_full((len(tgt_out), 1), BOS)
         tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # the eos of shorter targets is followed by pad, and unused
-        return pad_sources(sources).to(self.device), tgt_in, tgt_out
+        return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")

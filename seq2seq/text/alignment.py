@@ -34,8 +34,8 @@ def word_alignment(
     """(source word, target word) for each target word: the source word that received most of its attention.
 
     Attention is no alignment: it may look at the word before or after the one translated, or at the end of the
-    sentence (Koehn and Knowles 2017, section 3.5), and layers differ: the last but one is usually the best one to
-    average (Garg et al. 2019). Read the pairs as a hint, not as a fact.
+    sentence (Koehn and Knowles 2017), and it matters which layer is averaged (Garg et al. 2019). Read the pairs as a
+    hint, not as a fact.
 
     Args:
         attention: (T, S), the row of a target piece says how much it attends to each source piece; without the

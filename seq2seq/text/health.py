@@ -1,12 +1,15 @@
 """Signs that a translation went wrong, found without a reference."""
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 Kind = Literal["empty", "loop", "copied", "short", "split", "cut"]  # the last two, only the translator knows
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
-_LONGEST_UNIT = 8
+_MARKS = ".,;:!?…\"'’“”«»()[]"
+_WORD = re.compile(rf"[^\s–—{re.escape(_MARKS)}]+")
+_LONGEST_UNIT = 8  # words, or characters of a text without spaces
 _SHOWN = 40  # characters of a repeated unit in a message
 
 
@@ -41,10 +44,17 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
 def _loop(text: str) -> tuple[str, int] | None:
     """What `text` says over and over, and how many times in a row."""
     words = text.casefold().split()
-    if words and sum(map(len, words)) <= 20 * len(words):
-        return _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
-    # Written without spaces: characters repeat more often by chance, so ask for more.
-    return _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
+    if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
+        # Written without spaces: characters repeat more often by chance, so ask for more.
+        loop = _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
+        if loop is not None:
+            return loop
+    # Without the marks: "oui, oui oui," says one thing three times.
+    loop = _repeated(_WORD.findall(text.casefold()), " ", n_single=4, n_longer=3, share=0.3)
+    if loop is not None:
+        return loop
+    loop = _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
+    return None if loop is None or _WORD.search(loop[0]) else loop  # of marks alone: ". . . ."
 
 
 def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> tuple[str, int] | None:
@@ -72,7 +82,7 @@ def _is_copied(source: str, translation: str) -> bool:
 
 
 def _letter_words(text: str) -> list[str]:
-    stripped = (word.strip(".,;:!?…\"'«»()[]") for word in text.casefold().split())
+    stripped = (word.strip(_MARKS) for word in text.casefold().split())
     return [word for word in stripped if word.isalpha()]
 
 

@@ -6,59 +6,32 @@ Sentences first, then clauses, whole words, and characters: each level only for 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 
-_ABBREVIATIONS = frozenset(
-    [
-        "m",
-        "mm",
-        "mme",
-        "mmes",
-        "mlle",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "ste",
-        "p",
-        "ex",
-        "cf",
-        "etc",
-        "e.g",
-        "i.e",
-        "p.ex",
-        "n°",
-        "vol",
-        "art",
-        "fig",
-        "jr",
-        "sr",
-        "vs",
-        "av",
-        "bd",
-        "z.b",
-        "d.h",
-        "bzw",
-        "ca",
-        "nr",
-        "hr",
-        "fr",
-        "str",
-        "usw",
-    ]
-)
+# fmt: off
+_ABBREVIATIONS = {
+    "m", "mm", "mme", "mmes", "mlle", "mr", "mrs", "ms", "dr", "prof", "st", "ste", "p", "ex", "cf", "etc", "e.g",
+    "i.e", "p.ex", "n°", "vol", "art", "fig", "jr", "sr", "vs", "av", "bd", "z.b", "d.h", "bzw", "ca", "nr", "hr",
+    "fr", "str", "usw",
+}
+# fmt: on
+_BEFORE_NUMBERS = {"no", "nos", "pp", "ch", "chap", "sec", "tab", "eq"}  # some of them are words elsewhere: "No."
+_CJK_ENDS = "。！？｡"
 _SENTENCE_END = re.compile(
-    r"[.!?…؟۔।॥]+(?:[\u00a0\u202f ]?[»›]|[\"'”’)\]])*(?=\s)|[。！？｡]+[」』）”’]*"  # Chinese, Japanese: no space needed
+    # Looking back for a mark keeps a long row of them linear: else each begins a search to the end of the row.
+    r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]+(?:[\u00a0\u202f ]?[»›]|[\"'”’)\]])*(?=\s)"
+    rf"|[{_CJK_ENDS}]+[」』）”’]*"  # Chinese, Japanese: no space needed
 )
 _CLAUSE_END = re.compile(r"[;:,)\]»,،؛](?=\s)|[—–](?=\s)|[、，；：）」』]|[\n\r\v\f\x85\u2028\u2029]")
 _WORD = re.compile(r"\S+")
 _OPENING = "\"'“‘„«‹([-–—¿¡「『"
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue"})
 _ZWJ = "\u200d"
+_LONGEST_SEQUENCE = 64  # characters of one emoji, or of a letter with its marks
+_FULL = 0.9  # of a part cut by its length in characters, since tokens are not spread evenly
 
 
 class Part(NamedTuple):
@@ -96,7 +69,7 @@ def split(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Part]:
     pieces: list[tuple[int, int]] = []
     for span in spans:
         if span.n_tokens > max_tokens:
-            pieces += _cut(text, span.start, span.end, _windows(text, span.start, span.end, max_tokens))
+            pieces += _cut(text, span.start, span.end, _windows(text, span, max_tokens))
         else:
             pieces.append((span.start, span.end))
     return [Part(text[a:b], a) for a, b in _within(text, pieces, max_tokens, count_tokens)]
@@ -109,14 +82,14 @@ def rejoin(parts: Sequence[str], lang: str) -> str:
 
 def _sentence_ends(text: str) -> Iterator[int]:
     for match in _SENTENCE_END.finditer(text):
-        if match[0][0] in "。！？｡":
+        if match[0][0] in _CJK_ENDS:
             yield match.end()
             continue
         after = re.compile(r"\s+").match(text, match.end())
         assert after is not None  # the pattern looked ahead
         if after.end() == len(text) or not _can_begin(text[after.end()]):
             continue
-        if match[0] == "." and _is_abbreviation(text, match.start()):
+        if match[0] == "." and _is_abbreviation(text, match.start(), text[after.end()]):
             continue
         yield match.end()
 
@@ -126,13 +99,15 @@ def _can_begin(character: str) -> bool:
     return character.isupper() or character.isdigit() or is_caseless or character in _OPENING
 
 
-def _is_abbreviation(text: str, dot: int) -> bool:
+def _is_abbreviation(text: str, dot: int, following: str) -> bool:
     # 12 characters hold every abbreviation; a longer look back would be quadratic on a line without spaces.
     found = re.search(r"(?:^|[\s(\[«\"'’-])([^\s(\[«\"'’-]+)$", text[max(0, dot - 12) : dot])
     if found is None:
         return False
     word = found[1]
-    return word.lower() in _ABBREVIATIONS or (len(word) == 1 and word.isupper())
+    are_initials = all(len(part) == 1 and part.isupper() for part in word.split("."))  # J, U.S
+    is_numbered = following.isdigit() and word.lower() in _BEFORE_NUMBERS
+    return are_initials or is_numbered or word.lower() in _ABBREVIATIONS
 
 
 def _clauses(text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -143,24 +118,41 @@ def _words(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text, start, end)]
 
 
-def _windows(text: str, start: int, end: int, size: int) -> Iterator[int]:
-    while start + size < end:
-        start = _cut_before(text, start, start + size)
+def _windows(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
+    """Where to cut a span without spaces, so that most parts are nearly full; a part may still be too long."""
+    size = max(1, int(_FULL * max_tokens * (span.end - span.start) / span.n_tokens))
+    start = span.start
+    while start + size < span.end:
+        start = _cut_near(text, start, start + size, span.end)
         yield start
 
 
-def _cut_before(text: str, start: int, place: int) -> int:
-    """The last place up to `place` that separates no mark, no emoji sequence; `place` itself where there is none."""
-    for candidate in range(place, start, -1):
-        if not _continues(text, candidate):
-            return candidate
-    return place
+def _cut_near(text: str, start: int, place: int, end: int) -> int:
+    """Where to cut without separating marks from a letter, or the parts of an emoji or of a flag.
+
+    Returns:
+        The last such place up to `place`, else the next one after it, else `place`.
+    """
+    # As long as a sane sequence could be; looking further would be quadratic on rows of marks.
+    before = range(place, max(start, place - _LONGEST_SEQUENCE), -1)
+    after = range(place + 1, min(end, place + _LONGEST_SEQUENCE))
+    return next((i for i in chain(before, after) if not _continues(text, start, i)), place)
 
 
-def _continues(text: str, i: int) -> bool:
+def _continues(text: str, start: int, i: int) -> bool:
+    """Whether text[i] belongs to the character before it; a character begins at `start`."""
     character = text[i]
+    if _is_flag_letter(character):  # two of them are a flag
+        first = next((j for j in range(i, start, -1) if not _is_flag_letter(text[j - 1])), start)
+        return (i - first) % 2 == 1 or text[i - 1] == _ZWJ
     is_skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    return _ZWJ in (character, text[i - 1]) or is_skin_tone or unicodedata.category(character).startswith("M")
+    is_tag = "\U000e0020" <= character <= "\U000e007f"  # of the flags of England, Scotland and Wales
+    is_mark = unicodedata.category(character).startswith("M")
+    return _ZWJ in (character, text[i - 1]) or is_skin_tone or is_tag or is_mark
+
+
+def _is_flag_letter(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
 def _cut(text: str, start: int, end: int, places: Iterator[int]) -> list[tuple[int, int]]:
@@ -180,6 +172,8 @@ def _counted(text: str, pieces: list[tuple[int, int]], count_tokens: CountTokens
 
 
 def _is_short(text: str, span: _Span) -> bool:
+    if any(mark in _CJK_ENDS for mark in text[span.start : span.end]):
+        return span.end - span.start <= 5  # 是的。
     return span.end - span.start <= 20 and len(text[span.start : span.end].split()) <= 2
 
 
@@ -222,7 +216,7 @@ def _within(
             else:
                 middle = (span.start + span.end) // 2
                 spaces = (i for i in range(middle, span.start, -1) if text[i].isspace())
-                place = next(spaces, None) or _cut_before(text, span.start, middle)
+                place = next(spaces, None) or _cut_near(text, span.start, middle, span.end)
                 longer += _cut(text, span.start, span.end, iter([place]))
         pieces = longer
     return sorted(done)

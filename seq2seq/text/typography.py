@@ -8,7 +8,7 @@ _SMILEY = r"[:;]-?[)(DPp/\\|](?!\w)"
 _KEEP = rf"https?://\S+|www\.\S+|[\w.+-]{{1,64}}@[\w.-]+|&#?\w{{1,32}};|\b[A-Za-z]:\\\S*|(?<!\S){_SMILEY}"
 # A single no-break space of either width is somebody's choice: it stays.
 _MARKS = re.compile(
-    rf"({_KEEP})|(?<=[^\s(\[{{«\";:!?])(?![\u00a0\u202f][;:!?])(?! +{_SMILEY})[ \u00a0\u202f]*([;:!?]+)"
+    rf"({_KEEP})|(?<=[^\s(\[{{«\";:!?])(?![\u00a0\u202f][;:!?])(?! +{_SMILEY})[ \u00a0\u202f]*([;:!?]+(?: +[!?]+)*)"
     r"(?=\s|$|[\"»”’')\].…,])"
 )
 _APOSTROPHE = re.compile(rf"({_KEEP})|(?<=[^\W\d_])'(?=[^\W\d_])")
@@ -22,16 +22,15 @@ _CLOSES = re.compile(r"(?<=[^\s\"])\"(?!\w)")
 def french(text: str) -> str:
     """`text` with French spacing, guillemets and apostrophes.
 
-    The narrow no-break space (U+202F) goes before ; : ! ? and inside « », as CLDR and common practice on the web have
-    it; the Imprimerie nationale (Lexique des regles typographiques) sets a full no-break space (U+00A0) before
-    the colon and inside guillemets. No-break spaces of either width that are there stay. Times, URLs,
+    The narrow no-break space (U+202F) goes before ; : ! ? and inside « »; some printers prefer a full one (U+00A0)
+    before the colon and inside guillemets. No-break spaces of either width that are there stay. Times, URLs,
     addresses, HTML entities and smileys are left alone; so are straight quotes that do not pair up in a line.
     """
     text = _APOSTROPHE.sub(lambda match: match[1] or "’", text)
     text = "\n".join(_guillemets(line) for line in text.split("\n"))
     text = _OPEN_GUILLEMET.sub(f"«{_NNBSP}", text)
     text = _CLOSE_GUILLEMET.sub(f"{_NNBSP}»", text)
-    return _MARKS.sub(lambda match: match[1] or _NNBSP + match[2], text)
+    return _MARKS.sub(lambda match: match[1] or _NNBSP + re.sub(" +", _NNBSP, match[2]), text)
 
 
 TYPOGRAPHIES: dict[str, Callable[[str], str]] = {"fr": french}

@@ -2,7 +2,6 @@
 
 import ctypes
 import platform
-from pathlib import Path
 
 import torch
 
@@ -41,31 +40,6 @@ def multiplies_bf16(accelerator: str) -> bool:
     if accelerator == "cpu" and platform.machine() in ("x86_64", "AMD64"):
         return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
     return False
-
-
-def use_fast_float32() -> None:
-    """Let oneDNN do the float32 products where MKL is slow at them and the result is as exact.
-
-    MKL holds back on processors that are not Intel's: on an AMD EPYC oneDNN was 2.4 times as fast. torch 2.13 hands it
-    float32 products only when told that bfloat16 would do; without bf16 matrix units (AMX) oneDNN multiplies in
-    float32 all the same. Whether it does is tried out, and if not, all is left as it was.
-    """
-    matmul = getattr(torch.backends.mkldnn, "matmul", None)  # not in older releases
-    if matmul is None or not torch.backends.mkldnn.is_available() or _is_intel() or matmul.fp32_precision != "none":
-        return
-    a, b = torch.randn(256, 512), torch.randn(512, 256)
-    exact = (a.double() @ b.double()).float()
-    matmul.fp32_precision = "bf16"
-    if (a @ b - exact).abs().max() > 1e-4:  # float32 is off by 1e-5, bfloat16 by 0.3
-        matmul.fp32_precision = "none"
-
-
-def _is_intel() -> bool:
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-            return any("GenuineIntel" in line for line in file)
-    except OSError:  # no Linux: leave its products alone
-        return True
 
 
 def keep_freed_memory() -> None:

@@ -52,7 +52,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences(
     model = ToyModel(seed, n_ids=EOS + 1 + n_ordinary, eos_bonus=eos_bonus)
     beam_size = max(n_best, n_ordinary ** (limit - 1) * (n_ordinary + 1))  # all candidates of the last step
     sources = SOURCES[:2]
-    found = search(model, pad_sources(sources), config(beam_size, n_best, limit, normalization, alpha), 100)
+    found = search(model, pad_sources(sources, 100), config(beam_size, n_best, limit, normalization, alpha), 100)
     ordinary = range(EOS + 1, model.n_ids)
     for source, hypotheses in zip(sources, found, strict=True):
         of_source = functools.partial(model.next_log_probs, source)
@@ -90,7 +90,7 @@ def test_a_small_beam_finds_what_its_definition_finds(
         max_length_a=1.5,
         max_length_b=3,
     )
-    found = search(model, pad_sources(SOURCES), settings, max_length)
+    found = search(model, pad_sources(SOURCES, 100), settings, max_length)
     longest = highest_limit = 0
     for source, hypotheses in zip(SOURCES, found, strict=True):
         limit = min(int(1.5 * len(source) + 3), max_length)
@@ -109,7 +109,7 @@ def test_asking_for_more_hypotheses_does_not_change_the_best(
     seed: int, normalization: str, alpha: float, eos_bonus: float
 ) -> None:
     model = ToyModel(seed, n_ids=15, eos_bonus=eos_bonus)
-    src = pad_sources(SOURCES)
+    src = pad_sources(SOURCES, 100)
     one, three, five = (search(model, src, config(5, n, 12, normalization, alpha), 100) for n in (1, 3, 5))
     for best, some, many in zip(one, three, five, strict=True):
         assert best == many[:1] and some == many[:3]
@@ -124,7 +124,7 @@ def test_no_special_token_appears_and_no_hypothesis_is_empty_or_too_long(
 ) -> None:
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     settings = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=1.0, max_length_b=2)
-    for source, hypotheses in zip(SOURCES, search(model, pad_sources(SOURCES), settings, 6), strict=True):
+    for source, hypotheses in zip(SOURCES, search(model, pad_sources(SOURCES, 100), settings, 6), strict=True):
         limit = min(len(source) + 2, 6)
         for hypothesis in hypotheses:
             assert hypothesis.tokens and min(hypothesis.tokens) > EOS
@@ -137,9 +137,9 @@ def test_no_special_token_appears_and_no_hypothesis_is_empty_or_too_long(
 def test_the_other_sentences_of_a_batch_make_no_difference(beam_size: int) -> None:
     model = ToyModel(seed=8, n_ids=20, eos_bonus=1.0)
     settings = DecodingConfig(beam_size=beam_size, n_best=beam_size)
-    together = search(model, pad_sources(SOURCES), settings, 100)
-    backwards = search(model, pad_sources(SOURCES[::-1]), settings, 100)[::-1]
-    alone = [search(model, pad_sources([source]), settings, 100)[0] for source in SOURCES]
+    together = search(model, pad_sources(SOURCES, 100), settings, 100)
+    backwards = search(model, pad_sources(SOURCES[::-1], 100), settings, 100)[::-1]
+    alone = [search(model, pad_sources([source], 100), settings, 100)[0] for source in SOURCES]
     assert together == backwards == alone
 
 
@@ -187,14 +187,14 @@ class FixedLogits:
 def test_ties_go_to_the_lower_token(beam_size: int) -> None:
     model = FixedLogits([0.0, 0.0, 0.0, -9.0, 1.0, 1.0, 1.0])
     settings = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=0.0, max_length_b=2)
-    (found,) = search(model, pad_sources([[5]]), settings, 100)
+    (found,) = search(model, pad_sources([[5]], 100), settings, 100)
     assert [h.tokens for h in found] == [[4, 4], [4, 5], [4, 6]][:beam_size]
 
 
 def test_what_has_probability_0_is_no_hypothesis() -> None:
     never = -torch.inf
     model = FixedLogits([0.0, 0.0, 0.0, 0.0, 0.0, never, never])
-    (found,) = search(model, pad_sources([[5]]), config(4, 4, 3, "none", 1.0), 100)
+    (found,) = search(model, pad_sources([[5]], 100), config(4, 4, 3, "none", 1.0), 100)
     reference.assert_same(
         found,
         [
@@ -207,5 +207,5 @@ def test_what_has_probability_0_is_no_hypothesis() -> None:
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_model_that_has_diverged_still_comes_to_an_end(beam_size: int) -> None:
-    found = search(FixedLogits([float("nan")] * 9), pad_sources(SOURCES), DecodingConfig(beam_size=beam_size), 9)
+    found = search(FixedLogits([float("nan")] * 9), pad_sources(SOURCES, 100), DecodingConfig(beam_size=beam_size), 9)
     assert len(found) == len(SOURCES)

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.corpus import decode_batches, decode_ids, plan_batches
+from seq2seq.decoding.corpus import decode_ids, pad_sources, plan_batches
 from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.rows import round_up
 from seq2seq.errors import TranslationError
+from seq2seq.vocabulary import EOS, PAD
 
 from .toy import ToyModel, ToyState
 
@@ -47,17 +49,24 @@ def test_an_empty_source_gives_an_empty_hypothesis_without_the_model() -> None:
     assert model.batches == []
     found = decode_ids(model, [[], [5], []], config, CPU, 100)
     assert found[0] == found[2] == EMPTY and found[1][0].tokens
-    assert model.batches == [(1, 2)]
+    assert model.batches == [(1, 4)]
 
 
-def test_batches_come_longest_first_and_say_which_sources_they_hold() -> None:
+def test_batches_come_longest_first_in_widths_of_four() -> None:
     model = ToyModel(seed=2, n_ids=12)
-    sources = random_sources(30)
-    config = DecodingConfig(beam_size=2, batch_tokens=60)
-    seen = [indices for indices, _ in decode_batches(model, sources, config, CPU, 100)]
-    assert sorted(chain.from_iterable(seen)) == list(range(30))
-    longest = [longest for _, longest in model.batches]
-    assert longest == sorted(longest, reverse=True) and len(longest) > 3
+    decode_ids(model, random_sources(30), DecodingConfig(beam_size=2, batch_tokens=60), CPU, 100)
+    widths = [width for _, width in model.batches]
+    assert widths == sorted(widths, reverse=True) and len(widths) > 3
+    assert all(width % 4 == 0 for width in widths)
+
+
+def test_no_source_is_padded_beyond_what_the_model_reads() -> None:
+    assert pad_sources([[5] * 9], max_length=10).shape == (1, 10)
+    assert pad_sources([[5] * 9], max_length=11).shape == (1, 11)
+    assert pad_sources([[5] * 9, [6]], max_length=50).tolist() == [
+        [5, 5, 5, 5, 5, 5, 5, 5, 5, EOS, PAD, PAD],
+        [6, EOS, *[PAD] * 10],
+    ]
 
 
 @given(lengths=st.lists(st.integers(0, 40)), batch_tokens=st.integers(1, 400), beam_size=st.integers(1, 5))
@@ -73,7 +82,8 @@ def test_batches_hold_every_source_once_within_the_budget(
 
     assert all(len(batch) == 1 or cost(batch) <= batch_tokens for batch in batches)
     for batch, following in pairwise(batches):
-        assert cost([*batch, following[0]]) > batch_tokens  # no batch could have taken one more
+        more = round_up(len(batch) + 1) - len(batch)  # no batch could have been a size larger
+        assert len(following) < more or cost([*batch, *following[:more]]) > batch_tokens
 
 
 def test_decoding_keeps_no_gradients_and_leaves_the_consumer_in_its_own_mode() -> None:
@@ -84,8 +94,8 @@ def test_decoding_keeps_no_gradients_and_leaves_the_consumer_in_its_own_mode() -
             modes.append(torch.is_inference_mode_enabled())
             return super().start(src, max_length)
 
-    for _ in decode_batches(Watched(1, 12), [[4], [5, 6]], DecodingConfig(batch_tokens=1), CPU, 100):
-        assert not torch.is_inference_mode_enabled()
+    decode_ids(Watched(1, 12), [[4], [5, 6]], DecodingConfig(batch_tokens=1), CPU, 100)
+    assert not torch.is_inference_mode_enabled()
     assert modes == [True, True]
 
 

@@ -36,7 +36,7 @@ def most_probable_tokens(model: ToyModel, source: tuple[int, ...], limit: int, a
 def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonus: float, max_length: int) -> None:
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=1, alpha=0.7, max_length_a=1.0, max_length_b=3)
-    found = search(model, pad_sources(SOURCES), config, max_length)
+    found = search(model, pad_sources(SOURCES, 100), config, max_length)
     limits = [min(len(source) + 3, max_length) for source in SOURCES]
     for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
         expected = most_probable_tokens(model, source, limit, alpha=0.7)
@@ -51,6 +51,6 @@ def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonu
 def test_beam_search_with_one_place_and_no_normalisation_is_greedy(seed: int, eos_bonus: float) -> None:
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=1, normalization="none", max_length_a=1.0, max_length_b=3)
-    src = pad_sources(SOURCES)
+    src = pad_sources(SOURCES, 100)
     greedy = greedy_search(model, src, config, Constraints(src, config, 100))
     assert greedy == beam_search(model, src, config, Constraints(src, config, 100))

@@ -1,0 +1,405 @@
+"""How fast is translation?  python benchmarks/translate_speed.py --model RUN --input FILE --reference FILE
+
+The same weights in our PyTorch engine, in CTranslate2 and, with --peers-python, in Hugging Face's `generate`: each
+measurement in a fresh process, all contenders in turn, medians over the rounds. See benchmarks/README.md for how to
+read it.
+"""
+
+import argparse
+import dataclasses
+import itertools
+import json
+import os
+import platform
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seq2seq.corpus.reader import read_lines
+
+HUGGING_FACE = Path(__file__).parent / "peers" / "hf_marian.py"
+BATCH_TOKENS = (1024, 2048, 4096, 8192, 16384)  # tried by --layouts
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to translate.
+
+    Attributes:
+        engine: torch, ctranslate2 or hf.
+        model: which of the exported directories.
+        workers: batches at the same time; 0: as the engine decides, -1: as many as threads.
+        batch_tokens: 0: as the model's configuration says.
+    """
+
+    name: str
+    engine: str
+    model: str
+    precision: str
+    workers: int = 0
+    batch_tokens: int = 0
+
+
+CONTENDERS = {
+    contender.name: contender
+    for contender in (
+        Contender("torch bf16", "torch", "safetensors", "bfloat16"),
+        Contender("torch fp32", "torch", "safetensors", "float32"),
+        Contender("ct2 fp32", "ctranslate2", "ctranslate2-float32", "auto"),
+        Contender("ct2 fp32 one worker", "ctranslate2", "ctranslate2-float32", "auto", workers=1),
+        Contender("ct2 int8", "ctranslate2", "ctranslate2-int8", "auto"),
+        Contender("hf fp32", "hf", "safetensors", "float32"),
+        Contender("hf bf16", "hf", "safetensors", "bfloat16"),
+    )
+}
+# What others are compared with.
+BASELINES = {"HF fp32": "hf fp32", "CT2 fp32": "ct2 fp32", "CT2 fp32 one worker": "ct2 fp32 one worker"}
+SAME_TEXT = "torch fp32"  # with whose translations those of the others are compared
+
+
+class Case(NamedTuple):
+    """What is measured once in each round."""
+
+    contender: Contender
+    beam_size: int
+    order: str
+
+
+class Measurement(NamedTuple):
+    """What a worker said, and what it wrote."""
+
+    figures: dict[str, Any]
+    texts: list[str]
+
+
+def main() -> None:
+    parser = _parser()
+    args = parser.parse_args()
+    if args.worker:
+        print(json.dumps(measure(json.loads(args.worker))))
+        return
+    contenders = _contenders(args, parser)
+    cases = [Case(*each) for each in itertools.product(contenders, args.beam, args.order)]
+    results: dict[Case, list[Measurement]] = {case: [] for case in cases}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_texts(args, folder)
+        export(args.model, {case.contender.model for case in cases}, folder)
+        for number in range(args.rounds):
+            # To and fro, so that a machine that grows slower all the time favours nobody.
+            for case in cases if number % 2 == 0 else reversed(cases):
+                results[case].append(in_fresh_process(args, case, folder))
+                speed = results[case][-1].figures["sentences_per_s"]
+                print(f"round {number + 1}: {_label(case)}: {speed:,.1f} sentences/s", file=sys.stderr, flush=True)
+            if args.json:
+                args.json.write_text(json.dumps(_record(args, results), indent=1) + "\n", encoding="utf-8")
+    print(table(results))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--model", type=Path, metavar="RUN", help="run directory or checkpoint; it is exported to a temporary place")
+    add("--input", type=Path, metavar="FILE", help="lines to translate; may be compressed")
+    add("--reference", type=Path, metavar="FILE", help="known translations, for BLEU; may be compressed")
+    add("--limit", type=int, default=0, metavar="N", help="only the first N lines")
+    add("--beam", type=int, nargs="+", default=[1, 5], metavar="N")
+    add("--rounds", type=int, default=3)
+    add("--warmup", type=int, default=64, metavar="N", help="lines translated before the clock starts")
+    add("--threads", type=int, default=0, metavar="N", help="CPU threads of each contender; default: one for each core")
+    add("--contenders", nargs="+", choices=CONTENDERS, metavar="NAME", help=f"of {', '.join(CONTENDERS)}; default: all")
+    add(
+        "--peers-python",
+        type=Path,
+        metavar="FILE",
+        help="a Python with transformers (benchmarks/README.md); without it, Hugging Face takes no part",
+    )
+    add(
+        "--layouts", action="store_true", help="compare workers x threads and batch sizes of the PyTorch engine instead"
+    )
+    add("--batch-tokens", type=int, nargs="+", default=BATCH_TOKENS, metavar="N", help="those that --layouts tries")
+    add(
+        "--order",
+        nargs="+",
+        choices=("file", "mixed", "sorted"),
+        default=["file"],
+        help="mixed: lines of 1 to --join sentences at random; sorted: the same, longest first",
+    )
+    add("--join", type=int, default=6, metavar="N", help="most neighbouring lines that --order mixed and sorted join")
+    add("--json", type=Path, metavar="FILE", help="write every single measurement")
+    add("--worker", help=argparse.SUPPRESS)
+    return parser
+
+
+def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Contender]:
+    if not args.model or not args.input:
+        parser.error("--model and --input are needed")
+    if args.layouts:
+        return _layouts(args.threads or n_cores(), args.batch_tokens)
+    chosen = [CONTENDERS[name] for name in args.contenders or CONTENDERS]
+    if args.peers_python:
+        return chosen
+    if args.contenders and any(contender.engine == "hf" for contender in chosen):
+        parser.error("Hugging Face needs --peers-python, see benchmarks/README.md")
+    print("without --peers-python, Hugging Face takes no part", file=sys.stderr)
+    return [contender for contender in chosen if contender.engine != "hf"]
+
+
+def _layouts(n_threads: int, batch_tokens: Iterable[int]) -> list[Contender]:
+    """The PyTorch engine with every number of workers that divides the threads, and every batch size."""
+    workers = [n for n in range(n_threads, 0, -1) if n_threads % n == 0]
+    return [
+        Contender(f"torch {short} {n} x {n_threads // n}, {tokens} tokens", "torch", "safetensors", long, n, tokens)
+        for short, long in (("bf16", "bfloat16"), ("fp32", "float32"))
+        for n in workers
+        for tokens in batch_tokens
+    ]
+
+
+def n_cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# --- what is translated ---
+
+
+def write_texts(args: argparse.Namespace, folder: Path) -> None:
+    """Write source and reference in each order: `mixed.source`, `mixed.reference`, ..."""
+    sides = {"source": args.input, "reference": args.reference}
+    texts = {side: list(itertools.islice(read_lines(file), args.limit or None)) for side, file in sides.items() if file}
+    if len({len(lines) for lines in texts.values()}) != 1:
+        sys.exit("--reference does not have as many lines as --input")
+    groups = _groups(len(texts["source"]), args.join)
+    joined = {side: [" ".join(lines[i] for i in group) for group in groups] for side, lines in texts.items()}
+    by_length = sorted(range(len(groups)), key=lambda i: -len(joined["source"][i]))
+    for side, lines in texts.items():
+        ordered = {"file": lines, "mixed": joined[side], "sorted": [joined[side][i] for i in by_length]}
+        for order in args.order:
+            _write_lines(folder / f"{order}.{side}", ordered[order])
+
+
+def _groups(n_lines: int, longest: int) -> list[range]:
+    """As many as there are lines: runs of 1 to `longest` neighbours, each beginning at a line of its own, at random."""
+    shuffle = random.Random(SEED)
+    firsts = list(range(n_lines))
+    shuffle.shuffle(firsts)
+    return [range(first, min(n_lines, first + shuffle.randint(1, longest))) for first in firsts]
+
+
+def _write_lines(file: Path, lines: Iterable[str]) -> None:
+    file.write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+
+def export(run: Path, names: Iterable[str], folder: Path) -> None:
+    """Make the model directories, each of which the export compares with the run; what it says goes to stderr."""
+    for name in sorted(names):
+        form, _, quantization = name.partition("-")
+        command = [sys.executable, "-m", "seq2seq.export", str(run), "--format", form, "--output", str(folder / name)]
+        if quantization:
+            command += ["--quantization", quantization]
+        source = next(folder.glob("*.source"))
+        done = subprocess.run([*command, "--parity-input", str(source)], stdout=sys.stderr)
+        if done.returncode:  # it has said why
+            sys.exit(done.returncode)
+
+
+# --- one measurement ---
+
+
+def in_fresh_process(args: argparse.Namespace, case: Case, folder: Path) -> Measurement:
+    """A process of its own, so that peak memory, allocator and compiled kernels are its own."""
+    source, reference, output = (folder / f"{case.order}.{kind}" for kind in ("source", "reference", "output"))
+    if case.contender.engine == "hf":
+        command = [args.peers_python, HUGGING_FACE, "--model", folder / case.contender.model, "--input", source]
+        command += ["--output", output, "--beam", case.beam_size, "--warmup", args.warmup]
+        command += ["--reference", reference] if reference.exists() else []
+        command += ["--threads", args.threads] if args.threads else []
+        command += ["--bf16"] if case.contender.precision == "bfloat16" else []
+    else:
+        job = dataclasses.asdict(case.contender) | {
+            "directory": str(folder / case.contender.model),
+            "beam_size": case.beam_size,
+            "input": str(source),
+            "reference": str(reference) if reference.exists() else "",
+            "output": str(output),
+            "threads": args.threads,
+            "warmup": args.warmup,
+        }
+        command = [sys.executable, __file__, "--worker", json.dumps(job)]
+    # What the shell says about threads is not what a contender would choose.
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [str(word) for word in command], stdout=subprocess.PIPE, text=True, check=True, env=environment
+    )
+    return Measurement(json.loads(done.stdout.splitlines()[-1]), list(read_lines(output)))
+
+
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Translate as translate.py does, from lines of text to lines of text; loading and a warm-up are apart."""
+    import torch
+
+    from seq2seq.training.hardware import keep_freed_memory
+    from seq2seq.translator import Translator
+
+    lines = list(read_lines(Path(job["input"])))
+    n_threads = job["threads"] or n_cores()
+    keep_freed_memory()
+    began = time.perf_counter()
+    translator = Translator.load(
+        job["directory"], job["engine"], "cpu", job["precision"], threads=n_threads, workers=job["workers"]
+    )
+    load_s = time.perf_counter() - began
+    decoding = dataclasses.replace(translator.config.decoding, beam_size=job["beam_size"], n_best=1)
+    if job["batch_tokens"]:
+        decoding = dataclasses.replace(decoding, batch_tokens=job["batch_tokens"])
+    warmup = lines[:: max(1, len(lines) // max(1, job["warmup"]))][: job["warmup"]]  # of all lengths
+    translator.translate(warmup, decoding)
+
+    began, cpu_began_s = time.perf_counter(), time.process_time()
+    texts = [translation.text for translation in translator.translate_stream(lines, decoding)]
+    elapsed_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu_began_s
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    _write_lines(Path(job["output"]), texts)
+    n_tokens = sum(n + 1 for n in translator.count_tokens(texts) if n)
+    n_workers = translator.engine.n_workers
+    return {
+        "sentences_per_s": len(lines) / elapsed_s,
+        "tokens_per_s": n_tokens / elapsed_s,
+        "n_tokens": n_tokens,
+        "elapsed_s": elapsed_s,
+        "load_s": load_s,
+        "cores": cpu_s / elapsed_s,
+        "peak_mb": peak_kib * 1024 / 1e6,
+        "bleu": _bleu(texts, job["reference"]),
+        "layout": f"{n_workers} x {max(1, n_threads // n_workers)}",
+        "precision": translator.engine.precision,
+        "batch_tokens": decoding.batch_tokens,
+        "versions": {"torch": torch.__version__},
+    }
+
+
+def _bleu(texts: Sequence[str], reference: str) -> float | None:
+    from seq2seq.scores import corpus_scores
+
+    return corpus_scores(texts, list(read_lines(Path(reference))), ["bleu"])["bleu"].score if reference else None
+
+
+# --- what is said about them ---
+
+
+def table(results: dict[Case, list[Measurement]]) -> str:
+    """One case a row; each ratio is the median of those within the rounds."""
+    orders = list(dict.fromkeys(case.order for case in results))
+    baselines = {
+        title: name for title, name in BASELINES.items() if any(case.contender.name == name for case in results)
+    }
+    has_text = any(case.contender.name == SAME_TEXT for case in results)
+    titles = [
+        "engine",
+        "beam",
+        "workers x threads",
+        "sentences/s (least - most)",
+        "tgt tok/s",
+        "BLEU",
+        "cores",
+        "memory",
+    ]
+    titles += [f"x {title}" for title in baselines]
+    titles += [f"lines as {SAME_TEXT}"] if has_text else []
+    titles += ["x sorted"] if {"mixed", "sorted"} <= set(orders) else []
+    rows = [titles, ["---"] * len(titles)]
+    for case, rounds in sorted(results.items(), key=lambda item: (orders.index(item[0].order), item[0].beam_size)):
+        speeds = _figures(rounds, "sentences_per_s")
+        bleu = rounds[0].figures["bleu"]
+        row = [
+            case.contender.name + ("" if case.order == "file" else f", {case.order}"),
+            str(case.beam_size),
+            rounds[0].figures["layout"],
+            f"**{statistics.median(speeds):,.1f}** ({min(speeds):,.1f} - {max(speeds):,.1f})",
+            f"{statistics.median(_figures(rounds, 'tokens_per_s')):,.0f}",
+            "" if bleu is None else f"{bleu:.2f}",
+            f"{statistics.median(_figures(rounds, 'cores')):.2f}",
+            f"{max(_figures(rounds, 'peak_mb')):,.0f} MB",
+        ]
+        for name in baselines.values():
+            row.append(_ratio(results, case, _same(results, case, name=name)))
+        if has_text:
+            row.append(_agreement(results, case, _same(results, case, name=SAME_TEXT)))
+        if "x sorted" in titles:
+            row.append(_ratio(results, case, case._replace(order="sorted")) if case.order == "mixed" else "")
+        rows.append(row)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _same(results: dict[Case, list[Measurement]], case: Case, name: str) -> Case | None:
+    """The case of another contender with the same beam and order."""
+    return next((each for each in results if each[1:] == case[1:] and each.contender.name == name), None)
+
+
+def _ratio(results: dict[Case, list[Measurement]], case: Case, baseline: Case | None) -> str:
+    if baseline not in results:
+        return ""
+    pairs = zip(_figures(results[case], "sentences_per_s"), _figures(results[baseline], "sentences_per_s"), strict=True)
+    return f"{statistics.median(ours / theirs for ours, theirs in pairs):.2f}"
+
+
+def _agreement(results: dict[Case, list[Measurement]], case: Case, baseline: Case | None) -> str:
+    """How many lines of the first rounds are the same text."""
+    if baseline not in results:
+        return ""
+    same = [a == b for a, b in zip(results[case][0].texts, results[baseline][0].texts, strict=True)]
+    return f"{sum(same) / len(same):.1%}"
+
+
+def _figures(rounds: Iterable[Measurement], name: str) -> list[float]:
+    return [measurement.figures[name] for measurement in rounds]
+
+
+def _label(case: Case) -> str:
+    return f"{case.contender.name}, beam {case.beam_size}, {case.order}"
+
+
+def _record(args: argparse.Namespace, results: dict[Case, list[Measurement]]) -> dict[str, Any]:
+    """What --json writes: every single measurement, and where it was made."""
+    return {
+        "machine": {"processor": _processor(), "cores": n_cores(), "python": platform.python_version()},
+        "arguments": {
+            name: str(value) if isinstance(value, Path) else value
+            for name, value in vars(args).items()
+            if name != "worker"
+        },
+        "measurements": [
+            {
+                "contender": case.contender.name,
+                "beam_size": case.beam_size,
+                "order": case.order,
+                "round": number,
+                **measurement.figures,
+            }
+            for case, rounds in results.items()
+            for number, measurement in enumerate(rounds, start=1)
+        ],
+    }
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+if __name__ == "__main__":
+    main()

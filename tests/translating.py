@@ -1,0 +1,187 @@
+"""Small models to translate with, random and trained, and the command line in this process."""
+
+import dataclasses
+import functools
+import io
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from seq2seq import translate
+from seq2seq.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
+from seq2seq.model.transformer import Transformer
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+ROOT = Path(__file__).resolve().parents[1]
+SENTENCES = ["Un chat dort.", "Le chien de la voisine court après la balle rouge.", "Oui !", "Où est la gare ?"]
+TEXT = "".join(f"{sentence}\n" for sentence in SENTENCES)
+
+# What the trained model has learned: a word for each word.
+LEXICON = {c + v: f"{c.upper()}{v}s" for c in "bdfgkl" for v in "aeio"}
+
+
+def model_content(seed: int = 3, **changes: Any) -> dict[str, Any]:
+    """What a run saves as its model: random weights, but a real tokenizer and configuration."""
+    config = RunConfig(
+        model=ModelConfig(
+            d_model=32, n_heads=2, d_ff=48, n_encoder_layers=1, n_decoder_layers=2, norm="post", max_length=60
+        ),
+        decoding=DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=3),
+    )
+    config.data.max_tokens = 40
+    config.tokenizer.vocab_size = 320
+    lines = [f"{a} {b} {c}." for a in SENTENCES for b in ("et", "ou", "sans") for c in ("moi", "toi", "elle")]
+    tokenizer = Tokenizer.train(lines, config.tokenizer)
+    torch.manual_seed(seed)
+    return _content(config, tokenizer, Transformer(config.model, tokenizer.vocab_size)) | changes
+
+
+@functools.cache
+def trained_content() -> dict[str, Any]:
+    """What a run saves as a model that has learned `LEXICON`, in two seconds."""
+    config = RunConfig(
+        model=ModelConfig(
+            d_model=32, n_heads=4, d_ff=64, n_encoder_layers=1, n_decoder_layers=1, max_length=48, dropout=0.0
+        ),
+        decoding=DecodingConfig(beam_size=3),
+    )
+    config.data.max_tokens = 14
+    config.tokenizer.vocab_size = 340
+    drawn = random.Random(1)
+    pairs = [sentence_pair(drawn) for _ in range(400)]
+    tokenizer = Tokenizer.train([side for pair in pairs for side in pair], config.tokenizer)
+    torch.manual_seed(1)
+    model = Transformer(config.model, tokenizer.vocab_size)
+    n_steps = 300
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
+    for step in range(n_steps):
+        optimizer.param_groups[0]["lr"] = 0.015 * min((step + 1) / 20, 1 - step / n_steps)
+        src, tgt = zip(*(sentence_pair(drawn) for _ in range(32)), strict=True)
+        tgt_out = _padded(tokenizer.encode(tgt))
+        tgt_in = torch.cat([torch.full((len(tgt), 1), BOS), tgt_out[:, :-1]], -1)
+        logits = model(_padded(tokenizer.encode(src)), tgt_in)
+        loss = F.cross_entropy(logits.flatten(0, 1), tgt_out.flatten(), ignore_index=PAD)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.7, "the model did not learn"
+    return _content(config, tokenizer, model)
+
+
+def sentence_pair(drawn: random.Random, longest: int = 8) -> tuple[str, str]:
+    """A sentence of `LEXICON` and its translation."""
+    words = drawn.choices(list(LEXICON), k=drawn.randint(2, longest))
+    return " ".join(words) + ".", " ".join(LEXICON[word] for word in words) + "."
+
+
+def sentences(n: int, seed: int = 9) -> list[tuple[str, str]]:
+    drawn = random.Random(seed)
+    return [sentence_pair(drawn) for _ in range(n)]
+
+
+def _padded(sequences: list[list[int]]) -> torch.Tensor:
+    width = max(map(len, sequences)) + 1
+    return torch.tensor([[*ids, EOS, *[PAD] * (width - len(ids) - 1)] for ids in sequences])
+
+
+def _content(config: RunConfig, tokenizer: Tokenizer, model: Transformer) -> dict[str, Any]:
+    config.trainer.max_steps = 1
+    return {
+        "state_dict": {f"model.{name}": weight for name, weight in model.state_dict().items()},
+        "config": dataclasses.asdict(config),
+        "tokenizer": bytes_to_tensor(tokenizer.proto),
+        "tokenizer_sha256": tokenizer.fingerprint,
+        "selected": "last (step 1)",
+        "valid": {},
+        "global_step": 1,
+    }
+
+
+def write_run(folder: Path, content: dict[str, Any]) -> Path:
+    write_checkpoint(content, folder / "checkpoints" / "model.ckpt")
+    return folder
+
+
+class Stream(io.TextIOWrapper):
+    """Stdin, stdout or stderr in memory."""
+
+    def __init__(self, data: bytes = b"", is_terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8", newline="\n")
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+    def written(self) -> str:
+        self.flush()
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue().decode()
+
+
+class Cli:
+    """translate.py with the model of a run, in this process."""
+
+    def __init__(self, *models: Path) -> None:
+        self.defaults: tuple[object, ...] = (
+            "--model", *models, "--device", "cpu", "--precision", "float32", "--threads", 1
+        )  # fmt: skip
+
+    def __call__(self, *arguments: object, stdin: str | bytes = "", on_terminal: bool = False) -> tuple[int, str, str]:
+        """Exit status, stdout and stderr."""
+        return run_cli(*self.defaults, *arguments, stdin=stdin, on_terminal=on_terminal)
+
+    def lines(self, text: str | bytes, *arguments: object) -> list[str]:
+        """The lines that come out for a text on stdin."""
+        status, out, err = self(*arguments, stdin=text)
+        assert status == 0, err
+        assert out.endswith("\n") or not out
+        return out.split("\n")[:-1]
+
+    def refusal(self, *arguments: object, stdin: str | bytes = "") -> str:
+        """What it says when it refuses to work, which it does without writing anything to stdout."""
+        status, out, err = self(*arguments, stdin=stdin)
+        assert (status, out) == (2, ""), err
+        assert "Traceback" not in err
+        return err
+
+
+def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = False) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of translate.py, in this process."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    streams = Stream(data), Stream(), Stream(is_terminal=on_terminal)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            patch.setattr(sys, name, stream)
+        try:
+            translate.main([str(argument) for argument in arguments])
+            status = 0
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 1
+    return status, streams[1].written(), streams[2].written()
+
+
+# translate.py with windows of three lines, each brought to disk at once.
+SMALL_WINDOWS = """
+from seq2seq import translate, translator
+translate._CONFIRM_EVERY_S = -1.0
+translator.WINDOWS = (3,)
+translate.main()
+"""
+
+
+def start(*arguments: object, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
+    """translate.py, or `code` in its place, as a process of its own."""
+    program = ["-c", code] if code else [str(ROOT / "translate.py")]
+    command = [sys.executable, *program, *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, **options
+    )
