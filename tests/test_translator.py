@@ -515,5 +515,5 @@ def test_running_out_of_memory_names_what_to_lower(translator: Translator, monke
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(engine_of(translator).models[0], "start", run_out)
-    with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.batch_tokens=4096"):
+    with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.batch_tokens=8192"):
         translator.translate(["Oui !"])
