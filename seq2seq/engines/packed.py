@@ -5,8 +5,6 @@ work; and its float32 products go to MKL, which on processors that are not Intel
 numbers stay float32 or bfloat16 either way.
 """
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -44,12 +42,17 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., in) -> (..., out)."""
-        return _linear(x.to(self.dtype), self.packed, self.bias, self.activation, [], "")
+        return _linear(x.to(self.dtype), self.packed, self.bias, self.activation)
 
 
-# The two operators are those that torch.compile uses for the same purpose. torch does not document them.
-_reorder: Callable[[Tensor, int], Tensor] = torch.ops.mkldnn._reorder_linear_weight
-_linear: Callable[[Tensor, Tensor, Tensor | None, str, list[None], str], Tensor] = torch.ops.mkldnn._linear_pointwise
+# The two operators are those that torch.compile uses for the same purpose. torch does not document them, and lacks them
+# where it was built without oneDNN: they are looked up where they are used.
+def _reorder(weight: Tensor, rows: int) -> Tensor:
+    return torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "")
 
 
 def _is_available() -> bool:

@@ -4,6 +4,7 @@ Shapes: B sentences, T queries, S keys, D d_model, H n_heads, K d_head
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -119,23 +120,33 @@ def stacked_linear(d_model: int, n: int) -> nn.Linear:
     return linear
 
 
+_one_recording = threading.RLock()  # at a time
+
+
 @contextmanager
 def recorded_weights(model: nn.Module) -> Iterator[dict[nn.Module, Tensor]]:
-    """While open, each attention inside `model` leaves its latest weights (B, H, T, S) in the dict."""
+    """While open, each attention inside `model` leaves its latest weights (B, H, T, S) in the dict.
+
+    Those that this thread asks for; others may use the model meanwhile, but wait with recordings of their own.
+    """
     recorded: dict[nn.Module, Tensor] = {}
     modules = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    thread = threading.get_ident()
 
     def recording(module: nn.Module) -> Attend:
         def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> Tensor:
+            if threading.get_ident() != thread:
+                return attention(q, k, v, mask, p_dropout)
             output, recorded[module] = scaled_dot_product_attention(q, k, v, mask, p_dropout)
             return output
 
         return attend
 
-    for module in modules:
-        module.attend = recording(module)
-    try:
-        yield recorded
-    finally:
+    with _one_recording:
         for module in modules:
-            module.attend = attention
+            module.attend = recording(module)
+        try:
+            yield recorded
+        finally:
+            for module in modules:
+                module.attend = attention

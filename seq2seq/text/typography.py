@@ -27,13 +27,16 @@ def french(text: str) -> str:
     addresses, HTML entities and smileys are left alone; so are straight quotes that do not pair up in a line.
     """
     text = _APOSTROPHE.sub(lambda match: match[1] or "’", text)
-    text = "\n".join(_guillemets(line) for line in text.split("\n"))
-    text = _OPEN_GUILLEMET.sub(f"«{_NNBSP}", text)
-    text = _CLOSE_GUILLEMET.sub(f"{_NNBSP}»", text)
+    text = _space_guillemets(text)  # first, since a quotation mark opens after a space
+    text = _space_guillemets("\n".join(_guillemets(line) for line in text.split("\n")))
     return _MARKS.sub(lambda match: match[1] or _NNBSP + re.sub(" +", _NNBSP, match[2]), text)
 
 
 TYPOGRAPHIES: dict[str, Callable[[str], str]] = {"fr": french}
+
+
+def _space_guillemets(text: str) -> str:
+    return _CLOSE_GUILLEMET.sub(f"{_NNBSP}»", _OPEN_GUILLEMET.sub(f"«{_NNBSP}", text))
 
 
 def _guillemets(line: str) -> str:

@@ -1,8 +1,11 @@
 """Searches written from their definitions, in Python lists: slow, and independent of `seq2seq/decoding/`."""
 
+import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 
+from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.vocabulary import EOS
 
@@ -14,7 +17,55 @@ def penalty(n: int, normalization: str, alpha: float) -> float:
 
 
 def log_prob_of(next_log_probs: NextLogProbs, tokens: Sequence[int]) -> float:
-    return sum(next_log_probs(tuple(tokens[:i]))[token] for i, token in enumerate(tokens))
+    """-inf where one of the tokens may not be."""
+    return sum(next_log_probs(tuple(tokens[:i])).get(token, -math.inf) for i, token in enumerate(tokens))
+
+
+def constrained(
+    next_logits: Callable[[tuple[int, ...]], Sequence[float]],
+    config: DecodingConfig,
+    n_src: int,
+    prefix: Sequence[int] = (),
+) -> NextLogProbs:
+    """The distribution that the rules of `config` leave of a model's: what may not be is no part of it."""
+    min_length = max(1, int(config.min_length_a * n_src + config.min_length_b))
+    n = config.no_repeat_ngram
+
+    def next_log_probs(tokens: tuple[int, ...]) -> dict[int, float]:
+        forced = prefix[len(tokens)] if len(tokens) < len(prefix) else None
+        allowed = {}
+        for token, logit in enumerate(next_logits(tokens)):
+            if token < EOS or (token == EOS and not tokens):
+                continue
+            if token != forced:
+                if token == EOS and len(tokens) < min_length:
+                    continue
+                if n and comes_twice((*tokens, token), n):
+                    continue
+                if token in tokens:
+                    logit = logit / config.repetition_penalty if logit > 0 else logit * config.repetition_penalty
+            allowed[token] = logit
+        total = math.log(sum(math.exp(logit) for logit in allowed.values())) if allowed else 0.0
+        return {token: logit - total for token, logit in allowed.items() if forced is None or token == forced}
+
+    return functools.cache(next_log_probs)
+
+
+def comes_twice(tokens: Sequence[int], n: int) -> bool:
+    """Whether the last n tokens are somewhere before, too; the two may overlap."""
+    return any(tokens[i : i + n] == tokens[-n:] for i in range(len(tokens) - n))
+
+
+def greedy_search(next_log_probs: NextLogProbs, limit: int, normalization: str, alpha: float) -> Hypothesis:
+    tokens: tuple[int, ...] = ()
+    log_prob = 0.0
+    while len(tokens) < limit and EOS not in tokens:
+        log_probs = next_log_probs(tokens)
+        tokens = (*tokens, max(log_probs, key=log_probs.__getitem__))
+        log_prob += log_probs[tokens[-1]]
+    finished = tokens[-1] == EOS
+    score = log_prob / penalty(len(tokens), normalization, alpha)
+    return Hypothesis(list(tokens[:-1] if finished else tokens), log_prob, score, finished)
 
 
 def best_of_all(
@@ -37,7 +88,7 @@ def best_of_all(
 
     ended = [hypothesis(tokens, finished=True) for n in range(1, limit) for tokens in of_length(n)]
     cut = [hypothesis(tokens, finished=False) for tokens in of_length(limit)]
-    return (by_score(ended) + by_score(cut))[:n_best]
+    return [h for h in by_score(ended) + by_score(cut) if h.log_prob > -math.inf][:n_best]
 
 
 def beam_search(

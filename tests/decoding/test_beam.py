@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.corpus import decode_ids, pad_sources
@@ -13,7 +12,7 @@ from seq2seq.decoding.search import search
 from seq2seq.vocabulary import EOS
 
 from . import reference
-from .toy import ToyModel
+from .toy import FixedLogits, ToyModel
 
 CPU = torch.device("cpu")
 SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
@@ -162,25 +161,6 @@ def test_a_gpu_finds_the_same(beam_size: int) -> None:
     on_gpu = decode_ids(model, SOURCES, settings, torch.device("cuda"), 100)
     for one, other in zip(on_cpu, on_gpu, strict=True):
         reference.assert_same(one, other)
-
-
-class FixedLogits:
-    """The same logits whatever the prefix."""
-
-    def __init__(self, logits: list[float]) -> None:
-        self.logits = torch.tensor(logits)
-
-    def start(self, src: Tensor, max_length: int) -> None:
-        return None
-
-    def step(self, state: None, tokens: Tensor) -> tuple[Tensor, None]:
-        return self.logits.repeat(*tokens.shape, 1), None
-
-    def reorder(self, state: None, parents: Tensor) -> None:
-        return None
-
-    def select(self, state: None, sentences: Tensor) -> None:
-        return None
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 3])

@@ -1,3 +1,5 @@
+import functools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -6,25 +8,12 @@ from seq2seq.decoding.beam import beam_search
 from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.corpus import pad_sources
 from seq2seq.decoding.greedy import greedy_search
-from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
-from seq2seq.vocabulary import EOS
 
 from . import reference
 from .toy import ToyModel
 
 SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4))
-
-
-def most_probable_tokens(model: ToyModel, source: tuple[int, ...], limit: int, alpha: float) -> Hypothesis:
-    tokens: list[int] = []
-    log_prob = 0.0
-    while len(tokens) < limit and EOS not in tokens:
-        log_probs = model.next_log_probs(source, tuple(tokens))
-        tokens.append(max(log_probs, key=log_probs.__getitem__))
-        log_prob += log_probs[tokens[-1]]
-    finished = tokens[-1] == EOS
-    return Hypothesis(tokens[:-1] if finished else tokens, log_prob, log_prob / len(tokens) ** alpha, finished)
 
 
 @given(
@@ -39,7 +28,8 @@ def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonu
     found = search(model, pad_sources(SOURCES, 100), config, max_length)
     limits = [min(len(source) + 3, max_length) for source in SOURCES]
     for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
-        expected = most_probable_tokens(model, source, limit, alpha=0.7)
+        of_source = functools.partial(model.next_log_probs, source)
+        expected = reference.greedy_search(of_source, limit, "length", alpha=0.7)
         reference.assert_same(hypotheses, [expected])
     longest = max(len(hypothesis.tokens) + hypothesis.finished for (hypothesis,) in found)
     assert model.n_steps == longest

@@ -46,28 +46,35 @@ class ToyModel:
         n_ids: int,
         scale: float = 3.0,
         eos_bonus: float = 0.0,
+        special_bonus: float = 100.0,  # what must never be generated looks best
         dtype: torch.dtype = torch.float32,
     ) -> None:
         self.seed, self.n_ids, self.scale, self.eos_bonus, self.dtype = seed, n_ids, scale, eos_bonus, dtype
+        self.special_bonus = special_bonus
         self.n_steps = 0  # of the last batch
         self.n_announced = 0  # steps, by its start
         self.batches: list[tuple[int, int]] = []  # sentences and longest source of each
+        self.next_logits = functools.cache(self._next_logits)
         self.next_log_probs = functools.cache(self._next_log_probs)
 
     def source_hash(self, source: Sequence[int]) -> int:
         """Of a source without eos and pad."""
         return functools.reduce(mix, source, self.seed)
 
-    def _next_log_probs(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> dict[int, float]:
-        """By the definition, in float64: the tokens that may follow a prefix without bos."""
+    def _next_logits(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> list[float]:
+        """By the definition, in float64: of each id after a prefix without bos."""
         state = functools.reduce(mix, (BOS, *prefix), self.source_hash(source))
-        allowed = range(EOS if prefix else EOS + 1, self.n_ids)
-        hashes = torch.tensor([mix(mix(state, token), 5) for token in allowed], dtype=torch.float64)
+        hashes = torch.tensor([mix(mix(state, token), 5) for token in range(self.n_ids)], dtype=torch.float64)
         logits = (hashes / MODULUS * 2 - 1) * self.scale
-        if prefix:
-            logits[0] += self.eos_bonus
-        log_probs = logits.to(self.dtype).double().log_softmax(0)
-        return dict(zip(allowed, log_probs.tolist(), strict=True))
+        logits[EOS] += self.eos_bonus
+        logits[:EOS] += self.special_bonus
+        return logits.to(self.dtype).tolist()
+
+    def _next_log_probs(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> dict[int, float]:
+        """Of the tokens that may follow a prefix without bos."""
+        allowed = range(EOS if prefix else EOS + 1, self.n_ids)
+        logits = torch.tensor(self.next_logits(source, prefix), dtype=torch.float64)[allowed.start :]
+        return dict(zip(allowed, logits.log_softmax(0).tolist(), strict=True))
 
     def start(self, src: Tensor, max_length: int) -> ToyState:
         self.batches.append((src.shape[0], src.shape[1]))
@@ -89,7 +96,7 @@ class ToyModel:
         ids = torch.arange(self.n_ids, device=tokens.device)
         logits = (mix(mix(hashes.unsqueeze(-1), ids), 5).double() / MODULUS * 2 - 1) * self.scale
         logits[..., EOS] += self.eos_bonus
-        logits[..., :EOS] += 100.0  # what must never be generated looks best
+        logits[..., :EOS] += self.special_bonus
         return logits.to(self.dtype), ToyState(hashes, state.steps_left - 1)
 
     def reorder(self, state: ToyState, parents: Tensor) -> ToyState:
@@ -103,3 +110,22 @@ class ToyModel:
         assert (sentences.diff() > 0).all(), "not in ascending order"
         assert 0 < len(sentences) < len(state.hashes), "a selection that changes nothing"
         return ToyState(state.use()[sentences], state.steps_left)
+
+
+class FixedLogits:
+    """The same logits whatever the prefix."""
+
+    def __init__(self, logits: list[float]) -> None:
+        self.logits = torch.tensor(logits)
+
+    def start(self, src: Tensor, max_length: int) -> None:
+        return None
+
+    def step(self, state: None, tokens: Tensor) -> tuple[Tensor, None]:
+        return self.logits.repeat(*tokens.shape, 1), None
+
+    def reorder(self, state: None, parents: Tensor) -> None:
+        return None
+
+    def select(self, state: None, sentences: Tensor) -> None:
+        return None

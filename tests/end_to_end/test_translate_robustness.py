@@ -301,7 +301,7 @@ def test_without_resume_what_is_there_is_kept(trained: Cli, broken_off: Path) ->
         (("--errors", "replace"), 'errors was "strict" and is now "replace"'),
         (("--alpha", 0.5), "alpha was 1.0 and is now 0.5"),
         (("--length-normalization", "gnmt"), 'normalization was "length" and is now "gnmt"'),
-        (("--max-length", 1, 2), "max_length_a was 2.0 and is now 1.0; max_length_b was 10 and is now 2"),
+        (("--max-length", 1, 2), "max_length_a was 1.5 and is now 1.0; max_length_b was 10 and is now 2"),
         (("--min-length", 0, 2), "min_length_b was 0 and is now 2"),
         (("--no-repeat-ngram", 3), "no_repeat_ngram was 0 and is now 3"),
         (("--repetition-penalty", 2), "repetition_penalty was 1.0 and is now 2.0"),

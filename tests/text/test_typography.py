@@ -65,6 +65,7 @@ def test_what_is_right_or_is_no_prose_stays(text: str) -> None:
 
 
 @given(some_text)
+@example(text="«\"0\"")
 def test_twice_is_once(text: str) -> None:
     assert french(french(text)) == french(text)
 

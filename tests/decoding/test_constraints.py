@@ -1,0 +1,272 @@
+"""What may come next: searches with rules against the same searches written from their definitions."""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.constraints import Constraints, forbid_repetition, forbid_special, penalize_repetition
+from seq2seq.decoding.corpus import pad_sources
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.search import search
+from seq2seq.vocabulary import EOS
+
+from . import reference
+from .toy import FixedLogits, ToyModel
+
+SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
+PREFIXES: tuple[tuple[int, ...], ...] = ((7,), (), (5, 5, 5, 5), (8, 4), ())
+NEVER = -math.inf
+
+fixed_examples = functools.partial(settings, derandomize=True, deadline=None)
+rules = st.fixed_dictionaries(
+    {
+        "min_length_a": st.sampled_from([0.0, 0.5, 1.2]),
+        "min_length_b": st.sampled_from([0, 2, 4]),
+        "no_repeat_ngram": st.sampled_from([0, 1, 2, 3]),
+        "repetition_penalty": st.sampled_from([1.0, 1.3, 2.5, 0.6]),
+    }
+)
+# Real sentences seldom have every rule at work: half of the examples have one of them alone.
+single_rules = st.sampled_from(
+    [
+        {"min_length_a": 1.2, "min_length_b": 2},
+        {"no_repeat_ngram": 1},
+        {"no_repeat_ngram": 2},
+        {"no_repeat_ngram": 3},
+        {"repetition_penalty": 1.8},
+        {},
+    ]
+)
+
+
+def limit_of(source: Sequence[int], prefix: Sequence[int], config: DecodingConfig, max_length: int = 50) -> int:
+    return min(max(int(config.max_length_a * len(source) + config.max_length_b), len(prefix) + 1), max_length)
+
+
+def distribution(
+    model: ToyModel, source: tuple[int, ...], prefix: Sequence[int], config: DecodingConfig
+) -> reference.NextLogProbs:
+    return reference.constrained(functools.partial(model.next_logits, source), config, len(source), prefix)
+
+
+def begins_with(hypothesis: Hypothesis, prefix: Sequence[int]) -> bool:
+    return hypothesis.tokens[: len(prefix)] == list(prefix)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_ids=st.sampled_from([13, 23]),
+    beam_size=st.sampled_from([1, 2, 3, 5]),
+    changes=rules | single_rules,
+    with_prefixes=st.booleans(),
+    eos_bonus=st.sampled_from([-2.0, 0.0, 2.0, 5.0]),
+    normalization=st.sampled_from(["none", "length", "gnmt"]),
+)
+@fixed_examples(max_examples=250)
+def test_a_search_with_rules_finds_what_its_definition_finds(
+    seed: int,
+    n_ids: int,
+    beam_size: int,
+    changes: dict[str, Any],
+    with_prefixes: bool,
+    eos_bonus: float,
+    normalization: str,
+) -> None:
+    model = ToyModel(seed, n_ids, eos_bonus=eos_bonus)
+    config = DecodingConfig(
+        beam_size=beam_size, n_best=beam_size, normalization=normalization, alpha=0.8, max_length_a=1.2, max_length_b=3
+    )
+    config = replace(config, **changes)
+    prefixes = PREFIXES if with_prefixes else [()] * len(SOURCES)
+    found = search(model, pad_sources(SOURCES, 100), config, 50, PREFIXES if with_prefixes else None)
+    longest = 0
+    for source, prefix, hypotheses in zip(SOURCES, prefixes, found, strict=True):
+        next_log_probs = distribution(model, source, prefix, config)
+        limit = limit_of(source, prefix, config)
+        if beam_size == 1:
+            expected = [reference.greedy_search(next_log_probs, limit, normalization, 0.8)]
+            stop = len(expected[0].tokens) + expected[0].finished
+        else:
+            expected, stop = reference.beam_search(next_log_probs, limit, beam_size, beam_size, normalization, 0.8)
+        reference.assert_same(hypotheses, expected)
+        longest = max(longest, stop)
+    assert model.n_steps == longest
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    limit=st.integers(1, 5),
+    prefix=st.lists(st.integers(EOS + 1, EOS + 2), max_size=6),
+    changes=st.just({}) | rules.map(lambda changes: changes | {"no_repeat_ngram": 0}),
+    eos_bonus=st.sampled_from([-2.0, 0.0, 2.0]),
+)
+@fixed_examples(max_examples=120)
+def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_prefix(
+    seed: int, limit: int, prefix: list[int], changes: dict[str, Any], eos_bonus: float
+) -> None:
+    model = ToyModel(seed, n_ids=EOS + 3, eos_bonus=eos_bonus)
+    config = DecodingConfig(beam_size=200, n_best=200, max_length_a=0.0, max_length_b=limit, alpha=0.7)
+    config = replace(config, **changes)
+    sources, prefixes = SOURCES[:3], [prefix, [], prefix[:1]]
+    found = search(model, pad_sources(sources, 100), config, 100, prefixes)
+    for source, of_source, hypotheses in zip(sources, prefixes, found, strict=True):
+        next_log_probs = distribution(model, source, of_source, config)
+        most = limit_of(source, of_source, config)
+        expected = reference.best_of_all(next_log_probs, [EOS + 1, EOS + 2], most, 200, "length", 0.7)
+        assert expected and all(begins_with(hypothesis, of_source) for hypothesis in expected)
+        reference.assert_same(hypotheses, expected)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_no_ngram_comes_twice(n: int, beam_size: int) -> None:
+    n_seen = 0
+    for seed in range(6):
+        model = ToyModel(seed, n_ids=20, scale=6.0, eos_bonus=-3.0)
+        config = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=0.0, max_length_b=15)
+        free = search(model, pad_sources(SOURCES, 100), config, 100)
+        ruled = search(model, pad_sources(SOURCES, 100), replace(config, no_repeat_ngram=n), 100)
+        for hypotheses, is_ruled in [*((each, False) for each in free), *((each, True) for each in ruled)]:
+            for hypothesis in hypotheses:
+                ngrams = [tuple(hypothesis.tokens[i : i + n]) for i in range(len(hypothesis.tokens) - n + 1)]
+                n_twice = len(ngrams) - len(set(ngrams))
+                assert not (is_ruled and n_twice)
+                n_seen += n_twice
+    assert n_seen > 0  # without the rule, there are some
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_no_hypothesis_ends_before_its_least_length(beam_size: int) -> None:
+    config = DecodingConfig(
+        beam_size=beam_size, n_best=beam_size, max_length_b=12, min_length_a=1.5, min_length_b=1, alpha=0.0
+    )
+    shortest = {}
+    for seed in range(12):
+        found = search(ToyModel(seed, 12, eos_bonus=8.0), pad_sources(SOURCES, 100), config, 100)
+        for source, hypotheses in zip(SOURCES, found, strict=True):
+            n = min(len(h.tokens) for h in hypotheses if h.finished)
+            shortest[source] = min(n, shortest.get(source, n))
+    assert shortest == {source: int(1.5 * len(source) + 1) for source in SOURCES}
+
+
+def test_a_least_length_above_the_limit_gives_hypotheses_that_are_cut() -> None:
+    config = DecodingConfig(beam_size=3, n_best=3, max_length_a=0.0, max_length_b=4, min_length_b=9)
+    for hypotheses in search(ToyModel(1, 12, eos_bonus=8.0), pad_sources(SOURCES, 100), config, 100):
+        assert [(len(h.tokens), h.finished) for h in hypotheses] == [(4, False)] * 3
+
+
+def test_repeated_tokens_are_penalised_once_whatever_the_sign() -> None:
+    """Keskar et al. 2019, by hand: a penalty of 2 halves what is positive and doubles what is negative."""
+    logits = torch.tensor([[[0.0, 0.0, 0.0, 3.0, 4.0, -4.0, 1.0, 0.0], [9.0, 9.0, 9.0, -3.0, 4.0, -4.0, 1.0, 5.0]]])
+    penalize_repetition(logits, torch.tensor([[[4, 5, 4], [7, 7, 7]]]), 2.0)
+    assert logits.tolist() == [[[0, 0, 0, 3, 2, -8, 1, 0], [9, 9, 9, -3, 4, -4, 1, 2.5]]]
+
+
+def test_ngrams_are_forbidden_by_hand() -> None:
+    tokens = torch.tensor([[[4, 5, 4, 6, 4], [5, 5, 5, 5, 5]], [[4, 5, 6, 4, 5], [6, 7, 6, 7, 4]]])
+    for n, expected in (
+        (1, [[{4, 5, 6}, {5}], [{4, 5, 6}, {4, 6, 7}]]),
+        (2, [[{5, 6}, {5}], [{6}, set()]]),
+        (3, [[set(), {5}], [{6}, set()]]),
+        (6, [[set(), set()], [set(), set()]]),
+    ):
+        logits = torch.zeros(2, 2, 8)
+        forbid_repetition(logits, tokens, n)
+        found = [[{i for i, x in enumerate(ids) if x == NEVER} for ids in row] for row in logits.tolist()]
+        assert found == expected, n
+
+
+def test_special_tokens_are_forbidden_and_eos_where_it_may_not_be() -> None:
+    for may_end, expected in ((True, [NEVER] * 3 + [1.0] * 3), (False, [NEVER] * 4 + [1.0] * 2)):
+        logits = torch.ones(2, 6)
+        forbid_special(logits, may_end)
+        assert logits.tolist() == [expected] * 2
+
+
+def test_the_softmax_is_over_what_is_allowed() -> None:
+    """By hand: after 4, with neither eos nor 4, two equal tokens are left, each with probability 1/2."""
+    model = FixedLogits([7.0, 7.0, 7.0, 7.0, 2.0, 1.0, 1.0])
+    config = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=2, min_length_b=2, no_repeat_ngram=1)
+    ((found,),) = search(model, pad_sources([[5]], 100), config, 100)
+    first = 2.0 - math.log(math.exp(2) + 2 * math.exp(1))
+    reference.assert_same([found], [Hypothesis([4, 5], first + math.log(0.5), (first + math.log(0.5)) / 2, False)])
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+def test_every_hypothesis_begins_with_its_prefix_whose_probability_counts(beam_size: int) -> None:
+    """The rules change nothing for forced tokens; here each of them breaks two."""
+    model = ToyModel(seed=6, n_ids=14, eos_bonus=1.0)
+    config = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=0.0, max_length_b=6)
+    prefixes = [(5, 5), (), (6, 6, 6), (9,), (4, 4, 4, 4, 4, 4, 4, 4)]
+    for changes in ({}, {"no_repeat_ngram": 1, "repetition_penalty": 3.0, "min_length_b": 4}):
+        ruled = replace(config, **changes)
+        found = search(model, pad_sources(SOURCES, 100), ruled, 100, prefixes)
+        for source, prefix, hypotheses in zip(SOURCES, prefixes, found, strict=True):
+            assert len(hypotheses) == beam_size
+            next_log_probs = distribution(model, source, prefix, ruled)
+            for hypothesis in hypotheses:
+                assert begins_with(hypothesis, prefix)
+                assert len(hypothesis.tokens) + hypothesis.finished <= max(6, len(prefix) + 1)
+                whole = hypothesis.tokens + [EOS] * hypothesis.finished
+                assert hypothesis.log_prob == pytest.approx(reference.log_prob_of(next_log_probs, whole), abs=1e-5)
+
+
+def test_a_forced_token_has_the_probability_that_it_has_without_being_forced() -> None:
+    model = ToyModel(seed=6, n_ids=14)
+    src = pad_sources(SOURCES, 100)
+    for beam_size in (1, 3):
+        config = DecodingConfig(beam_size=beam_size, max_length_a=0.0, max_length_b=7, alpha=0.0)
+        free = search(model, src, config, 100)
+        again = search(model, src, config, 100, [hypothesis.tokens[:4] for (hypothesis,) in free])
+        for one, other in zip(again, free, strict=True):
+            assert other[0].log_prob <= one[0].log_prob + 1e-5 if beam_size > 1 else True
+            if beam_size == 1:
+                reference.assert_same(one, other)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_prefix_as_long_as_the_model_writes_is_all_there_is(beam_size: int) -> None:
+    config = DecodingConfig(beam_size=beam_size, max_length_a=0.0, max_length_b=2)
+    prefix = [5, 6, 7, 8, 9]
+    found = search(ToyModel(3, 12), pad_sources(SOURCES[:2], 100), config, 6, [prefix, []])
+    (long,), (short,) = found
+    assert begins_with(long, prefix) and len(long.tokens) + long.finished == 6
+    assert len(short.tokens) + short.finished <= 2
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 5])
+def test_rules_and_prefixes_of_other_sentences_make_no_difference(beam_size: int) -> None:
+    model = ToyModel(seed=8, n_ids=20, eos_bonus=2.0)
+    config = DecodingConfig(
+        beam_size=beam_size, n_best=beam_size, min_length_a=0.9, no_repeat_ngram=2, repetition_penalty=1.4
+    )
+    together = search(model, pad_sources(SOURCES, 100), config, 100, PREFIXES)
+    backwards = search(model, pad_sources(SOURCES[::-1], 100), config, 100, PREFIXES[::-1])[::-1]
+    alone = [
+        search(model, pad_sources([source], 100), config, 100, [prefix])[0]
+        for source, prefix in zip(SOURCES, PREFIXES, strict=True)
+    ]
+    assert together == backwards == alone
+
+
+def test_rules_follow_their_sentences_when_a_batch_shrinks() -> None:
+    sources = [[5] * n for n in (1, 2, 3, 4, 5)]
+    config = DecodingConfig(max_length_a=2.0, max_length_b=1, min_length_a=1.0, min_length_b=1)
+    constraints = Constraints(pad_sources(sources, 100), config, 9, [[], [7], [8, 9], [], [4]])
+    assert constraints.limits.tolist() == [3, 5, 7, 9, 9]
+    assert constraints.min_lengths.tolist() == [2, 3, 4, 5, 6]
+    constraints.select(torch.tensor([1, 2, 4]))
+    assert constraints.limits.tolist() == [5, 7, 9]
+    assert constraints.min_lengths.tolist() == [3, 4, 6]
+    first, second = constraints.forced(0), constraints.forced(1, slice(1, 3))
+    assert first is not None and first.tolist() == [[7], [8], [4]]
+    assert second is not None and second.tolist() == [[9], [0]]
+    assert constraints.forced(2) is None
