@@ -271,7 +271,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     _write_lines(Path(job["output"]), texts)
-    n_tokens = sum(n + 1 for n in translator.count_tokens(texts) if n)
+    n_tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(texts) if ids)
     n_workers = translator.engine.n_workers
     return {
         "sentences_per_s": len(lines) / elapsed_s,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.text.alignment import pharaoh
 
 if TYPE_CHECKING:  # it imports torch
-    from seq2seq.translator import Alternative, Translation
+    from seq2seq.translation import Alternative, Translation
 
 FORMS = ("line", "n-best", "json")
 _BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it

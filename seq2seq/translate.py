@@ -269,7 +269,7 @@ def _translate(
     """Translate what is not done yet; the translations, if they are to be scored."""
     from seq2seq.corpus.reader import read_lines
     from seq2seq.records import RECORDS
-    from seq2seq.translator import WINDOWS
+    from seq2seq.stream import WINDOWS
 
     replaced: list[int] = []
     is_dialogue = args.input is None and sys.stdin.isatty()

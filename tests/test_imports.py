@@ -21,6 +21,8 @@ STAGES = [
     ("scores",),
     ("checkpoint", "model_directory", "trained_model"),
     ("engines", "training"),
+    ("translation",),
+    ("stream",),
     ("translator",),
     ("model_card", "parity"),
     ("export",),

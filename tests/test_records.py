@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seq2seq import records
 from seq2seq.text.health import Finding
 from seq2seq.translate import _form, _parser
-from seq2seq.translator import Alternative, Attention, Translation
+from seq2seq.translation import Alternative, Attention, Translation
 
 # Texts of translations have no line ends; see `Translator`.
 one_line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=20)

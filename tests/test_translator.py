@@ -19,7 +19,9 @@ from seq2seq.decoding.search import search
 from seq2seq.engines.protocol import Sentence
 from seq2seq.engines.pytorch import PyTorchEngine
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
-from seq2seq.translator import WINDOWS, Alternative, Translation, Translator
+from seq2seq.stream import WINDOWS
+from seq2seq.translation import Alternative, Translation
+from seq2seq.translator import Translator
 from seq2seq.vocabulary import EOS
 from tests.translating import SENTENCES, model_content, sentences, trained_content, write_run
 

@@ -171,9 +171,9 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
 
 # translate.py with windows of three lines, each brought to disk at once.
 SMALL_WINDOWS = """
-from seq2seq import translate, translator
+from seq2seq import stream, translate
 translate._CONFIRM_EVERY_S = -1.0
-translator.WINDOWS = (3,)
+stream.WINDOWS = (3,)
 translate.main()
 """
 

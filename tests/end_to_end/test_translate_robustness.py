@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from seq2seq import translate, translator
+from seq2seq import stream, translate
 from seq2seq.corpus.reader import decode_lines, read_lines
 from tests.test_output import device, needs_devices
 from tests.translating import (
@@ -58,7 +58,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of three lines, each brought to disk at once."""
     monkeypatch.setattr(translate, "_CONFIRM_EVERY_S", -1.0)
-    monkeypatch.setattr(translator, "WINDOWS", (3,))
+    monkeypatch.setattr(stream, "WINDOWS", (3,))
 
 
 # --- lines out equal lines in ---

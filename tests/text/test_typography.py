@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seq2seq.text.typography import french
@@ -65,7 +65,7 @@ def test_what_is_right_or_is_no_prose_stays(text: str) -> None:
 
 
 @given(some_text)
-@example(text="«\"0\"")
+@example(text='«"0"')
 def test_twice_is_once(text: str) -> None:
     assert french(french(text)) == french(text)
 

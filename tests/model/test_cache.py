@@ -1,0 +1,145 @@
+"""The decoder's memory against a decoder without one, over long random searches."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.cache import ROUND, DecoderState
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+TINY = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=1, n_decoder_layers=2, dropout=0.0, max_length=70)
+LENGTHS = [7, 4, 2, 5]
+
+
+def build(norm: str = "pre") -> Transformer:
+    torch.manual_seed(0)
+    return Transformer(replace(TINY, norm=norm), vocab_size=31).eval()
+
+
+def sources() -> Tensor:
+    torch.manual_seed(1)
+    src = torch.randint(4, 31, (4, 7))
+    for sentence, length in enumerate(LENGTHS):
+        src[sentence, length - 1] = EOS
+        src[sentence, length:] = PAD
+    return src
+
+
+class Search:
+    """A search that decides at random, and remembers the tokens of each hypothesis, and which places they share."""
+
+    def __init__(self, model: Transformer, seed: int) -> None:
+        self.model, self.random, self.src = model, random.Random(seed), sources()
+        torch.manual_seed(seed)
+        self.state: DecoderState = model.start(self.src, max_length=70)
+        self.tokens = torch.full((4, 1, 1), BOS)  # (B, N, T)
+        # Each token that a hypothesis ever took has a number of its own; those of its own past, (B, N, T).
+        self.nodes = torch.arange(4).view(4, 1, 1)
+        self.n_nodes = 4
+        self.n_places = 0  # most that a sentence of the batch needed so far
+
+    def step(self) -> Tensor:
+        self.n_places = max(self.n_places, *(len(nodes.unique()) for nodes in self.nodes))
+        logits, self.state = self.model.step(self.state, self.tokens[..., -1])
+        return logits
+
+    def uncached(self) -> Tensor:
+        sentences, n, _ = self.tokens.shape
+        logits = self.model(self.src.repeat_interleave(n, 0), self.tokens.flatten(0, 1))
+        return logits[:, -1].view(sentences, n, -1)
+
+    def drop_a_sentence(self) -> None:
+        kept = list(range(len(self.src)))
+        kept.pop(self.random.randrange(len(kept)))
+        index = torch.tensor(kept)
+        self.state = self.model.select(self.state, index)
+        self.src, self.tokens, self.nodes = self.src[index], self.tokens[index], self.nodes[index]
+
+    def extend(self, width: int, spread: int) -> None:
+        """Go on with `width` hypotheses, descending from the first `spread` ones."""
+        B, N, _ = self.tokens.shape
+        parents = torch.tensor([[self.random.randrange(min(N, spread)) for _ in range(width)] for _ in range(B)])
+        if width != N or not parents.equal(torch.arange(N).expand(B, -1)):
+            self.state = self.model.reorder(self.state, parents)
+        self.append(parents)
+
+    def go_on(self) -> None:
+        """Extend each hypothesis by one token, without a word to the model."""
+        B, N, _ = self.tokens.shape
+        self.append(torch.arange(N).expand(B, -1))
+
+    def append(self, parents: Tensor) -> None:
+        B, width = parents.shape
+        index = parents[..., None].expand(-1, -1, self.tokens.size(-1))
+        new = torch.arange(self.n_nodes, self.n_nodes + B * width).view(B, width, 1)
+        self.n_nodes += B * width
+        self.tokens = torch.cat([self.tokens.gather(1, index), torch.randint(4, 31, (B, width, 1))], -1)
+        self.nodes = torch.cat([self.nodes.gather(1, index), new], -1)
+
+
+def rounded(n: int) -> int:
+    return -(-n // ROUND) * ROUND
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("seed", range(6))
+@torch.inference_mode()
+def test_a_long_random_search_equals_decoding_each_hypothesis_anew(norm: str, seed: int) -> None:
+    search = Search(build(norm), seed)
+    # Seeds differ in how soon hypotheses of a beam have a common ancestor: at once, late, or never.
+    spread = (1, 2, 5)[seed % 3]
+    n_rooms, room = 0, None
+    for step in range(60):
+        logits = search.step()
+        torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
+        if room is not (room := search.state.past[0]._room):
+            n_rooms += 1
+        assert search.state.ancestry.size(-1) <= rounded(search.n_places)
+        if step in (20, 35, 41):
+            search.drop_a_sentence()
+        if spread == 5 and step % 3:
+            search.go_on()
+        else:
+            width = search.random.choice([5, 5, 5, 3, 1] if seed > 2 else [5])
+            search.extend(width, spread)
+    assert n_rooms - 3 >= 5  # made anew not only because sentences left
+
+
+@torch.inference_mode()
+def test_tokens_that_nobody_descends_from_take_no_room() -> None:
+    search = Search(build(), seed=0)
+    sizes = set()
+    for _ in range(24):  # 24 common ancestors and the 5 latest tokens: not more than 32
+        search.step()
+        sizes.add(search.state.ancestry.size(-1))
+        search.extend(width=5, spread=1)
+    assert sizes == {ROUND}
+
+
+@torch.inference_mode()
+def test_hypotheses_that_share_nothing_have_room_each() -> None:
+    search = Search(build(), seed=0)
+    search.step()
+    search.extend(width=5, spread=1)
+    for n_steps in range(2, 31):
+        torch.testing.assert_close(search.step(), search.uncached(), atol=1e-4, rtol=1e-4)
+        assert search.state.ancestry.size(-1) == rounded(1 + 5 * (n_steps - 1))
+        search.go_on()
+
+
+@torch.inference_mode()
+def test_free_places_hide_what_was_in_them() -> None:
+    """A number that is not finite, in a token that was dropped, would show in any weight that is not 0."""
+    search = Search(build(), seed=3)
+    for _ in range(20):
+        logits = search.step()
+        room = search.state.past[0]._room
+        assert room is not None and room.isfinite().all()
+        torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
+        room[:, :, :, search.state.n_past :] = 100.0
+        search.extend(width=5, spread=2)
