@@ -91,9 +91,7 @@ class Stream:
         sizes = chain(windows, repeat(windows[-1]))
         ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line waits for the answer to this one
         pending: deque[_Window] = deque()
-        # Attention is recorded inside the model, where several threads would take each other's weights.
-        n_workers = 1 if self.alignment else engine.n_workers
-        pool = ThreadPoolExecutor(n_workers, initializer=engine.start_worker)
+        pool = ThreadPoolExecutor(engine.n_workers, initializer=engine.start_worker)
         try:
             while part := list(islice(lines, next(sizes))):
                 pending.append(self._submit(part, first_number, pool))

@@ -85,7 +85,9 @@ def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) ->
 
 def _draw(logits: Tensor, uniform: Tensor, config: DecodingConfig) -> Tensor:
     """One token for each of the uniform numbers (B, K), from logits (B, 1 or K, V), by inverting the distribution."""
-    scaled, ids = (logits / config.temperature).sort(dim=-1, descending=True, stable=True)  # (B, 1 or K, V)
+    # Less the maximum, which changes no probability, so that no temperature is too low for float32.
+    relative = logits - logits.amax(-1, keepdim=True)
+    scaled, ids = (relative / config.temperature).sort(dim=-1, descending=True, stable=True)  # (B, 1 or K, V)
     if config.top_k:
         scaled, ids = scaled[..., : config.top_k], ids[..., : config.top_k]
     cumulative = scaled.double().softmax(-1).cumsum(-1)

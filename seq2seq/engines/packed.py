@@ -17,7 +17,7 @@ _ROWS = 256  # of the products to prepare for; others are multiplied as well, at
 
 def pack(model: Transformer) -> None:
     """Replace the products of `model`, on the CPU, by packed ones; it can then no longer be saved or trained."""
-    if not _is_available():
+    if not _is_available(model.embeddings.output.dtype):
         return
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
@@ -55,14 +55,15 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> 
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "")
 
 
-def _is_available() -> bool:
+def _is_available(dtype: torch.dtype = torch.float32) -> bool:
     """Whether this torch has the operators, and they do what is expected of them."""
     weight, bias, x = torch.randn(64, 32), torch.randn(64), torch.randn(3, 5, 32)
     try:
-        found = PackedLinear(weight, bias, "relu")(x)
+        found = PackedLinear(weight.to(dtype), bias.to(dtype), "relu")(x)
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return torch.allclose(found, F.relu(F.linear(x, weight, bias)), atol=1e-4)
+    tolerance = 1e-4 if dtype == torch.float32 else 0.5  # bfloat16: values of up to 20, with 8 bits
+    return torch.allclose(found.float(), F.relu(F.linear(x, weight, bias)), atol=tolerance)
 
 
 def _unchanged(x: Tensor) -> Tensor:
