@@ -140,6 +140,8 @@ class Stream:
         return [len(ids) for ids in self.tokenizer.encode(texts)]
 
     def _prefix(self, text: str, number: int) -> Sequence[int]:
+        if not text:
+            return ()
         (ids,) = encode_lines(self.tokenizer, [text])
         if len(ids) >= self.engine.max_length:
             raise TranslationError(

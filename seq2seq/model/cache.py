@@ -5,7 +5,7 @@ keys and values belong to the sentence, and so do those of all tokens that its h
 these tokens are a hypothesis's own is a mask, its ancestry. Reordering a beam moves that mask, not the cache.
 
 The places for tokens are a multiple of ROUND, those still free hidden by the mask: oneDNN compiles a kernel for each
-new shape, which takes ten times as long as a step's product in it. When they are full, the tokens that no hypothesis
+new shape, which takes longer than a step's product in it. When they are full, the tokens that no hypothesis
 descends from any more give up theirs.
 
 Shapes: B sentences, H n_heads, N hypotheses, P past tokens of all hypotheses (rounded up), S source tokens, K d_head
