@@ -256,7 +256,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     keep_freed_memory()
     began = time.perf_counter()
     translator = Translator.load(
-        job["directory"], job["engine"], "cpu", job["precision"], threads=n_threads, workers=job["workers"]
+        job["directory"], job["engine"], "cpu", job["precision"], n_threads, job["workers"], forks=True
     )
     load_s = time.perf_counter() - began
     decoding = dataclasses.replace(translator.config.decoding, beam_size=job["beam_size"], n_best=1)
@@ -265,10 +265,10 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     warmup = lines[:: max(1, len(lines) // max(1, job["warmup"]))][: job["warmup"]]  # of all lengths
     translator.translate(warmup, decoding)
 
-    began, cpu_began_s = time.perf_counter(), time.process_time()
+    began, cpu_began_s = time.perf_counter(), _cpu_s()
     texts = [translation.text for translation in translator.translate_stream(lines, decoding)]
-    elapsed_s, cpu_s = time.perf_counter() - began, time.process_time() - cpu_began_s
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    elapsed_s, cpu_s = time.perf_counter() - began, _cpu_s() - cpu_began_s
+    peak_kib = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
     _write_lines(Path(job["output"]), texts)
     n_tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(texts) if ids)
@@ -287,6 +287,12 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "batch_tokens": decoding.batch_tokens,
         "versions": {"torch": torch.__version__},
     }
+
+
+def _cpu_s() -> float:
+    """Of this process and of those of its workers that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _bleu(texts: Sequence[str], reference: str) -> float | None:

@@ -9,8 +9,9 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, repeat
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_penalty
 from seq2seq.engines.protocol import Engine, Sentence
 from seq2seq.engines.pytorch import PyTorchEngine
+from seq2seq.engines.workers import Workers, result_of
 from seq2seq.errors import TranslationError
 from seq2seq.text.alignment import word_alignment
 from seq2seq.text.health import Finding, findings
@@ -87,23 +89,22 @@ class Stream:
         self, lines: Iterator[tuple[str, str]], first_number: int, windows: Sequence[int]
     ) -> Generator[list[Translation], None, None]:
         """lines: with their prefixes."""
-        engine = self.engine
         sizes = chain(windows, repeat(windows[-1]))
         ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line waits for the answer to this one
         pending: deque[_Window] = deque()
-        pool = ThreadPoolExecutor(engine.n_workers, initializer=engine.start_worker)
+        workers = Workers(self.engine)
         try:
             while part := list(islice(lines, next(sizes))):
-                pending.append(self._submit(part, first_number, pool))
+                pending.append(self._submit(part, first_number, workers))
                 first_number += len(part)
                 if len(pending) > ahead:
                     yield self._results(pending.popleft())
             while pending:
                 yield self._results(pending.popleft())
         finally:
-            pool.shutdown(cancel_futures=True)
+            workers.close()
 
-    def _submit(self, lines: Sequence[tuple[str, str]], first_number: int, pool: ThreadPoolExecutor) -> _Window:
+    def _submit(self, lines: Sequence[tuple[str, str]], first_number: int, workers: Workers) -> _Window:
         texts = [text for text, _ in lines]
         encoded = encode_lines(self.tokenizer, texts)
         parts: list[list[Part]] = []
@@ -125,8 +126,10 @@ class Stream:
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
         searches = []
         for indices in plan_batches(lengths, self.decoding):
-            n_lines = len(first_of_line.intersection(indices))
-            searches.append((indices, pool.submit(self._search, [sentences[i] for i in indices], n_lines)))
+            batch = [sentences[i] for i in indices]
+            search = workers.submit(_search, batch, self.decoding, self.token_scores, self.alignment)
+            search.add_done_callback(partial(self._count, len(first_of_line.intersection(indices))))
+            searches.append((indices, search))
         return _Window(texts, parts, sentences, searches)
 
     def _split(self, text: str, ids: list[int]) -> list[Part]:
@@ -150,32 +153,15 @@ class Stream:
             )
         return ids
 
-    def _search(self, sentences: list[Sentence], n_lines: int) -> list[_Found]:
-        """One batch, in a thread of the pool; n_lines: for `on_batch`."""
-        engine = self.engine
-        found = engine.decode(sentences, self.decoding)
-        sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
-        # What was cut at the longest possible length has no place for the eos that scoring would append, see below.
-        targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
-        log_probs = iter(engine.score(sources, targets) if self.token_scores else ())
-        attention = iter(
-            engine.attention(sources, targets) if self.alignment and isinstance(engine, PyTorchEngine) else ()
-        )
-        results = [
-            _Found(
-                hypotheses,
-                list(islice(log_probs, len(hypotheses))) if self.token_scores else None,
-                list(islice(attention, len(hypotheses))) if self.alignment else None,
-            )
-            for hypotheses in found
-        ]
-        self.on_batch(n_lines)
-        return results
+    def _count(self, n_lines: int, search: "Future[list[_Found]]") -> None:
+        if not search.cancelled():
+            self.on_batch(n_lines)
 
     def _results(self, window: _Window) -> list[Translation]:
         found: dict[int, _Found] = {}
         for indices, search in window.searches:
-            found.update(zip(indices, search.result(), strict=True))
+            of_batch = result_of(search)
+            found.update(zip(indices, of_batch, strict=True))
         pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
         return [
             self._translation(line, parts, list(islice(pairs, len(parts))))
@@ -240,3 +226,23 @@ class Stream:
             alignment += [(first + src, n_words + tgt) for src, tgt in word_alignment(weights, src_pieces, tgt_pieces)]
             n_words += len(translated.split())
         return dataclasses.replace(alternative, attention=attention, alignment=alignment)
+
+
+def _search(
+    engine: Engine, sentences: list[Sentence], decoding: DecodingConfig, token_scores: bool, alignment: bool
+) -> list[_Found]:
+    """One batch, in a worker."""
+    found = engine.decode(sentences, decoding)
+    sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
+    # What was cut at the longest possible length has no place for the eos that scoring would append, see above.
+    targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
+    log_probs = iter(engine.score(sources, targets) if token_scores else ())
+    attention = iter(engine.attention(sources, targets) if alignment and isinstance(engine, PyTorchEngine) else ())
+    return [
+        _Found(
+            hypotheses,
+            list(islice(log_probs, len(hypotheses))) if token_scores else None,
+            list(islice(attention, len(hypotheses))) if alignment else None,
+        )
+        for hypotheses in found
+    ]

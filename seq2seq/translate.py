@@ -183,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_positive,
         default=0,
         metavar="N",
-        help="batches at the same time; default: on a CPU as many as threads, at most 4 in torch",
+        help="batches at the same time; default: on a CPU as many as threads",
     )
     return parser
 
@@ -237,7 +237,9 @@ def _run(args: argparse.Namespace) -> None:
     n_lines = _check_parallel(args)
     if args.device != "cuda":
         keep_freed_memory()
-    translator = Translator.load(args.model, args.engine, args.device, args.precision, args.threads, args.workers)
+    translator = Translator.load(
+        args.model, args.engine, args.device, args.precision, args.threads, args.workers, forks=not _is_dialogue(args)
+    )
     decoding = _decoding(translator.decoding, args)
     fingerprint = _fingerprint(translator, decoding, args) if args.output else {}
     written: list[str] = []
@@ -272,7 +274,7 @@ def _translate(
     from seq2seq.stream import WINDOWS
 
     replaced: list[int] = []
-    is_dialogue = args.input is None and sys.stdin.isatty()
+    is_dialogue = _is_dialogue(args)
     n_done = output.n_lines_done
     watch = Watch(n_lines, n_done, args.quiet, _shows_progress(args, is_dialogue))
     record = RECORDS[_form(args)]
@@ -444,6 +446,10 @@ def _fingerprint(translator: "Translator", decoding: "DecodingConfig", args: arg
 
 def _form(args: argparse.Namespace) -> str:
     return "json" if args.json else "n-best" if args.n_best is not None else "line"
+
+
+def _is_dialogue(args: argparse.Namespace) -> bool:
+    return args.input is None and sys.stdin.isatty()
 
 
 def _shows_progress(args: argparse.Namespace, is_dialogue: bool) -> bool:

@@ -6,7 +6,6 @@ translator.translate(["Un chat dort."])[0].text
 
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from seq2seq.decoding.length import length_penalty
 from seq2seq.engines.load import load_engine
 from seq2seq.engines.protocol import Engine
 from seq2seq.engines.pytorch import PyTorchEngine
+from seq2seq.engines.workers import Workers, result_of
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.stream import WINDOWS, Stream, encode_lines
 from seq2seq.text.typography import TYPOGRAPHIES
@@ -45,6 +45,7 @@ class Translator:
         precision: str = "auto",
         threads: int = 0,
         workers: int = 0,
+        forks: bool = False,
     ) -> "Translator":
         """The translator that a run directory, a checkpoint file or a model directory holds; several are an ensemble.
 
@@ -52,7 +53,7 @@ class Translator:
         """
         paths = [path] if isinstance(path, str | Path) else list(path)
         models = [TrainedModel.read(each) for each in paths]
-        return cls(models, load_engine(models, engine, device, precision, threads, workers))
+        return cls(models, load_engine(models, engine, device, precision, threads, workers, forks))
 
     @property
     def fingerprint(self) -> list[str]:
@@ -165,12 +166,15 @@ class Translator:
         """
         decoding = decoding or self.decoding
         iterator = enumerate(pairs, start=first_number + 1)
-        with ThreadPoolExecutor(1, initializer=self.engine.start_worker) as pool:
+        workers = Workers(self.engine)
+        try:
             while window := list(islice(iterator, WINDOWS[0])):
-                yield from pool.submit(self._score_window, window, decoding).result()
+                yield from self._score_window(window, decoding, workers)
+        finally:
+            workers.close()
 
     def _score_window(
-        self, window: Sequence[tuple[int, tuple[str, str]]], decoding: DecodingConfig
+        self, window: Sequence[tuple[int, tuple[str, str]]], decoding: DecodingConfig, workers: Workers
     ) -> list[Alternative]:
         sources = encode_lines(self.tokenizer, [src for _, (src, _) in window])
         targets = encode_lines(self.tokenizer, [tgt for _, (_, tgt) in window])
@@ -185,9 +189,13 @@ class Translator:
                 raise TranslationError(f"line {number}: one of source and translation is blank, and the other is not")
         log_probs: list[list[float]] = [[] for _ in window]
         lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-        for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False)):
-            found = self.engine.score([sources[i] for i in indices], [targets[i] for i in indices])
-            for index, of_pair in zip(indices, found, strict=True):
+        batches = [
+            (indices, workers.submit(_score, [sources[i] for i in indices], [targets[i] for i in indices]))
+            for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False))
+        ]
+        for indices, scores in batches:
+            of_batch = result_of(scores)
+            for index, of_pair in zip(indices, of_batch, strict=True):
                 log_probs[index] = of_pair
         scored = []
         for (_, (_, text)), target, of_pair in zip(window, targets, log_probs, strict=True):
@@ -196,6 +204,10 @@ class Translator:
             tokens = list(zip(self.tokenizer.pieces([*target, EOS]), of_pair, strict=False))
             scored.append(Alternative(text, total, total / penalty, tokens))
         return scored
+
+
+def _score(engine: Engine, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
+    return engine.score(sources, targets)
 
 
 def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,6 @@ from seq2seq.decoding.search import search
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
 
-# Sources are padded to multiples of it, since oneDNN compiles a kernel for each shape that it meets.
-_LENGTH_STEP = 4
-
 
 def decode_ids(
     model: NextTokenScores[State],
@@ -65,9 +62,13 @@ def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[lis
 
 
 def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
-    """Token ids (B, S), each source followed by eos and then pad; S is a multiple of 4, up to `max_length`."""
+    """Token ids (B, S), each source followed by eos and then pad.
+
+    S is a multiple of 4, from 16 on of 8, up to `max_length`: oneDNN compiles kernels for each S that it meets.
+    """
     longest = max(len(source) for source in sources) + 1
-    width = max(longest, min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, max_length))
+    step = 4 if longest <= 16 else 8
+    width = max(longest, min(-(-longest // step) * step, max_length))
     return torch.tensor([[*source, EOS, *[PAD] * (width - len(source) - 1)] for source in sources])
 
 

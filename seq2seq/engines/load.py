@@ -1,6 +1,7 @@
 """Choose an engine for trained models, and lay it out on the machine."""
 
 import os
+import sys
 from collections.abc import Sequence
 
 import torch
@@ -15,7 +16,9 @@ from seq2seq.training.hardware import multiplies_bf16
 ENGINES = ("auto", "torch", "ctranslate2")
 PRECISIONS = ("auto", "float32", "bfloat16")
 # Python runs the small steps between products in one thread at a time, so that more workers only wait for each other.
-MOST_WORKERS = 4
+MOST_THREADS = 4
+# Elsewhere there is no fork, or libraries that do not survive it.
+CAN_FORK = sys.platform == "linux"
 
 
 def load_engine(
@@ -25,6 +28,7 @@ def load_engine(
     precision: str = "auto",
     threads: int = 0,
     workers: int = 0,
+    forks: bool = False,
 ) -> Engine:
     """
     Args:
@@ -34,8 +38,11 @@ def load_engine(
         precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it. For
             CTranslate2 also its other types; there, auto is what the weights are stored as.
         threads: CPU threads in all; 0: one for each core that this process may use.
-        workers: batches at the same time; 0: on a CPU one for each thread, at most 4 in torch, since a batch on one
-            thread wastes nothing on waiting; 1 on a GPU.
+        workers: batches at the same time; 0: on a CPU one for each thread, since a batch on one thread wastes nothing
+            on waiting, but at most 4 that are threads of torch; 1 on a GPU.
+        forks: whether torch's workers on a CPU, if they have one thread each, may be processes forked from this one.
+            That is faster, but safe only while nothing else runs here: locks that other threads hold would never open
+            in the child.
     Raises:
         CheckpointError: no weights for this engine.
         ConfigError: CTranslate2 is not installed, or cannot do what is asked for.
@@ -55,9 +62,13 @@ def load_engine(
     on = _device(device)
     chosen_precision = _precision(precision, on)
     n_threads = threads or n_cores()
-    n_workers = workers or (min(n_threads, MOST_WORKERS) if on.type == "cpu" else 1)
-    per_worker = max(1, n_threads // n_workers) if on.type == "cpu" else 0
-    return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker)
+    if on.type != "cpu":
+        return PyTorchEngine([model.build() for model in models], on, chosen_precision, workers or 1)
+    n_workers = workers or (n_threads if forks and CAN_FORK else min(n_threads, MOST_THREADS))
+    per_worker = max(1, n_threads // n_workers)
+    if forks := forks and CAN_FORK and n_workers > per_worker == 1:
+        torch.set_num_threads(1)  # a child waits forever for threads of OpenMP that its parent started
+    return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker, forks)
 
 
 def n_cores() -> int:

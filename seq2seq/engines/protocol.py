@@ -21,10 +21,11 @@ class Engine(Protocol):
     precision: str  # of matrix products
     max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
     batch_tokens: int  # size of a batch, as `decoding.batch_tokens` counts it, that suits the engine
-    n_workers: int  # how many batches at the same time, each from its own thread, keep the device busy
+    n_workers: int  # how many batches at the same time, each from its own worker, keep the device busy
+    forks: bool  # whether the workers are forked processes, and not threads
 
     def start_worker(self) -> None:
-        """What each thread calls before anything else."""
+        """What each worker calls before anything else."""
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """Search one batch: for each sentence its hypotheses, best first, as `decoding/search.py` defines them.

@@ -36,6 +36,7 @@ class PyTorchEngine:
         precision: str,
         n_workers: int = 1,
         threads_per_worker: int = 0,
+        forks: bool = False,
     ) -> None:
         """
         Args:
@@ -54,6 +55,7 @@ class PyTorchEngine:
         self.max_length = min(model.config.max_length for model in models)
         self.n_workers = n_workers
         self.threads_per_worker = threads_per_worker
+        self.forks = forks
 
     def start_worker(self) -> None:
         """What each thread calls before anything else."""

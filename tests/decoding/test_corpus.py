@@ -60,6 +60,11 @@ def test_batches_come_longest_first_in_widths_of_four() -> None:
     assert all(width % 4 == 0 for width in widths)
 
 
+def test_widths_are_few() -> None:
+    widths = [pad_sources([[5] * n_tokens], max_length=100).size(1) for n_tokens in (3, 4, 15, 16, 24)]
+    assert widths == [4, 8, 16, 24, 32]
+
+
 def test_no_source_is_padded_beyond_what_the_model_reads() -> None:
     assert pad_sources([[5] * 9], max_length=10).shape == (1, 10)
     assert pad_sources([[5] * 9], max_length=11).shape == (1, 11)

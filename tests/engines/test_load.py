@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seq2seq.engines import load as loading
-from seq2seq.engines.load import MOST_WORKERS, load_engine, n_cores
+from seq2seq.engines.load import MOST_THREADS, load_engine, n_cores
 from seq2seq.engines.protocol import Engine, Sentence
 from seq2seq.engines.pytorch import PyTorchEngine
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
@@ -39,7 +39,7 @@ def torch_engine(engine: Engine) -> PyTorchEngine:
     [
         (1, 0, (1, 1)),
         (3, 0, (3, 1)),
-        (9, 0, (MOST_WORKERS, 9 // MOST_WORKERS)),
+        (9, 0, (MOST_THREADS, 9 // MOST_THREADS)),
         (6, 2, (2, 3)),
         (1, 3, (3, 1)),
         (7, 1, (1, 7)),
@@ -50,6 +50,25 @@ def test_threads_are_shared_out_to_workers(
 ) -> None:
     engine = torch_engine(load_engine([model], threads=threads, workers=workers, **CPU))
     assert (engine.n_workers, engine.threads_per_worker) == expected
+
+
+@pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
+@pytest.mark.parametrize(
+    ("threads", "workers", "expected"),
+    [
+        (1, 0, (1, 1, False)),  # nothing to share out
+        (9, 0, (9, 1, True)),
+        (3, 2, (2, 1, True)),
+        (2, 3, (3, 1, True)),
+        (6, 2, (2, 3, False)),  # a forked process cannot have threads of its own
+    ],
+)
+def test_workers_of_one_thread_may_be_processes(
+    model: TrainedModel, threads: int, workers: int, expected: tuple[int, int, bool]
+) -> None:
+    engine = torch_engine(load_engine([model], threads=threads, workers=workers, forks=True, **CPU))
+    assert (engine.n_workers, engine.threads_per_worker, engine.forks) == expected
+    assert not load_engine([model], threads=threads, workers=workers, **CPU).forks
 
 
 def test_threads_are_as_many_as_cores_by_default(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
