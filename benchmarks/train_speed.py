@@ -66,7 +66,7 @@ def measure(args: argparse.Namespace, precision: str) -> dict[str, float]:
     from seq2seq.config import DataConfig, RunConfig
     from seq2seq.prepare import prepare
     from seq2seq.training.data import TranslationData
-    from seq2seq.training.hardware import accelerator_of, keep_freed_memory
+    from seq2seq.training.hardware import accelerator_of, speed_up_cpu
     from seq2seq.training.module import TranslationModule
     from seq2seq.vocabulary import PAD
 
@@ -127,7 +127,7 @@ def measure(args: argparse.Namespace, precision: str) -> dict[str, float]:
     config.model.dropout = args.dropout
     accelerator = accelerator_of(config.trainer)
     if accelerator == "cpu":
-        keep_freed_memory()
+        speed_up_cpu()
         if args.threads:
             torch.set_num_threads(args.threads)
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)

@@ -38,7 +38,7 @@ class Contender:
         engine: torch, ctranslate2 or hf.
         model: which of the exported directories.
         workers: batches at the same time; 0: as the engine decides, -1: as many as threads.
-        batch_tokens: 0: as the model's configuration says.
+        batch_tokens: 0: what suits the engine.
     """
 
     name: str
@@ -248,18 +248,18 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Translate as translate.py does, from lines of text to lines of text; loading and a warm-up are apart."""
     import torch
 
-    from seq2seq.training.hardware import keep_freed_memory
+    from seq2seq.training.hardware import speed_up_cpu
     from seq2seq.translator import Translator
 
     lines = list(read_lines(Path(job["input"])))
     n_threads = job["threads"] or n_cores()
-    keep_freed_memory()
+    speed_up_cpu()
     began = time.perf_counter()
     translator = Translator.load(
         job["directory"], job["engine"], "cpu", job["precision"], n_threads, job["workers"], forks=True
     )
     load_s = time.perf_counter() - began
-    decoding = dataclasses.replace(translator.config.decoding, beam_size=job["beam_size"], n_best=1)
+    decoding = dataclasses.replace(translator.decoding, beam_size=job["beam_size"], n_best=1)
     if job["batch_tokens"]:
         decoding = dataclasses.replace(decoding, batch_tokens=job["batch_tokens"])
     warmup = lines[:: max(1, len(lines) // max(1, job["warmup"]))][: job["warmup"]]  # of all lengths

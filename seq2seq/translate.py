@@ -231,12 +231,12 @@ def _run(args: argparse.Namespace) -> None:
     _check_paths(args)
     # Imported only now: torch takes seconds, and neither --help nor a mistyped name should wait for it.
     from seq2seq.output import AlreadyTranslated, open_output
-    from seq2seq.training.hardware import keep_freed_memory
+    from seq2seq.training.hardware import speed_up_cpu
     from seq2seq.translator import Translator
 
     n_lines = _check_parallel(args)
     if args.device != "cuda":
-        keep_freed_memory()
+        speed_up_cpu()
     translator = Translator.load(
         args.model, args.engine, args.device, args.precision, args.threads, args.workers, forks=not _is_dialogue(args)
     )

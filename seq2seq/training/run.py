@@ -24,7 +24,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.finish import Outcome, finish_run, summary
-from seq2seq.training.hardware import accelerator_of, keep_freed_memory, precision_of
+from seq2seq.training.hardware import accelerator_of, precision_of, speed_up_cpu
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.progress import ProgressReport, ThroughputMeter
 from seq2seq.training.recovery import AtomicCheckpointIO, Recovery
@@ -46,7 +46,7 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         _claim(run_dir)
     accelerator = accelerator_of(config.trainer)
     if accelerator == "cpu":
-        keep_freed_memory()
+        speed_up_cpu()
         if config.trainer.threads:
             torch.set_num_threads(config.trainer.threads)
     precision = precision_of(config.trainer, accelerator)

@@ -8,6 +8,7 @@ import torch
 
 from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
+from seq2seq.training import hardware
 from seq2seq.training.hardware import accelerator_of, multiplies_bf16, precision_of
 
 
@@ -68,3 +69,38 @@ def test_keeping_freed_memory_changes_no_result():
         "keep_freed_memory()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_float32_products_stay_float32_wherever_they_are_done():
+    code = (
+        "import torch\n"
+        "from seq2seq.training.hardware import speed_up_cpu\n"
+        "torch.manual_seed(0)\n"
+        "a, b = torch.randn(300, 500), torch.randn(500, 200)\n"
+        "q, k = torch.randn(8, 30, 64), torch.randn(8, 64, 20)\n"
+        "speed_up_cpu()\n"
+        "for x, y in ((a, b), (b.T, a.T), (q, k)):\n"
+        "    torch.testing.assert_close((x @ y).double(), x.double() @ y.double(), atol=1e-4, rtol=1e-4)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_onednn_is_left_alone_where_it_would_round_to_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = type("Setting", (), {"fp32_precision": "none"})()
+    monkeypatch.setattr(torch.backends.mkldnn, "matmul", setting)
+    monkeypatch.setattr(hardware, "_is_amd", lambda: False)
+    hardware.multiply_float32_in_onednn()
+    assert setting.fp32_precision == "none"
+    monkeypatch.setattr(hardware, "_is_amd", lambda: True)
+    hardware.multiply_float32_in_onednn()
+    assert setting.fp32_precision == "bf16"  # the product that is tried, in MKL here, is exact
+    product = torch.Tensor.__matmul__
+
+    def rounded(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        is_float32 = a.dtype == torch.float32
+        return product(a.bfloat16(), b.bfloat16()).float() if is_float32 else product(a, b)
+
+    setting.fp32_precision = "none"
+    monkeypatch.setattr(torch.Tensor, "__matmul__", rounded)
+    hardware.multiply_float32_in_onednn()
+    assert setting.fp32_precision == "none"
