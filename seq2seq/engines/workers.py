@@ -1,7 +1,6 @@
 """Batches that are searched at the same time, each by a worker of its own: a thread, or a process forked from this one.
 
-Threads share one interpreter, which lets one of them at a time start a product, and one allocator. Two processes of one
-thread each translated 1.2 times as fast as two threads (docs/performance.md).
+docs/decisions/0008-forked-workers.md says when which, and why.
 """
 
 import multiprocessing

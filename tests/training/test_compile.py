@@ -1,0 +1,35 @@
+"""`trainer.compile`: batches come in many shapes, and each must not cost a compilation."""
+
+import random
+
+import pytest
+import torch
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.transformer import Transformer
+
+
+@pytest.mark.slow  # importing the compiler takes most of it
+def test_a_few_compilations_serve_batches_of_all_shapes() -> None:
+    from torch._dynamo.testing import CompileCounter
+
+    compiler = CompileCounter()
+    # Without dropout, whose masks are drawn outside of the graph on a CPU; on a GPU they are inside.
+    model = Transformer(
+        ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0), 100
+    )
+    plain = Transformer(model.config, 100)
+    plain.load_state_dict(model.state_dict())
+    for half in (model.encoder, model.decoder):
+        half.compile(backend=compiler, dynamic=True)
+    shapes = random.Random(1)
+    compiled = []
+    for _ in range(24):
+        n_pairs, n_src, n_tgt = (shapes.randint(2, 30) for _ in range(3))
+        src, tgt = torch.randint(4, 100, (n_pairs, n_src)), torch.randint(4, 100, (n_pairs, n_tgt))
+        logits = model(src, tgt)
+        torch.testing.assert_close(logits, plain(src, tgt))
+        logits.sum().backward()
+        compiled.append(compiler.frame_count)
+    assert compiled[-1] == compiled[8]  # nothing new in the last 15 batches
+    assert compiled[-1] <= 6
