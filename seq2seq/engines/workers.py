@@ -3,6 +3,7 @@
 docs/decisions/0008-forked-workers.md says when which, and why.
 """
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -62,6 +63,7 @@ _engine_of_process: Engine | None = None
 
 def _start_process(engine: Engine) -> None:
     global _engine_of_process
+    gc.freeze()  # what the parent left for its collector stays its own: some of it waits for threads that are not here
     _engine_of_process = engine
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which gets it too, decides what is still to be done
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -1,5 +1,6 @@
 """Batches side by side, in threads and in forked processes."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -97,6 +98,31 @@ def test_a_killed_process_is_an_error_that_says_what_to_do(processes: Workers) -
 @needs_fork
 def test_an_interrupt_is_left_to_the_parent(processes: Workers) -> None:
     assert result_of(processes.submit(interrupt_itself)) == "still here"
+
+
+class OfTheParent:
+    """Garbage of a kind that ends a process which did not make it, as threads of C++ do."""
+
+    def __init__(self) -> None:
+        self.process, self.itself = os.getpid(), self
+
+    def __del__(self) -> None:
+        if os.getpid() != self.process:
+            os._exit(1)
+
+
+def collect(engine: Engine) -> int:
+    return gc.collect()
+
+
+@needs_fork
+def test_a_process_leaves_the_garbage_of_its_parent_alone(processes: Workers) -> None:
+    gc.disable()
+    try:
+        OfTheParent()
+        result_of(processes.submit(collect))
+    finally:
+        gc.enable()
 
 
 @needs_fork
