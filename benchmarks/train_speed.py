@@ -1,187 +1,229 @@
 """How fast does training go, and what does it cost?  python benchmarks/train_speed.py [--data DIR] [--rounds N]
 
-Trains the `small` model through the real LightningModule, loader and Trainer, each round in a fresh process and the
-precisions in turn, and prints medians over the rounds. See benchmarks/README.md for how to read it.
+Trains the `small` model through the real LightningModule, loader and Trainer and, with --peers, other toolkits on the
+same text: each measurement in a fresh process, all contenders in turn, medians over the rounds. See
+benchmarks/README.md for how to read it.
 """
 
 import argparse
+import dataclasses
 import json
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-PRECISIONS = ("32-true", "bf16-mixed")
+from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio
+
+from seq2seq.config import DataConfig, RunConfig
+
+HERE = Path(__file__).parent
+SAMPLE = "bundled:sample"
+Figures = dict[str, Any]  # what one measurement found; `peers/meter.py` names most of them
+
+
+class Contender(NamedTuple):
+    """One way to train.
+
+    Attributes:
+        script: in this folder.
+        precision: fp32, or bf16 for mixed precision.
+        environment: whose Python runs it, below --peers; empty: this one.
+    """
+
+    script: str
+    precision: str
+    environment: str = ""
+
+
+CONTENDERS = {
+    "ours fp32": Contender("our_training.py", "fp32"),
+    "ours bf16": Contender("our_training.py", "bf16"),
+    "eole fp32": Contender("peers/eole_train.py", "fp32", "eole"),
+    "eole bf16": Contender("peers/eole_train.py", "bf16", "eole"),
+    "hf fp32": Contender("peers/hf_train.py", "fp32", "hf"),
+    "hf bf16": Contender("peers/hf_train.py", "bf16", "hf"),
+    "fairseq fp32": Contender("peers/fairseq_train.py", "fp32", "fairseq"),
+    "joeynmt fp32": Contender("peers/joeynmt_train.py", "fp32", "joeynmt"),
+    "plain torch fp32": Contender("peers/plain_train.py", "fp32"),
+    "plain torch bf16": Contender("peers/plain_train.py", "bf16"),
+}
+OURS = ("ours fp32", "ours bf16")
+COMPARED = "ours bf16"  # with all others
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--data", default="bundled:sample", help="folder with train.fr(.gz), train.en(.gz); default: sample"
-    )
-    parser.add_argument("--max-tokens", type=int, default=4096, help="budget of a batch: pairs x longest side")
-    parser.add_argument("--vocab-size", type=int, default=0, help="default: 8000, or 2000 for the sample corpus")
-    parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--steps", type=int, default=30, help="measured steps a round")
-    parser.add_argument("--warmup", type=int, default=5, help="steps before them")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads; default: as torch decides")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser = _parser()
     args = parser.parse_args()
-    if args.worker:
-        print(json.dumps(measure(args, args.worker)))
-        return
-    results: dict[str, list[dict[str, float]]] = {precision: [] for precision in PRECISIONS}
-    for number in range(args.rounds):
-        for precision in PRECISIONS:
-            results[precision].append(in_fresh_process(precision))
-            print(
-                f"round {number + 1}: {precision}: {results[precision][-1]['tgt_per_s']:,.0f} target tokens/s",
-                flush=True,
-            )
+    names = _contenders(args, parser)
+    results: dict[str, list[Figures]] = {name: [] for name in names}
+    config = configuration(args, on_cpu=args.limit or not set(names) <= set(OURS))
+    text: Figures = {}
+    limit: Figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        job = {"precision": "", "steps": args.steps, "warmup": args.warmup, "folder": folder}
+        job["config"] = dataclasses.asdict(config)
+        if not set(names) <= set(OURS):
+            text = in_fresh_process([sys.executable, HERE / "training_text.py", json.dumps(job)])
+            print(f"{text['pairs']:,} pairs, {text['tgt']:,} target tokens", file=sys.stderr, flush=True)
+        for number, name in in_turn(names, args.rounds):
+            script, job["precision"], environment = CONTENDERS[name]
+            job["config"]["seed"] = number  # other batches in each round: a few of them are not like all
+            python = _python(args.peers, environment) if environment else sys.executable
+            results[name].append(in_fresh_process([python, HERE / script, json.dumps(job)]))
+            speed = results[name][-1]["tgt_per_s"]
+            print(f"round {number}: {name}: {speed:,.0f} target tokens/s", file=sys.stderr, flush=True)
+            _write_record(args, text, results, limit)
     print(table(results))
+    if args.limit:
+        limit = product_limit(config, next(results[name] for name in OURS if name in results))
+        _write_record(args, text, results, limit)
+        print(limit_table(limit, results))
 
 
-def in_fresh_process(precision: str) -> dict[str, float]:
-    """One round; a process of its own, so that peak memory and allocator are its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, *sys.argv[1:], "--worker", precision], stdout=subprocess.PIPE, text=True, check=True
-    )
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--data", default=SAMPLE, help="folder with train.fr(.gz), train.en(.gz); default: sample")
+    add("--max-tokens", type=int, default=4096, help="budget of a batch: pairs x longest side")
+    add("--vocab-size", type=int, default=0, help="default: 8000, or 2000 for the sample corpus")
+    add("--dropout", type=float, default=0.1)
+    add("--steps", type=int, default=30, help="measured steps a round")
+    add("--warmup", type=int, default=5, help="steps before them, at least 1")
+    add("--rounds", type=int, default=3)
+    add("--threads", type=int, default=0, help="CPU threads; default: as torch decides")
+    add("--peers", type=Path, metavar="HOME", help="measure others, too, with what peers/install.sh has put there")
+    add("--contenders", nargs="+", choices=CONTENDERS, metavar="NAME", help=f"only these, of {', '.join(CONTENDERS)}")
+    add("--limit", action="store_true", help="say how fast the matrix products of a step are by themselves")
+    add("--json", type=Path, metavar="FILE", help="write every single measurement")
+    return parser
 
 
-def measure(args: argparse.Namespace, precision: str) -> dict[str, float]:
-    """Train a few steps and count: tokens that are not padding, seconds, seconds spent waiting for batches."""
-    import logging
-    import warnings
+def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> list[str]:
+    """Those that are asked for and installed."""
+    names = list(args.contenders or (CONTENDERS if args.peers else OURS))
+    environments = dict.fromkeys(CONTENDERS[name].environment for name in names if CONTENDERS[name].environment)
+    if args.warmup < 1:
+        parser.error("--warmup must be at least 1: the clock starts where a step ends")
+    if args.limit and not set(OURS) & set(names):
+        parser.error(f"--limit is about our own batches; measure {' or '.join(OURS)}, too")
+    if environments and not args.peers:
+        parser.error(f"to measure {', '.join(environments)}, say with --peers where it is; see benchmarks/README.md")
+    for environment in environments:
+        if not _python(args.peers, environment).exists():
+            command = f"{HERE / 'peers' / 'install.sh'} {args.peers} {environment}"
+            print(f"{environment} is not installed and takes no part; to install it: {command}", file=sys.stderr)
+            names = [name for name in names if CONTENDERS[name].environment != environment]
+    return names or parser.error("no contender is left")
 
-    import pytorch_lightning as pl
-    import torch
 
-    from seq2seq.config import DataConfig, RunConfig
-    from seq2seq.prepare import prepare
-    from seq2seq.training.data import TranslationData
-    from seq2seq.training.hardware import accelerator_of, speed_up_cpu
-    from seq2seq.training.module import TranslationModule
-    from seq2seq.vocabulary import PAD
+def _python(home: Path, environment: str) -> Path:
+    return home / environment / "bin" / "python"
 
-    class Meter(pl.Callback):
-        """Clock and counts between two steps; on a GPU the clock waits for the device."""
 
-        def __init__(self) -> None:
-            self.counts = {"src": 0, "tgt": 0, "slots": 0, "sentences": 0}
-            self.began = self.seconds = 0.0
-
-        def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, index: int) -> None:
-            if index == args.warmup:
-                self._wait(module)
-                self.began, loader.waited = time.perf_counter(), 0.0
-
-        def on_train_batch_end(
-            self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, index: int
-        ) -> None:
-            if index < args.warmup:
-                return
-            self.counts["src"] += int((batch.src != PAD).sum())
-            self.counts["tgt"] += int((batch.tgt_out != PAD).sum())
-            self.counts["slots"] += batch.src.numel() + batch.tgt_out.numel()
-            self.counts["sentences"] += len(batch.src)
-            if index == args.warmup + args.steps - 1:
-                self._wait(module)
-                self.seconds = time.perf_counter() - self.began
-
-        def _wait(self, module: pl.LightningModule) -> None:
-            if module.device.type == "cuda":
-                torch.cuda.synchronize()
-
-    class TimedLoader:
-        """The project's loader, with the time that the training loop waits for it."""
-
-        def __init__(self, loader: Any) -> None:
-            self.loader, self.waited = loader, 0.0
-
-        def __len__(self) -> int:
-            return len(self.loader)
-
-        def __iter__(self) -> Iterator[Any]:
-            batches = iter(self.loader)
-            while True:
-                began = time.perf_counter()
-                batch = next(batches, None)
-                self.waited += time.perf_counter() - began
-                if batch is None:
-                    return
-                yield batch
-
-    is_sample = args.data == "bundled:sample"
+def configuration(args: argparse.Namespace, on_cpu: bool) -> RunConfig:
+    """Our configuration, which the peers imitate."""
     config = RunConfig(data=DataConfig(dir=args.data))
-    if not is_sample:  # only the training text is used
+    if args.data != SAMPLE:  # only the training text is used
         config.data.valid = config.data.test = config.data.train
-    config.tokenizer.vocab_size = args.vocab_size or (2000 if is_sample else 8000)
+    config.tokenizer.vocab_size = args.vocab_size or (2000 if args.data == SAMPLE else 8000)
     config.batch.max_tokens = args.max_tokens
     config.model.dropout = args.dropout
-    accelerator = accelerator_of(config.trainer)
-    if accelerator == "cpu":
-        speed_up_cpu()
-        if args.threads:
-            torch.set_num_threads(args.threads)
-    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore")
+    config.trainer.max_steps = args.warmup + args.steps
+    config.trainer.threads = args.threads
+    config.trainer.accelerator = "cpu" if on_cpu else "auto"
+    return config
 
-    prepared = prepare(config)
-    pl.seed_everything(config.seed, verbose=False)
-    module = TranslationModule(config, prepared.tokenizer, total_steps=0, validate=lambda model: {})
-    loader = TimedLoader(TranslationData(config, prepared).train_dataloader())
-    meter = Meter()
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = pl.Trainer(
-            accelerator=accelerator,
-            devices=1,
-            precision=precision,  # type: ignore[arg-type]
-            max_steps=args.warmup + args.steps,
-            callbacks=[meter],
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            default_root_dir=folder,
-        )
-        trainer.fit(module, loader)
-    if not meter.seconds:
-        sys.exit(f"an epoch has only {len(loader)} batches; lower --steps or --max-tokens")
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "tgt_per_s": meter.counts["tgt"] / meter.seconds,
-        "src_per_s": meter.counts["src"] / meter.seconds,
-        "sentences_per_s": meter.counts["sentences"] / meter.seconds,
-        "padding": 1 - (meter.counts["src"] + meter.counts["tgt"]) / meter.counts["slots"],
-        "loading": loader.waited / meter.seconds,
-        "peak_gb": torch.cuda.max_memory_allocated() / 1e9 if accelerator == "cuda" else peak_kib * 1024 / 1e9,
+
+def table(results: dict[str, list[Figures]]) -> str:
+    """One contender a row: medians over the rounds."""
+    titles = ["contender", "precision", "tgt tok/s (least - most)", "src tok/s", "sentences/s", "padding", "loading"]
+    titles += ["cores", "peak memory"] + ([f"{COMPARED} / it"] if COMPARED in results else [])
+    rows = []
+    for name, rounds in results.items():
+        speeds = _each(rounds, "tgt_per_s")
+        who, _, precision = name.rpartition(" ")
+        row = [
+            who,
+            precision,
+            f"**{statistics.median(speeds):,.0f}** ({min(speeds):,.0f} - {max(speeds):,.0f})",
+            f"{_median(rounds, 'src_per_s'):,.0f}",
+            f"{_median(rounds, 'sentences_per_s'):,.0f}",
+            f"{_median(rounds, 'padding'):.1%}",
+            f"{_median(rounds, 'loading'):.2%}" if "loading" in rounds[0] else "",
+            f"{_median(rounds, 'cores'):.2f}",
+            f"{max(_each(rounds, 'peak_gb')):.2f} GB",
+        ]
+        if COMPARED in results:
+            row.append(f"{median_ratio(_each(results[COMPARED], 'tgt_per_s'), speeds):.2f}")
+        rows.append(row)
+    return as_table(titles, rows)
+
+
+def product_limit(config: RunConfig, rounds: Sequence[Figures]) -> Figures:
+    """What product_rate.py finds for the average batch of our measured steps."""
+    step = {name: statistics.fmean(figures["a_step"][name] for figures in rounds) for name in rounds[0]["a_step"]}
+    batch = {
+        "sentences": round(step["sentences"]),
+        "src": round(step["src_slots"] / step["sentences"]),
+        "tgt": round(step["tgt_slots"] / step["sentences"]),
+        "scored": round(step["tgt"]),
     }
+    job = {"model": dataclasses.asdict(config.model), "vocab_size": config.tokenizer.vocab_size, "batch": batch}
+    command = [sys.executable, HERE / "product_rate.py", json.dumps(job | {"threads": config.trainer.threads})]
+    return {"batch": batch, **in_fresh_process(command)}
 
 
-def table(results: dict[str, list[dict[str, float]]]) -> str:
-    """Medians over rounds, one precision a row, and the ratio that matters."""
-    rows = [
-        "| precision | tgt tok/s | src tok/s | sentences/s | padding | loading | peak memory |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    middle = {
-        precision: {key: statistics.median(r[key] for r in rounds) for key in rounds[0]}
-        for precision, rounds in results.items()
+def limit_table(limit: Figures, results: dict[str, list[Figures]]) -> str:
+    """How much of a step its matrix products would take by themselves."""
+    batch = limit["batch"]
+    titles = ["precision", "GFLOP/s of the products", "they take", "hence at most", "ours", "share of the limit"]
+    rows = []
+    for name in OURS:
+        seconds = limit["seconds"][CONTENDERS[name].precision]
+        row = [
+            CONTENDERS[name].precision,
+            f"{limit['gflop'] / seconds:,.0f}",
+            f"{1000 * seconds:,.0f} ms",
+            f"{batch['scored'] / seconds:,.0f} tgt tok/s",
+        ]
+        if name in results:
+            speed = _median(results[name], "tgt_per_s")
+            row += [f"{speed:,.0f} tgt tok/s", f"{speed * seconds / batch['scored']:.0%}"]
+        rows.append(row + [""] * (len(titles) - len(row)))
+    return (
+        f"\nA step on {batch['sentences']:,} pairs of {batch['src']} and {batch['tgt']} slots, {batch['scored']:,} "
+        f"target tokens, has {limit['gflop']:,.0f} GFLOP of matrix products, forward and backward.\n\n"
+        + as_table(titles, rows)
+    )
+
+
+def _each(rounds: Sequence[Figures], name: str) -> list[float]:
+    return [figures[name] for figures in rounds]
+
+
+def _median(rounds: Sequence[Figures], name: str) -> float:
+    return statistics.median(_each(rounds, name))
+
+
+def _write_record(args: argparse.Namespace, text: Figures, results: dict[str, list[Figures]], limit: Figures) -> None:
+    """What --json asks for: every single measurement so far, and where it was made."""
+    if not args.json:
+        return
+    record = {
+        "machine": machine(),
+        "arguments": {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()},
+        "text": text,
+        "measurements": [
+            {"contender": name, "round": number, **figures}
+            for name, rounds in results.items()
+            for number, figures in enumerate(rounds, start=1)
+        ],
+        "limit": limit,
     }
-    for precision, m in middle.items():
-        rows.append(
-            f"| {precision} | {m['tgt_per_s']:,.0f} | {m['src_per_s']:,.0f} | {m['sentences_per_s']:,.0f} "
-            f"| {m['padding']:.1%} | {m['loading']:.2%} | {m['peak_gb']:.2f} GB |"
-        )
-    slow, fast = (middle[precision]["tgt_per_s"] for precision in PRECISIONS)
-    return "\n".join([*rows, "", f"bf16-mixed is {fast / slow:.2f} times as fast as 32-true"])
+    args.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

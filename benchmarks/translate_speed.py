@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import json
 import os
-import platform
 import random
 import resource
 import statistics
@@ -22,6 +21,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio, n_cores
 
 from seq2seq.corpus.reader import read_lines
 
@@ -94,12 +95,10 @@ def main() -> None:
         folder = Path(name)
         write_texts(args, folder)
         export(args.model, {case.contender.model for case in cases}, folder)
-        for number in range(args.rounds):
-            # To and fro, so that a machine that grows slower all the time favours nobody.
-            for case in cases if number % 2 == 0 else reversed(cases):
-                results[case].append(in_fresh_process(args, case, folder))
-                speed = results[case][-1].figures["sentences_per_s"]
-                print(f"round {number + 1}: {_label(case)}: {speed:,.1f} sentences/s", file=sys.stderr, flush=True)
+        for number, case in in_turn(cases, args.rounds):
+            results[case].append(one_measurement(args, case, folder))
+            speed = results[case][-1].figures["sentences_per_s"]
+            print(f"round {number}: {_label(case)}: {speed:,.1f} sentences/s", file=sys.stderr, flush=True)
             if args.json:
                 args.json.write_text(json.dumps(_record(args, results), indent=1) + "\n", encoding="utf-8")
     print(table(results))
@@ -165,11 +164,6 @@ def _layouts(n_threads: int, batch_tokens: Iterable[int]) -> list[Contender]:
     ]
 
 
-def n_cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 # --- what is translated ---
 
 
@@ -216,12 +210,11 @@ def export(run: Path, names: Iterable[str], folder: Path) -> None:
 # --- one measurement ---
 
 
-def in_fresh_process(args: argparse.Namespace, case: Case, folder: Path) -> Measurement:
-    """A process of its own, so that peak memory, allocator and compiled kernels are its own."""
+def one_measurement(args: argparse.Namespace, case: Case, folder: Path) -> Measurement:
     source, reference, output = (folder / f"{case.order}.{kind}" for kind in ("source", "reference", "output"))
     if case.contender.engine == "hf":
-        command = [args.peers_python, HUGGING_FACE, "--model", folder / case.contender.model, "--input", source]
-        command += ["--output", output, "--beam", case.beam_size, "--warmup", args.warmup]
+        command: list[Any] = [args.peers_python, HUGGING_FACE, "--model", folder / case.contender.model]
+        command += ["--input", source, "--output", output, "--beam", case.beam_size, "--warmup", args.warmup]
         command += ["--reference", reference] if reference.exists() else []
         command += ["--threads", args.threads] if args.threads else []
         command += ["--bf16"] if case.contender.precision == "bfloat16" else []
@@ -236,12 +229,7 @@ def in_fresh_process(args: argparse.Namespace, case: Case, folder: Path) -> Meas
             "warmup": args.warmup,
         }
         command = [sys.executable, __file__, "--worker", json.dumps(job)]
-    # What the shell says about threads is not what a contender would choose.
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [str(word) for word in command], stdout=subprocess.PIPE, text=True, check=True, env=environment
-    )
-    return Measurement(json.loads(done.stdout.splitlines()[-1]), list(read_lines(output)))
+    return Measurement(in_fresh_process(command), list(read_lines(output)))
 
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
@@ -324,7 +312,7 @@ def table(results: dict[Case, list[Measurement]]) -> str:
     titles += [f"x {title}" for title in baselines]
     titles += [f"lines as {SAME_TEXT}"] if has_text else []
     titles += ["x sorted"] if {"mixed", "sorted"} <= set(orders) else []
-    rows = [titles, ["---"] * len(titles)]
+    rows = []
     for case, rounds in sorted(results.items(), key=lambda item: (orders.index(item[0].order), item[0].beam_size)):
         speeds = _figures(rounds, "sentences_per_s")
         bleu = rounds[0].figures["bleu"]
@@ -345,7 +333,7 @@ def table(results: dict[Case, list[Measurement]]) -> str:
         if "x sorted" in titles:
             row.append(_ratio(results, case, case._replace(order="sorted")) if case.order == "mixed" else "")
         rows.append(row)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return as_table(titles, rows)
 
 
 def _same(results: dict[Case, list[Measurement]], case: Case, name: str) -> Case | None:
@@ -356,8 +344,8 @@ def _same(results: dict[Case, list[Measurement]], case: Case, name: str) -> Case
 def _ratio(results: dict[Case, list[Measurement]], case: Case, baseline: Case | None) -> str:
     if baseline not in results:
         return ""
-    pairs = zip(_figures(results[case], "sentences_per_s"), _figures(results[baseline], "sentences_per_s"), strict=True)
-    return f"{statistics.median(ours / theirs for ours, theirs in pairs):.2f}"
+    ours, theirs = (_figures(results[each], "sentences_per_s") for each in (case, baseline))
+    return f"{median_ratio(ours, theirs):.2f}"
 
 
 def _agreement(results: dict[Case, list[Measurement]], case: Case, baseline: Case | None) -> str:
@@ -379,7 +367,7 @@ def _label(case: Case) -> str:
 def _record(args: argparse.Namespace, results: dict[Case, list[Measurement]]) -> dict[str, Any]:
     """What --json writes: every single measurement, and where it was made."""
     return {
-        "machine": {"processor": _processor(), "cores": n_cores(), "python": platform.python_version()},
+        "machine": machine(),
         "arguments": {
             name: str(value) if isinstance(value, Path) else value
             for name, value in vars(args).items()
@@ -397,14 +385,6 @@ def _record(args: argparse.Namespace, results: dict[Case, list[Measurement]]) ->
             for number, measurement in enumerate(rounds, start=1)
         ],
     }
-
-
-def _processor() -> str:
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
 
 
 if __name__ == "__main__":

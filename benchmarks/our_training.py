@@ -1,0 +1,112 @@
+"""Our own part in train_speed.py:  python benchmarks/our_training.py JOB
+
+Trains a few steps as train.py does, through the real LightningModule, loader and Trainer; JOB is what
+`peers/meter.py` calls so.
+"""
+
+import logging
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from peers.meter import Job, Meter
+
+from seq2seq.batches import Batch
+from seq2seq.config import read_config
+from seq2seq.prepare import prepare
+from seq2seq.training.data import TranslationData
+from seq2seq.training.hardware import accelerator_of, speed_up_cpu
+from seq2seq.training.module import TranslationModule
+from seq2seq.vocabulary import PAD
+
+PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}
+
+
+class TimedLoader:
+    """The project's loader, with the time that the training loop waits for it."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader, self.waited_s = loader, 0.0
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[Batch]:
+        batches = iter(self.loader)
+        while True:
+            began = time.perf_counter()
+            batch = next(batches, None)
+            self.waited_s += time.perf_counter() - began
+            if batch is None:
+                return
+            yield batch
+
+
+class Count(pl.Callback):
+    """Lets the meter know of each step; on a GPU the clock waits for the device."""
+
+    def __init__(self, meter: Meter, loader: TimedLoader) -> None:
+        self.meter, self.loader = meter, loader
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Batch, index: int
+    ) -> None:
+        self.meter.count(batch.src != PAD, batch.tgt_out != PAD)
+        if module.device.type == "cuda":
+            torch.cuda.synchronize()
+        self.meter.end_step()
+        if self.meter.n_done == self.meter.warmup:
+            self.loader.waited_s = 0.0
+
+
+def main() -> None:
+    job = Job.from_arguments(__doc__)
+    config = read_config(job.config)
+    accelerator = accelerator_of(config.trainer)
+    if accelerator == "cpu":
+        speed_up_cpu()
+        if job.threads:
+            torch.set_num_threads(job.threads)
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore")
+
+    prepared = prepare(config)
+    pl.seed_everything(config.seed, verbose=False)
+    module = TranslationModule(config, prepared.tokenizer, total_steps=0, validate=lambda model: {})
+    loader = TimedLoader(TranslationData(config, prepared).train_dataloader())
+    meter = Meter(job)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = pl.Trainer(
+            accelerator=accelerator,
+            devices=1,
+            precision=PRECISIONS[job.precision],  # type: ignore[arg-type]
+            max_steps=job.warmup + job.steps,
+            callbacks=[Count(meter, loader)],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            default_root_dir=folder,
+        )
+        trainer.fit(module, loader)
+    if not meter.is_done:
+        sys.exit(f"an epoch has only {len(loader)} batches; lower --steps or --max-tokens")
+    more = {"peak_gb": torch.cuda.max_memory_allocated() / 1e9} if accelerator == "cuda" else {}
+    print(
+        meter.report(
+            **more,
+            loading=loader.waited_s / meter.elapsed_s,
+            n_parameters=module.model.n_parameters,
+            threads=torch.get_num_threads(),
+            versions={"torch": torch.__version__, "pytorch_lightning": pl.__version__},
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

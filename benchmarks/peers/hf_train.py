@@ -1,0 +1,141 @@
+"""How fast does Hugging Face's MarianMT train with Seq2SeqTrainer?  PYTHON benchmarks/peers/hf_train.py JOB
+
+PYTHON is that of an environment with torch, transformers and accelerate (install.sh hf); JOB is written by
+benchmarks/train_speed.py.
+
+Shapes: B sentences, S source tokens, T target tokens
+"""
+
+import random
+import tempfile
+from typing import Any
+
+import torch
+import transformers
+from meter import BOS, EOS, PAD, Job, Meter
+from torch import Tensor, nn
+from transformers import MarianConfig, MarianMTModel, Seq2SeqTrainer, Seq2SeqTrainingArguments, TrainerCallback
+
+NOT_SCORED = -100  # in labels, for torch's loss and that of the Trainer
+
+
+def main() -> None:
+    job = Job.from_arguments(__doc__)
+    if job.threads:
+        torch.set_num_threads(job.threads)
+    meter = Meter(job)
+    pairs = job.ids()
+    model = marian(job)
+
+    def collate(features: list[dict[str, list[int]]]) -> dict[str, Tensor]:
+        src = padded([feature["input_ids"] for feature in features], PAD)  # (B, S)
+        labels = padded([feature["labels"] for feature in features], NOT_SCORED)  # (B, T)
+        return {
+            "input_ids": src,
+            "attention_mask": (src != PAD).long(),
+            "labels": labels,
+            "decoder_input_ids": model.prepare_decoder_input_ids_from_labels(labels),
+        }
+
+    class CountingTrainer(Seq2SeqTrainer):
+        def _get_train_sampler(self, *rest: Any) -> list[int]:
+            return in_random_order(list(super()._get_train_sampler(*rest)), self.args.train_batch_size, job.seed)
+
+        def training_step(self, model: nn.Module, inputs: dict[str, Any], *rest: Any) -> Tensor:
+            meter.count(inputs["input_ids"] != PAD, inputs["labels"] != NOT_SCORED)
+            return super().training_step(model, inputs, *rest)
+
+    class EndOfStep(TrainerCallback):
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            meter.end_step()
+
+    mean_length = sum(len(tgt) for _, tgt in pairs) / len(pairs)
+    optim = job.optim
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = Seq2SeqTrainingArguments(
+            output_dir=folder,
+            use_cpu=True,
+            bf16=job.precision == "bf16",
+            per_device_train_batch_size=round(job.max_tokens / mean_length),  # its batches are of so many sentences
+            train_sampling_strategy="group_by_length",
+            max_steps=job.warmup + job.steps,
+            learning_rate=optim["lr"],
+            lr_scheduler_type=optim["schedule"],
+            warmup_steps=optim["warmup_steps"],
+            label_smoothing_factor=optim["label_smoothing"],
+            max_grad_norm=optim["clip_norm"],
+            adam_beta1=optim["beta1"],
+            adam_beta2=optim["beta2"],
+            adam_epsilon=optim["eps"],
+            seed=job.seed,
+            save_strategy="no",
+            logging_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+        )
+        trainer = CountingTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=[{"input_ids": src, "labels": tgt} for src, tgt in pairs],
+            data_collator=collate,
+            callbacks=[EndOfStep()],
+        )
+        trainer.train()
+    print(
+        meter.report(
+            n_parameters=model.num_parameters(only_trainable=True),
+            threads=torch.get_num_threads(),
+            versions={"torch": torch.__version__, "transformers": transformers.__version__},
+        )
+    )
+
+
+def in_random_order(indices: list[int], batch_size: int, seed: int) -> list[int]:
+    """The same batches, those between the first and the last shuffled.
+
+    The sampler has them from long to short, fifty at a time: a few in a row are not like all. The first one holds the
+    longest sentence, which decides on the memory; the last one may be smaller.
+    """
+    batches = [indices[start : start + batch_size] for start in range(0, len(indices), batch_size)]
+    between = batches[1:-1]
+    random.Random(seed).shuffle(between)
+    return [index for batch in (*batches[:1], *between, *batches[1:][-1:]) for index in batch]
+
+
+def marian(job: Job) -> MarianMTModel:
+    """Marian with our sizes; its norms are always post-norm, its projections have biases."""
+    sizes, vocab_size = job.model, len(job.vocabulary())
+    return MarianMTModel(
+        MarianConfig(
+            vocab_size=vocab_size,
+            decoder_vocab_size=vocab_size,
+            d_model=sizes["d_model"],
+            encoder_layers=sizes["n_encoder_layers"],
+            decoder_layers=sizes["n_decoder_layers"],
+            encoder_attention_heads=sizes["n_heads"],
+            decoder_attention_heads=sizes["n_heads"],
+            encoder_ffn_dim=sizes["d_ff"],
+            decoder_ffn_dim=sizes["d_ff"],
+            activation_function="relu",
+            dropout=sizes["dropout"],
+            attention_dropout=sizes["attention_dropout"],
+            activation_dropout=sizes["activation_dropout"],
+            max_position_embeddings=sizes["max_length"],
+            scale_embedding=True,
+            share_encoder_decoder_embeddings=True,
+            tie_word_embeddings=True,
+            pad_token_id=PAD,
+            bos_token_id=BOS,
+            eos_token_id=EOS,
+            decoder_start_token_id=BOS,
+            forced_eos_token_id=None,
+        )
+    )
+
+
+def padded(rows: list[list[int]], value: int) -> Tensor:
+    return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""How the speed benchmarks compare: contenders in turn, each in a fresh process, and ratios within rounds."""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+_Case = TypeVar("_Case")
+
+
+def in_turn(cases: Sequence[_Case], n_rounds: int) -> Iterator[tuple[int, _Case]]:
+    """Every case once a round, with the number of the round, from 1.
+
+    To and fro, so that a machine that grows slower all the time favours nobody.
+    """
+    for number in range(1, n_rounds + 1):
+        for case in cases if number % 2 else reversed(cases):
+            yield number, case
+
+
+def in_fresh_process(command: Sequence[object]) -> dict[str, Any]:
+    """The JSON object in the last line of what a command says.
+
+    A process of its own, so that peak memory, allocator and compiled kernels are its own. What it says on stderr is
+    shown if it fails.
+    """
+    # What the shell says about threads is not what a contender would choose.
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        sys.exit(f"{done.stdout[-2000:]}{done.stderr}\nThis failed: {' '.join(words[:2])}")
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the ratios within the rounds: what slows down a whole round does not count."""
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def as_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (titles, ["---"] * len(titles), *rows))
+
+
+def n_cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> dict[str, Any]:
+    """Where a measurement was made."""
+    return {"processor": _processor(), "cores": n_cores(), "python": platform.python_version()}
+
+
+def _processor() -> str:
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

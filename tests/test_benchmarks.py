@@ -1,0 +1,56 @@
+"""What the benchmarks count and compute; how fast something is, no test can say."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from seq2seq.config import ModelConfig
+from seq2seq.loss import smoothed_cross_entropy
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import PAD
+
+
+def script(name: str) -> ModuleType:
+    path = Path(__file__).parents[1] / "benchmarks" / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_products_of_a_step_have_the_operations_that_torch_counts() -> None:
+    config = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1)
+    model = Transformer(config, vocab_size=31)
+    src, tgt = torch.randint(4, 31, (130, 7)), torch.randint(4, 31, (130, 5))
+    tgt[:30, 4] = PAD  # 620 tokens are left, more than the loss takes at a time
+    with FlopCounterMode(display=False) as counter:
+        hidden = model.decode(tgt, model.encode(src), src)
+        smoothed_cross_entropy(hidden, model.embeddings.output, tgt, 0.1).smoothed.backward()
+
+    forward = script("product_rate.py").products_of(config, 31, sentences=130, src=7, tgt=5, scored=620)
+    counted = sum(product.n_operations for each in forward for product in each.of_a_step)
+    assert counted == counter.get_total_flops()
+
+
+def test_the_meter_counts_what_follows_the_warmup() -> None:
+    meter_module = script("peers/meter.py")
+    job = meter_module.Job(precision="fp32", steps=2, warmup=1, config={}, folder="")
+    meter = meter_module.Meter(job)
+    for n_pads in (3, 1, 0):  # the first step is the warm-up
+        src, tgt = torch.ones(2, 5, dtype=torch.bool), torch.ones(2, 7, dtype=torch.bool)
+        src[0, :n_pads] = False
+        meter.count(src, tgt)
+        meter.end_step()
+
+    assert meter.is_done
+    assert meter.counts == {"src": 19, "tgt": 28, "src_slots": 20, "tgt_slots": 28, "sentences": 4}
+
+
+def test_ratios_are_taken_within_rounds() -> None:
+    # The second round was half as fast for both; the ratio of medians would be 2.5 / 1.5.
+    assert script("rounds.py").median_ratio([4.0, 2.0, 2.5], [2.0, 1.0, 1.5]) == pytest.approx(2.0)
