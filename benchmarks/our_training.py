@@ -12,17 +12,19 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytorch_lightning as pl
 import torch
 from peers.meter import Job, Meter
 
-from seq2seq.batches import Batch
+from seq2seq.batches import Batch, BatchLoader
 from seq2seq.config import read_config
 from seq2seq.prepare import prepare
 from seq2seq.training.data import TranslationData
 from seq2seq.training.hardware import accelerator_of, speed_up_cpu
 from seq2seq.training.module import TranslationModule
-from seq2seq.vocabulary import PAD
+from seq2seq.vocabulary import EOS, PAD
 
 PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}
 
@@ -45,6 +47,32 @@ class TimedLoader:
             if batch is None:
                 return
             yield batch
+
+
+class RandomPairs:
+    """As many `Pairs` as the steps take, all of one length, so that no slot is padding."""
+
+    def __init__(self, job: Job, vocab_size: int) -> None:
+        n_pairs = (job.warmup + job.steps) * max(1, job.max_tokens // job.synthetic)
+        n_tokens = job.synthetic - 1  # and eos
+        self.ids = np.random.default_rng(job.seed).integers(EOS + 1, vocab_size, (n_pairs, 2, n_tokens))
+        self.src_lengths = self.tgt_lengths = np.full(n_pairs, n_tokens)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def src(self, index: int) -> npt.NDArray[Any]:
+        return self.ids[index, 0]
+
+    def tgt(self, index: int) -> npt.NDArray[Any]:
+        return self.ids[index, 1]
+
+
+class OnlyASize:
+    """A vocabulary without pieces: all of a tokenizer that training on random ids needs."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self.vocab_size = vocab_size
 
 
 class Count(pl.Callback):
@@ -75,10 +103,18 @@ def main() -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")
 
-    prepared = prepare(config)
+    if job.synthetic:
+        tokenizer: Any = OnlyASize(config.tokenizer.vocab_size)
+        batches = BatchLoader(RandomPairs(job, tokenizer.vocab_size), config.batch, seed=job.seed)
+    else:
+        prepared = prepare(config)
+        tokenizer, batches = prepared.tokenizer, TranslationData(config, prepared).train_dataloader()
     pl.seed_everything(config.seed, verbose=False)
-    module = TranslationModule(config, prepared.tokenizer, total_steps=0, validate=lambda model: {})
-    loader = TimedLoader(TranslationData(config, prepared).train_dataloader())
+    module = TranslationModule(config, tokenizer, total_steps=0, validate=lambda model: {})
+    if config.trainer.compile:
+        module.model.encoder.compile(dynamic=True)
+        module.model.decoder.compile(dynamic=True)
+    loader = TimedLoader(batches)
     meter = Meter(job)
     with tempfile.TemporaryDirectory() as folder:
         trainer = pl.Trainer(
@@ -102,6 +138,7 @@ def main() -> None:
             **more,
             loading=loader.waited_s / meter.elapsed_s,
             n_parameters=module.model.n_parameters,
+            n_compilations=torch._dynamo.utils.counters["stats"]["unique_graphs"] if config.trainer.compile else 0,
             threads=torch.get_num_threads(),
             versions={"torch": torch.__version__, "pytorch_lightning": pl.__version__},
         )

@@ -50,9 +50,11 @@ class Product(NamedTuple):
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    if job["threads"]:
-        torch.set_num_threads(job["threads"])
-    speed_up_cpu()
+    torch.set_default_device(job["device"])
+    if job["device"] == "cpu":
+        speed_up_cpu()
+        if job["threads"]:
+            torch.set_num_threads(job["threads"])
     products = Counter(
         product
         for forward in products_of(ModelConfig(**job["model"]), job["vocab_size"], **job["batch"])
@@ -122,7 +124,9 @@ def _best_run_s(multiply: Callable[[], Tensor]) -> float:
     runs: list[float] = []
     while len(runs) < FEWEST_RUNS or sum(runs) < LONG_ENOUGH_S:
         began = time.perf_counter()
-        multiply()
+        result = multiply()
+        if result.is_cuda:
+            torch.cuda.synchronize()
         runs.append(time.perf_counter() - began)
     return min(runs)
 

@@ -1,8 +1,8 @@
 """How fast does training go, and what does it cost?  python benchmarks/train_speed.py [--data DIR] [--rounds N]
 
-Trains the `small` model through the real LightningModule, loader and Trainer and, with --peers, other toolkits on the
-same text: each measurement in a fresh process, all contenders in turn, medians over the rounds. See
-benchmarks/README.md for how to read it.
+Trains a model through the real LightningModule, loader and Trainer and, with --peers, other toolkits on the same
+text: each measurement in a fresh process, all contenders in turn, medians over the rounds. See benchmarks/README.md
+for how to read it.
 """
 
 import argparse
@@ -15,12 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from omegaconf import OmegaConf
 from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio
 
 from seq2seq.config import DataConfig, RunConfig
+from seq2seq.training.hardware import accelerator_of
 
 HERE = Path(__file__).parent
 SAMPLE = "bundled:sample"
+PRESETS = {file.stem: file for file in sorted((HERE.parent / "conf" / "model").glob("*.yaml"))}
 Figures = dict[str, Any]  # what one measurement found; `peers/meter.py` names most of them
 
 
@@ -59,12 +62,12 @@ def main() -> None:
     args = parser.parse_args()
     names = _contenders(args, parser)
     results: dict[str, list[Figures]] = {name: [] for name in names}
-    config = configuration(args, on_cpu=args.limit or not set(names) <= set(OURS))
+    config = configuration(args, on_cpu=not set(names) <= set(OURS))
     text: Figures = {}
     limit: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
         job = {"precision": "", "steps": args.steps, "warmup": args.warmup, "folder": folder}
-        job["config"] = dataclasses.asdict(config)
+        job |= {"config": dataclasses.asdict(config), "synthetic": args.synthetic}
         if not set(names) <= set(OURS):
             text = in_fresh_process([sys.executable, HERE / "training_text.py", json.dumps(job)])
             print(f"{text['pairs']:,} pairs, {text['tgt']:,} target tokens", file=sys.stderr, flush=True)
@@ -87,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("--data", default=SAMPLE, help="folder with train.fr(.gz), train.en(.gz); default: sample")
+    add("--synthetic", type=int, default=0, metavar="N", help="no text: random pairs of N tokens a side; ours only")
+    add("--preset", choices=PRESETS, default="small", help="of conf/model; default: small")
+    add("--compile", action="store_true", help="trainer.compile=true; ours only")
     add("--max-tokens", type=int, default=4096, help="budget of a batch: pairs x longest side")
     add("--vocab-size", type=int, default=0, help="default: 8000, or 2000 for the sample corpus")
     add("--dropout", type=float, default=0.1)
@@ -107,6 +113,8 @@ def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> li
     environments = dict.fromkeys(CONTENDERS[name].environment for name in names if CONTENDERS[name].environment)
     if args.warmup < 1:
         parser.error("--warmup must be at least 1: the clock starts where a step ends")
+    if not set(names) <= set(OURS) and (args.synthetic or args.compile):
+        parser.error("--synthetic and --compile are for our own training; leave --peers out")
     if args.limit and not set(OURS) & set(names):
         parser.error(f"--limit is about our own batches; measure {' or '.join(OURS)}, too")
     if environments and not args.peers:
@@ -126,9 +134,12 @@ def _python(home: Path, environment: str) -> Path:
 def configuration(args: argparse.Namespace, on_cpu: bool) -> RunConfig:
     """Our configuration, which the peers imitate."""
     config = RunConfig(data=DataConfig(dir=args.data))
+    for name, value in OmegaConf.load(PRESETS[args.preset]).items():
+        setattr(config.model, str(name), value)
+    config.trainer.compile = args.compile
     if args.data != SAMPLE:  # only the training text is used
         config.data.valid = config.data.test = config.data.train
-    config.tokenizer.vocab_size = args.vocab_size or (2000 if args.data == SAMPLE else 8000)
+    config.tokenizer.vocab_size = args.vocab_size or (2000 if args.data == SAMPLE and not args.synthetic else 8000)
     config.batch.max_tokens = args.max_tokens
     config.model.dropout = args.dropout
     config.trainer.max_steps = args.warmup + args.steps
@@ -172,7 +183,12 @@ def product_limit(config: RunConfig, rounds: Sequence[Figures]) -> Figures:
         "scored": round(step["tgt"]),
     }
     job = {"model": dataclasses.asdict(config.model), "vocab_size": config.tokenizer.vocab_size, "batch": batch}
-    command = [sys.executable, HERE / "product_rate.py", json.dumps(job | {"threads": config.trainer.threads})]
+    device = accelerator_of(config.trainer)
+    command = [
+        sys.executable,
+        HERE / "product_rate.py",
+        json.dumps(job | {"threads": config.trainer.threads, "device": device}),
+    ]
     return {"batch": batch, **in_fresh_process(command)}
 
 

@@ -23,6 +23,7 @@ class Job:
         warmup: steps before the measured ones, at least 1.
         config: our configuration, for the peers to do as we do.
         folder: has the training text for the peers: see `pieces` and `vocabulary`.
+        synthetic: of our own training: random pairs of so many tokens a side in place of text; 0: text.
     """
 
     precision: str
@@ -30,6 +31,7 @@ class Job:
     warmup: int
     config: dict[str, Any]
     folder: str
+    synthetic: int = 0
 
     @classmethod
     def from_arguments(cls, doc: str | None) -> "Job":
