@@ -34,7 +34,7 @@ class DataConfig:
     name: str = "sample"  # in logs and titles
     dir: str = ""  # relative sources start here; empty: the working directory; `bundled:NAME`: data/NAME
     src_lang: str = "fr"  # also the ending of its files
-    tgt_lang: str = "en"  # also the ending of its files
+    tgt_lang: str = "en"  # also the ending of its files, and whose tokens bleu_legacy_tok counts
     train: Source = "train"  # a source or a list of sources
     valid: Source = "valid"  # a source or a list of sources
     test: Source = "test"  # one source, several, or {NAME: SOURCE}

@@ -1,6 +1,7 @@
 """What a model directory says about itself: its README.md."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,17 @@ def _scores(run_dir: Path | None) -> list[str]:
     if not valid and not tests:
         return ["The run that this model was exported from had not been scored."]
     rows = ["| text | metric | score | signature |", "|---|---|---|---|"]
-    signatures = {metric: score["signature"] for scores in tests.values() for metric, score in scores.items()}
-    for metric, value in valid.items():  # scored alike, but stored without its signature
+    signatures = {
+        metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score["signature"])
+        for scores in tests.values()
+        for metric, score in scores.items()
+    }
+    for metric, value in valid.items():  # scored alike but for the interval, and stored without its signature
         rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")
     for name, scores in tests.items():
         for metric, score in scores.items():
-            rows.append(f"| {name} | {metric} | {score['score']:.2f} | {_code(score['signature'])} |")
+            interval = f" ± {score['half_width']:.2f}" if "half_width" in score else ""  # older runs had none
+            rows.append(f"| {name} | {metric} | {score['score']:.2f}{interval} | {_code(score['signature'])} |")
     return rows
 
 

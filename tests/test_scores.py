@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import logging
 import re
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+import sacremoses
 
 from seq2seq.errors import TranslationError
 from seq2seq.scores import METRICS, Interval, bootstrap_interval, corpus_scores, paired_test, report
@@ -74,19 +76,21 @@ def test_score_and_signature_are_those_of_the_sacrebleu_command(
 
 
 def test_the_signatures_say_what_was_measured() -> None:
-    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS)
+    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
     version = sacrebleu.__version__
+    moses = f"moses-en+norm-{sacremoses.__version__}"
     assert {name: score.signature for name, score in scores.items()} == {
         "bleu": f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}",
         "chrf": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}",
         "chrf++": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{version}",
         "ter": f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}",
+        "bleu_legacy_tok": f"nrefs:1|case:lc|eff:no|tok:{moses}|smooth:none|version:{version}",
     }
 
 
 def test_references_against_themselves_are_perfect() -> None:
-    scores = corpus_scores(REFERENCES, REFERENCES, METRICS)
-    assert [scores[name].score for name in METRICS] == pytest.approx([100, 100, 100, 0])
+    scores = corpus_scores(REFERENCES, REFERENCES, METRICS, "en")
+    assert [scores[name].score for name in METRICS] == pytest.approx([100, 100, 100, 0, 100])
 
 
 def test_without_a_choice_bleu_and_chrf_are_measured() -> None:
@@ -94,8 +98,8 @@ def test_without_a_choice_bleu_and_chrf_are_measured() -> None:
 
 
 def test_blank_hypotheses_score_nothing() -> None:
-    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS)
-    assert [scores[name].score for name in METRICS] == [0, 0, 0, 100]  # TER: every word is missing
+    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS, "en")
+    assert [scores[name].score for name in METRICS] == [0, 0, 0, 100, 0]  # TER: every word is missing
 
 
 @pytest.mark.parametrize(("n_hypotheses", "n_references"), [(3, 5), (5, 3), (0, 5)])
@@ -110,8 +114,23 @@ def test_different_numbers_of_sentences_are_refused_with_both_numbers(n_hypothes
 def test_no_sentences_and_unknown_metrics_are_refused() -> None:
     with pytest.raises(TranslationError, match="no sentences"):
         corpus_scores([], [])
-    with pytest.raises(TranslationError, match="'meteor' is not a metric; choose from bleu, chrf, chrf\\+\\+, ter"):
+    with pytest.raises(
+        TranslationError, match="'meteor' is not a metric; choose from bleu, chrf, chrf\\+\\+, ter, bleu"
+    ):
         corpus_scores(HYPOTHESES, REFERENCES, ["meteor"])
+
+
+def test_legacy_bleu_asks_for_the_language() -> None:
+    with pytest.raises(TranslationError, match="bleu_legacy_tok splits words by the rules of a language"):
+        report(HYPOTHESES, REFERENCES, ["bleu_legacy_tok"])
+
+
+def test_legacy_bleu_has_no_smoothing_and_no_case_and_splits_as_moses_does() -> None:
+    # By hand: of `l' homme n' a rien .`, 5 of 6 tokens, 3 of 5 pairs, 2 of 4 triples and 1 of 3 quadruples match.
+    score = corpus_scores(["L'homme n’a rien."], ["l’homme n'a pas."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    assert score.score == pytest.approx(100 * ((5 / 6) * (3 / 5) * (2 / 4) * (1 / 3)) ** 0.25)
+    score = corpus_scores(["Une femme assise."], ["Un homme assis."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    assert score.score == 0  # no quadruple matches; sacreBLEU's smoothing would count a part of one
 
 
 def test_anything_but_a_list_of_strings_is_refused() -> None:
@@ -131,22 +150,28 @@ def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path)
     command += ["--confidence", "--confidence-n", "200"]
     printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     interval = bootstrap_interval(HYPOTHESES, REFERENCES, n_samples=200)
-    assert interval.mean == printed["confidence_mean"]
-    assert interval.half_width == printed["confidence_var"]
+    assert round(interval.mean, 6) == printed["confidence_mean"]
+    assert round(interval.half_width, 6) == printed["confidence_var"]
     assert interval.signature == printed["signature"]
     assert "bs:200|seed:12345" in interval.signature
 
 
 def test_a_report_has_an_interval_for_each_score() -> None:
-    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=50)
-    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS)
+    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=50, language="en")
+    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
     assert list(found) == list(METRICS)
     for name, interval in found.items():
-        assert interval == bootstrap_interval(HYPOTHESES, REFERENCES, name, n_samples=50)
+        assert interval == bootstrap_interval(HYPOTHESES, REFERENCES, name, n_samples=50, language="en")
         assert interval.score == plain[name].score
         assert interval.signature.replace("|bs:50|seed:12345", "") == plain[name].signature
         assert abs(interval.mean - interval.score) < 2 * interval.half_width
     assert list(report(HYPOTHESES, REFERENCES, n_samples=2)) == ["bleu", "chrf", "ter"]
+
+
+def test_intervals_are_those_that_sacrebleu_gives_the_baseline_of_a_paired_test() -> None:
+    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=300, language="en")
+    for name, test in paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en").items():
+        assert dataclasses.astuple(found[name]) == pytest.approx(dataclasses.astuple(test.baseline))
 
 
 OTHERS = [*REFERENCES[:2], "Something else.", *HYPOTHESES[3:]]
@@ -171,7 +196,7 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: 
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
-    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300)[metric]
+    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en")[metric]
     assert [in_print(interval) for interval in (found.baseline, found.system)] == scores
     assert p_value is not None and f"{found.p_value:.4f}" == p_value[1]
     assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
@@ -219,5 +244,5 @@ def test_an_interval_around_nothing_is_nothing() -> None:
 
 
 def test_sacrebleu_is_imported_only_to_score() -> None:
-    code = "import sys, seq2seq.scores; sys.exit('sacrebleu' in sys.modules)"
+    code = "import sys, seq2seq.scores; sys.exit('sacrebleu' in sys.modules or 'sacremoses' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

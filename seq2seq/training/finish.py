@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seq2seq.checkpoint import (
@@ -16,14 +16,12 @@ from seq2seq.checkpoint import (
 )
 from seq2seq.config import RunConfig
 from seq2seq.prepare import Prepared
-from seq2seq.scores import Score
+from seq2seq.scores import TEST_METRICS, Interval, report
 from seq2seq.training.averaging import ExponentialAverage, Weights, average_checkpoints
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.validation import score_store
+from seq2seq.training.validation import score_store, translate_store
 
 log = logging.getLogger(__name__)
-
-TEST_METRICS = ("bleu", "chrf", "ter")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Outcome:
 
     selected: str  # which weights won
     valid: dict[str, dict[str, float]]  # candidate: its scores on valid
-    tests: dict[str, dict[str, Score]]  # test set: metric: score
+    tests: dict[str, dict[str, Interval]]  # test set: metric: score
 
 
 def finish_run(
@@ -65,14 +63,15 @@ def finish_run(
     module.load_state_dict(weights)
     if is_first_rank:
         _save_model(module, config, prepared, run_dir, selected, valid, step)
+    model.eval()
     tests = {}
     for name, store in prepared.tests.items():
-        tests[name], hypotheses = score_store(
-            model, store, prepared.tokenizer, config.decoding, TEST_METRICS, bf16=bf16
-        )
+        hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=bf16)
+        references = [store.tgt_text(i) for i in range(len(store))]
         if is_first_rank:
-            with atomic_write(run_dir / "hypotheses" / f"{name}.{config.data.tgt_lang}") as file:
-                file.write("".join(f"{line}\n" for line in hypotheses).encode())
+            _write_lines(run_dir / "hypotheses" / f"{name}.{config.data.tgt_lang}", hypotheses)
+            _write_lines(run_dir / "references" / f"{name}.{config.data.tgt_lang}", references)
+        tests[name] = report(hypotheses, references, TEST_METRICS, language=config.data.tgt_lang)
     outcome = Outcome(selected, valid, tests)
     if is_first_rank:
         _write_json(run_dir / "scores.json", {name: _plain(scores) for name, scores in tests.items()})
@@ -119,8 +118,21 @@ def _save_model(
     write_checkpoint(content, run_dir / "checkpoints" / SELECTED)
 
 
-def _plain(scores: dict[str, Score]) -> dict[str, dict[str, float | str]]:
-    return {name: {"score": round(s.score, 4), "signature": s.signature} for name, s in scores.items()}
+def _plain(scores: dict[str, Interval]) -> dict[str, dict[str, float | str]]:
+    return {
+        name: {
+            "score": round(found.score, 4),
+            "mean": round(found.mean, 4),
+            "half_width": round(found.half_width, 4),
+            "signature": found.signature,
+        }
+        for name, found in scores.items()
+    }
+
+
+def _write_lines(path: Path, lines: Sequence[str]) -> None:
+    with atomic_write(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 def _write_json(path: Path, content: object) -> None:
@@ -137,6 +149,9 @@ def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> 
         lines.append(f" {mark} BLEU {scores['bleu']:6.2f}  chrF {scores['chrf']:6.2f}  {name}")
     for name, found in outcome.tests.items():
         lines += ["", f"test set {name}:"]
-        lines += [f"   {metric:6} {score.score:6.2f}  {score.signature}" for metric, score in found.items()]
+        lines += [
+            f"   {metric:15} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}"
+            for metric, score in found.items()
+        ]
     lines += ["", f"translate with:  python translate.py --model {run_dir} --input FILE --output FILE"]
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from pytorch_lightning.loggers import Logger
 
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.errors import ConfigError
-from seq2seq.scores import Score
+from seq2seq.scores import Interval
 from seq2seq.training.metrics_csv import MetricsCsv
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import Validation
@@ -144,7 +144,9 @@ def wandb_id(logger: Logger) -> str:
     return str(logger.version or "") if logger.__class__.__name__ == "WandbLogger" else ""
 
 
-def log_final_scores(loggers: Sequence[Logger], scores: dict[str, dict[str, Score]], selected: str, step: int) -> None:
+def log_final_scores(
+    loggers: Sequence[Logger], scores: dict[str, dict[str, Interval]], selected: str, step: int
+) -> None:
     """Put the test scores where each logger keeps a run's results."""
     flat = {f"test/{name}/{metric}": score.score for name, found in scores.items() for metric, score in found.items()}
     for logger in loggers:
@@ -152,6 +154,7 @@ def log_final_scores(loggers: Sequence[Logger], scores: dict[str, dict[str, Scor
             summary = logger.experiment.summary  # type: ignore[attr-defined]
             summary.update({**flat, "selected": selected})
             for name, found in scores.items():
+                summary.update({f"test/{name}/{metric}/half_width": s.half_width for metric, s in found.items()})
                 summary.update({f"test/{name}/{metric}/signature": s.signature for metric, s in found.items()})
         else:
             logger.log_metrics(flat, step)

@@ -1,6 +1,5 @@
 """BLEU and chrF of real decoding, on all ranks together: the decoder that the final test will use."""
 
-from collections.abc import Sequence
 from itertools import chain
 
 import torch
@@ -49,17 +48,16 @@ def score_store(
     store: PairStore,
     tokenizer: Tokenizer,
     config: DecodingConfig,
-    metrics: Sequence[str] = ("bleu", "chrf"),
     n_sentences: int = 0,
     bf16: bool = False,
 ) -> tuple[dict[str, Score], list[str]]:
-    """Scores against the raw references, and the translations that got them."""
+    """BLEU and chrF against the raw references, and the translations that got them."""
     was_training = model.training
     model.eval()
     hypotheses = translate_store(model, store, tokenizer, config, n_sentences, bf16)
     model.train(was_training)
     references = [store.tgt_text(i) for i in range(len(hypotheses))]
-    return corpus_scores(hypotheses, references, metrics), hypotheses
+    return corpus_scores(hypotheses, references), hypotheses
 
 
 def _rank() -> tuple[int, int]:

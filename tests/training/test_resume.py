@@ -93,7 +93,7 @@ def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant,
     assert metrics(tmp_path / "run") == metrics(whole_dir)
     keys = [(step, name) for step, name, _ in metrics(whole_dir)]
     assert len(set(keys)) == len(keys)
-    for file in ("scores.json", "selection.json", "hypotheses/test.en"):
+    for file in ("scores.json", "selection.json", "hypotheses/test.en", "references/test.en"):
         assert (tmp_path / "run" / file).read_bytes() == (whole_dir / file).read_bytes()
 
 

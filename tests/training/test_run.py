@@ -10,6 +10,7 @@ import pytest
 import sacrebleu
 import torch
 
+from seq2seq import compare
 from seq2seq.checkpoint import tensor_to_bytes
 from seq2seq.config import read_config
 from seq2seq.errors import ConfigError
@@ -64,7 +65,8 @@ def lines(path):
 def test_a_run_directory_holds_all_of_the_run(finished):
     run_dir = Path(finished[0].run_dir)
     assert sorted(path.name for path in run_dir.iterdir()) == [
-        "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "scores.json", "selection.json", "summary.txt",
+        "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "references", "scores.json", "selection.json",
+        "summary.txt",
     ]  # fmt: skip
     assert not [path for path in run_dir.rglob("*") if ".tmp" in path.name]
     for metric in ("train/loss", "train/lr", "train/grad_norm", "train/tgt_tokens_per_s", "train/padding_share"):
@@ -80,13 +82,38 @@ def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):
         references = lines(corpus / f"{reference}.en")
         assert len(hypotheses) == len(references)
         metrics = {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}
+        # Words without case and punctuation are Moses' tokens as they are.
+        metrics["bleu_legacy_tok"] = sacrebleu.BLEU(tokenize="none", smooth_method="none")
         assert scores[name].keys() == metrics.keys()
         for key, metric in metrics.items():
-            assert scores[name][key]["score"] == pytest.approx(
-                metric.corpus_score(hypotheses, [references]).score, abs=1e-4
-            )
-            assert scores[name][key]["signature"] == str(metric.get_signature())
+            found = scores[name][key]
+            assert found["score"] == pytest.approx(metric.corpus_score(hypotheses, [references]).score, abs=1e-4)
+            assert abs(found["mean"] - found["score"]) <= 2 * found["half_width"]
+            if key != "bleu_legacy_tok":
+                signature = found["signature"].replace("|bs:1000|seed:12345", "")
+                assert signature == str(metric.get_signature()) != found["signature"]
+        assert lines(Path(finished[0].run_dir) / "references" / f"{name}.en") == references
     assert scores["second"]["bleu"]["score"] > 1  # something was learned, so the comparison can fail
+
+
+def test_finished_runs_are_compared_by_what_they_leave_behind(finished, corpus, tmp_path, capsys):
+    run_dir = Path(finished[0].run_dir)
+    for name in ("config.yaml", "hypotheses", "references"):
+        copy = shutil.copytree if (run_dir / name).is_dir() else shutil.copy
+        (tmp_path / "other").mkdir(exist_ok=True)
+        copy(run_dir / name, tmp_path / "other" / name)
+    shutil.copy(corpus / "test.en", tmp_path / "other/hypotheses/first.en")
+    compare.main([str(run_dir), str(tmp_path / "other"), "--json"])
+    found = json.loads(capsys.readouterr().out)["tests"]
+    assert found.keys() == {"first", "second"}
+    scores = json.loads((run_dir / "scores.json").read_text())
+    for name, test in found.items():
+        for metric, each in test["metrics"].items():
+            assert each["a"]["score"] == pytest.approx(scores[name][metric]["score"], abs=1e-4)
+            assert each["a"]["half_width"] == pytest.approx(scores[name][metric]["half_width"], abs=1e-4)
+            assert each["signature"] == scores[name][metric]["signature"]
+    assert found["first"]["metrics"]["chrf"]["b"]["score"] == pytest.approx(100)
+    assert found["second"]["metrics"]["chrf"]["p_value"] is None
 
 
 def test_the_selected_weights_are_the_best_of_the_candidates(finished):
