@@ -15,7 +15,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from seq2seq.corpus.reader import read_lines
+from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import TranslationError, UserError
 from seq2seq.scores import METRICS, TEST_METRICS, Comparison, paired_test
 
@@ -59,8 +59,8 @@ class FinishedRun:
         """Its translations of a test set."""
         return list(read_lines(self._path("hypotheses", test)))
 
-    def references(self, test: str) -> list[str]:
-        """What they were scored against.
+    def references(self, test: str) -> list[tuple[str, ...]]:
+        """What they were scored against: all references of each sentence, blank where it has fewer than others.
 
         Raises:
             TranslationError: they were not kept, or are not as many as the hypotheses.
@@ -71,7 +71,9 @@ class FinishedRun:
                 f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
                 f"one a line, or let python train.py resume={self.directory} test once more"
             )
-        references = list(read_lines(path))
+        n_further = len(list(path.parent.glob(f"{path.name}.*")))
+        further = [path.with_name(f"{path.name}.{number}") for number in range(1, n_further + 1)]
+        references = list(read_aligned([path, *further]))
         if len(references) != (n := len(self.hypotheses(test))):
             raise TranslationError(
                 f"{path} has {len(references)} lines and {self._path('hypotheses', test)} has {n}; line n of one must "
@@ -131,8 +133,8 @@ def _compare_on(test: str, a: FinishedRun, b: FinishedRun, metrics: Sequence[str
     return OnTestSet(len(references), found)
 
 
-def _shown(line: str | None) -> str:
-    return "missing" if line is None else repr(line[:60])
+def _shown(references: tuple[str, ...] | None) -> str:
+    return "missing" if references is None else repr(references[0][:60])
 
 
 def table(a: FinishedRun, b: FinishedRun, found: Mapping[str, OnTestSet]) -> str:

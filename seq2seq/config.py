@@ -28,7 +28,8 @@ class DataConfig:
 
     A source is a prefix (`corpus/train` means `corpus/train.fr` and `corpus/train.en`, compressed or not), a
     `.tsv` or `.jsonl` file, or `{src: FILE, tgt: FILE}`. `train` and `valid` are a source or a list of sources, `test`
-    is a source, a list of them, or a mapping from names to sources: each is a test set with its own scores.
+    is a source, a list of them, or a mapping from names to sources: each is a test set with its own scores. Files
+    `test.en.1`, `test.en.2`, ... beside the targets `test.en` (or `valid.en`) are further references.
     """
 
     name: str = "sample"  # in logs and titles

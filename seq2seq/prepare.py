@@ -22,9 +22,9 @@ from filelock import FileLock, Timeout
 from seq2seq.config import DataConfig, RunConfig
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import file_sha256
-from seq2seq.corpus.reader import read_pairs
+from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
-from seq2seq.corpus.sources import Source, corpus_dir, find_sources
+from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.tokenizer import Tokenizer
@@ -93,7 +93,7 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     problems: list[str] = []
     for split, value in wanted.items():
         try:
-            splits[split] = find_sources(config, value)
+            splits[split] = find_sources(config, value, with_references=split != "train")
         except (CorpusError, ConfigError) as error:
             key = split.replace(_TEST, "test.")
             problems += [f"data.{key}: {line}" for line in str(error).splitlines()]
@@ -189,8 +189,16 @@ def _store(
                 logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
             shutil.rmtree(directory / key)
         logger.info("encoding %s", split)
-        pairs = chain.from_iterable(map(read_pairs, sources))
-        return write_store(directory / key, pairs, tokenizer, filters=filters, keep_text=keep_text, made_from=made_from)
+        has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
+        return write_store(
+            directory / key,
+            chain.from_iterable(map(read_pairs, sources)),
+            tokenizer,
+            filters=filters,
+            keep_text=keep_text,
+            references=chain.from_iterable(map(read_references, sources)) if has_references else None,
+            made_from=made_from,
+        )
 
     return _find_or_make(directory, key, find, make)
 
@@ -249,6 +257,8 @@ def _report(
     for name, store in stores.items():
         split = dict(store.manifest["report"])
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
+        if store.n_references > len(store):
+            split["references"] = store.n_references
         if name != "train":
             split["overlap"] = overlap_report(seen, store.hashes)
             n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())

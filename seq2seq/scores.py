@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError
 from seq2seq.text.moses import is_tokenised, moses_tokens
@@ -19,6 +20,8 @@ if TYPE_CHECKING:  # imported where it is used: 0.1 s that a run without scores 
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
 TEST_METRICS = ("bleu", "chrf", "ter", "bleu_legacy_tok")  # of every test set, at the end of a run
+# Of each sentence one reference, or all of them. A blank one among several is no reference.
+References = Sequence[str] | Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,14 @@ class Comparison:
 
 def corpus_scores(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: References,
     metrics: Sequence[str] = ("bleu", "chrf"),
     language: str = "",
 ) -> dict[str, Score]:
     """Score all sentences as one corpus; nothing here is a mean over sentences or batches.
 
     Args:
+        references: of each sentence one, or a list of all that are known; several make `nrefs:var` of the signature.
         metrics: of `bleu` (13a tokens, cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter`, and
             `bleu_legacy_tok`: what multi-bleu.perl gives for `moses_tokens`, the number of older papers. References
             that are tokens already are taken as they are, but lower-cased, and the signature says `tok:none`.
@@ -91,7 +95,7 @@ def corpus_scores(
 
 def report(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: References,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
     language: str = "",
@@ -113,7 +117,7 @@ def report(
 
 def bootstrap_interval(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: References,
     metric: str = "bleu",
     n_samples: int = 1000,
     language: str = "",
@@ -125,7 +129,7 @@ def bootstrap_interval(
 def paired_test(
     baseline: Sequence[str],
     system: Sequence[str],
-    references: Sequence[str],
+    references: References,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
     language: str = "",
@@ -200,11 +204,11 @@ def _without_progress() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _metric(name: str, references: Sequence[str], language: str) -> "Metric":
+def _metric(name: str, references: References, language: str) -> "Metric":
     """A metric that has analysed the references, once for however many systems it scores."""
     from sacrebleu import BLEU, CHRF, TER
 
-    known = [references]
+    known = _streams(references)
     if name == "bleu":
         return BLEU(references=known)
     if name == "chrf":
@@ -214,18 +218,18 @@ def _metric(name: str, references: Sequence[str], language: str) -> "Metric":
     if name == "ter":
         return TER(references=known)
     if name == "bleu_legacy_tok":
-        return _legacy_bleu(references, language)
+        return _legacy_bleu(known, language)
     raise TranslationError(f"{name!r} is not a metric; choose from {', '.join(METRICS)}")
 
 
-def _legacy_bleu(references: Sequence[str], language: str) -> "Metric":
+def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":
     import sacremoses
     from sacrebleu import BLEU
 
     if not language:
         raise TranslationError("bleu_legacy_tok splits words by the rules of a language; name it with language=")
     tokens, signature = moses_tokens(language), f"moses-{language}+norm-{sacremoses.__version__}"
-    if is_tokenised(references):
+    if is_tokenised(references[0]):
         tokens, signature = str.lower, "none"
 
     class LegacyBLEU(BLEU):
@@ -233,19 +237,29 @@ def _legacy_bleu(references: Sequence[str], language: str) -> "Metric":
             return tokens(sent)
 
     # Without smoothing, as multi-bleu.perl; `lowercase` is for the signature, `force` against advice to detokenise.
-    metric = LegacyBLEU(lowercase=True, force=True, smooth_method="none", references=[references])
+    metric = LegacyBLEU(lowercase=True, force=True, smooth_method="none", references=references)
     metric.tokenizer_signature = signature
     return metric
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str], name: str = "hypotheses") -> None:
+def _streams(references: References) -> list[list[Any]]:  # of strings and None, which sacreBLEU's types leave out
+    """As sacreBLEU takes them: the first reference of each sentence, the second of each, ...; None where it has fewer.
+
+    Blank ones go: sacreBLEU takes them for references of no words, against which a short hypothesis is not too short.
+    """
+    several = ([each] if isinstance(each, str) else [text for text in each if text.strip()] for each in references)
+    return [list(stream) for stream in zip_longest(*(each or [""] for each in several))]
+
+
+def _check(hypotheses: Sequence[str], references: References, name: str = "hypotheses") -> None:
     """Stop what sacreBLEU would turn into a wrong number: it cuts the longer side without a word."""
     for what, sentences in ((name, hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise TypeError(f"{what} is one string; pass a list with a string for each sentence")
         for i, sentence in enumerate(sentences):
-            if not isinstance(sentence, str):
-                raise TypeError(f"{what}[{i}] is a {type(sentence).__name__}, not a string")
+            for text in sentence if what == "references" and isinstance(sentence, (list, tuple)) else [sentence]:
+                if not isinstance(text, str):
+                    raise TypeError(f"{what}[{i}] is a {type(text).__name__}, not a string")
     if len(hypotheses) != len(references):
         raise TranslationError(
             f"there are {len(hypotheses)} {name} for {len(references)} references; "

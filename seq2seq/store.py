@@ -6,6 +6,8 @@ A store is a directory of flat little-endian arrays, written once and never chan
     {src,tgt}.offsets.bin    int64, one more than sentences: sentence i is ids[offsets[i]:offsets[i + 1]]
     {src,tgt}.text.bin       UTF-8 of all lines as they were read, only where text is kept,
     {src,tgt}.text_offsets.bin    with their offsets
+    references.text.bin      UTF-8 of further references of each pair, joined by LF, only where there are any,
+    references.text_offsets.bin    with their offsets
     {src,pair}.hashes.bin    uint64, ascending: hashes of the sources and of the pairs, for the data report
     manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file
 """
@@ -15,7 +17,7 @@ import logging
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain, compress, islice
@@ -34,6 +36,7 @@ from seq2seq.tokenizer import Tokenizer
 FORMAT_VERSION = 1
 _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
+_REFERENCES = "references"
 _HASHED = ("src", "pair")
 _BLOCK = 10_000  # pairs encoded at a time: bounds memory, and is enough to keep all cores busy
 _PROGRESS_S = 10.0
@@ -54,12 +57,11 @@ class PairStore:
         self._n_pairs: int = manifest["n_pairs"]
         self._ids = {side: self._map(f"{side}.ids.bin", manifest["id_type"]) for side in _SIDES}
         self._offsets = {side: self._map(f"{side}.offsets.bin", "<i8") for side in _SIDES}
-        self._text: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {}
-        if self.has_text:
-            self._text = {
-                side: (self._map(f"{side}.text.bin", "u1"), self._map(f"{side}.text_offsets.bin", "<i8"))
-                for side in _SIDES
-            }
+        self._text = {
+            name: (self._map(f"{name}.text.bin", "u1"), self._map(f"{name}.text_offsets.bin", "<i8"))
+            for name in (*_SIDES, _REFERENCES)
+            if f"{name}.text.bin" in manifest["files"]
+        }
 
     @classmethod
     def open(cls, directory: str | Path) -> "PairStore":
@@ -147,6 +149,17 @@ class PairStore:
         """Target line `index` as it was read."""
         return self._line("tgt", index)
 
+    def references(self, index: int) -> list[str]:
+        """All known translations of source `index`: target line `index`, then its further references."""
+        further = self._line(_REFERENCES, index) if _REFERENCES in self._text else ""
+        return [self.tgt_text(index), *(further.split("\n") if further else ())]
+
+    @property
+    def n_references(self) -> int:
+        """Targets and further references of all pairs."""
+        text, offsets = self._text.get(_REFERENCES, (np.zeros(0), np.zeros(1)))
+        return self._n_pairs + int(np.count_nonzero(np.diff(offsets)) + np.count_nonzero(text == ord("\n")))
+
     @property
     def hashes(self) -> dict[str, Hashes]:
         """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
@@ -188,6 +201,7 @@ def write_store(
     *,
     filters: PairFilter | None = None,
     keep_text: bool,
+    references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
 ) -> PairStore:
     """Encode pairs into a new store, in one pass and bounded memory.
@@ -197,6 +211,7 @@ def write_store(
     Args:
         filters: which pairs to leave out; None keeps all.
         keep_text: also store both sides' lines as they are.
+        references: of each pair, the further references; for pairs that are not filtered.
         made_from: provenance for the manifest, of JSON types.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
@@ -209,6 +224,9 @@ def write_store(
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
     try:
         n_read = _write_arrays(building, pairs, tokenizer, filters, keep_text)
+        if references is not None:
+            assert keep_text and filters is None
+            _write_references(building, references)
         _write_manifest(building, n_read, tokenizer, filters, keep_text, made_from or {})
         building.chmod(0o755)  # mkdtemp's 0700 would hide a shared cache from colleagues
         building.rename(directory)
@@ -295,6 +313,15 @@ def _write_arrays(
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place: its pages can leave memory
     return n_read
+
+
+def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
+    name = building / _REFERENCES
+    with name.with_suffix(".text.bin").open("wb") as text, name.with_suffix(".text_offsets.bin").open("wb") as offsets:
+        file = _Sequences(text, offsets)
+        while block := list(islice(references, _BLOCK)):
+            encoded = ["\n".join(each).encode() for each in block]
+            file.append(list(map(len, encoded)), b"".join(encoded))
 
 
 def _write_manifest(

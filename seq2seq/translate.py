@@ -121,9 +121,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument_group("scores").add_argument
     add(
         "--reference",
+        nargs="+",
         type=Path,
         metavar="FILE",
-        help="known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr",
+        help="known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr; of several files, "
+        "line n of each is a reference for line n, unless it is blank",
     )
     add(
         "--compare",
@@ -371,7 +373,8 @@ def _check_paths(args: argparse.Namespace) -> None:
     for option, path, name in (("--input", args.input, "stdin"), ("--output", args.output, "stdout")):
         if path is None and getattr(sys, name) is None:  # as `<&-` and `>&-` leave them
             raise TranslationError(f"{name} is closed; open it or give {option} FILE")
-    inputs = [("--" + name, getattr(args, name)) for name in ("input", "reference", "compare", "prefix", "score")]
+    inputs = [("--" + name, getattr(args, name)) for name in ("input", "compare", "prefix", "score")]
+    inputs += [("--reference", path) for path in args.reference or ()]
     for option, path in inputs:
         if path is None:
             continue
@@ -402,8 +405,10 @@ def _check_parallel(args: argparse.Namespace) -> int | None:
         return sum(1 for _ in read_lines(path, errors))
 
     n_lines = count(args.input, args.errors)
-    for name in ("reference", "compare", "prefix", "score"):
-        n_other = count(getattr(args, name))
+    others = [("reference", path) for path in args.reference or ()]
+    others += [(name, getattr(args, name)) for name in ("compare", "prefix", "score")]
+    for name, path in others:
+        n_other = count(path)
         if n_lines is not None and n_other is not None and n_other != n_lines:
             raise TranslationError(
                 f"--{name} has {n_other} lines and the input {n_lines}; line n of one must belong to line n of "
@@ -461,11 +466,11 @@ def _shows_progress(args: argparse.Namespace, is_dialogue: bool) -> bool:
 def _print_scores(args: argparse.Namespace, hypotheses: list[str] | None) -> None:
     """hypotheses: None to read them from the output, which may hold lines of an earlier run."""
     from seq2seq import records, scores
-    from seq2seq.corpus.reader import read_lines
+    from seq2seq.corpus.reader import read_aligned, read_lines
 
     if hypotheses is None:
         hypotheses = list(records.texts(read_lines(args.output), _form(args), args.alignment))
-    references = list(read_lines(args.reference))
+    references = list(read_aligned(args.reference))
     typography = f"typography:{args.typography or 'none'}"
     for name, score in scores.report(hypotheses, references, METRICS).items():
         print(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}  {typography}", file=sys.stderr)

@@ -3,8 +3,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sacrebleu import corpus_bleu
 
 from seq2seq.compare import main
 
@@ -76,6 +78,19 @@ def test_the_numbers_are_those_of_the_sacrebleu_command(
     assert p_value is not None and f"{found['p_value']:.4f}" == p_value[1]
     assert signature is not None and found["signature"] == signature[0]
     assert found["difference"] == found["b"]["score"] - found["a"]["score"]
+
+
+def test_further_references_count(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    further = [POOR[0], "", POOR[2], "", "", ""]
+    for run in (poor, good):
+        write_lines(run / "references/news.en.1", further)
+    main([str(poor), str(good), "--test", "news", "--metrics", "bleu", "--json"])
+    found = json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]["bleu"]
+    references: Any = [REFERENCES, [line or None for line in further]]
+    for side, hypotheses in (("a", POOR), ("b", GOOD)):
+        assert found[side]["score"] == pytest.approx(corpus_bleu(hypotheses, references).score)
+    (good / "references/news.en.1").unlink()
+    assert "different sentences" in refused(capsys, poor, good)
 
 
 def test_the_table_says_which_run_is_better(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:

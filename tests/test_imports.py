@@ -27,7 +27,7 @@ STAGES = [
     ("model_card", "parity"),
     ("export",),
     ("records", "watch"),
-    ("train", "translate", "learning_curve", "compare"),
+    ("train", "translate", "learning_curve", "compare", "split"),
 ]
 STAGE_OF = {name: number for number, names in enumerate(STAGES) for name in names}
 
@@ -103,7 +103,15 @@ def test_lightning_stays_in_training():
 
 @pytest.mark.parametrize(
     "module",
-    ["seq2seq", "seq2seq.train", "seq2seq.translate", "seq2seq.prepare", "seq2seq.export", "seq2seq.compare"],
+    [
+        "seq2seq",
+        "seq2seq.train",
+        "seq2seq.translate",
+        "seq2seq.prepare",
+        "seq2seq.export",
+        "seq2seq.compare",
+        "seq2seq.split",
+    ],
 )
 def test_nothing_that_starts_quickly_imports_torch(module):
     code = f"import sys, {module}; print('torch' in sys.modules)"

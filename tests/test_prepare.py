@@ -10,6 +10,7 @@ import pytest
 
 from seq2seq import prepare as prepare_module
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
+from seq2seq.corpus.report import render
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.prepare import prepare
 from seq2seq.tokenizer import Tokenizer
@@ -256,6 +257,35 @@ def test_what_a_killed_process_left_is_removed(config, tmp_path):
     (leftover / "src.ids.bin").touch()
     prepare(config)
     assert not leftover.exists()
+
+
+def test_further_references_of_held_out_text_are_stored_and_reported(config, corpus, tmp_path):
+    without = prepare(config)
+    n = len(without.tests["test"])
+    for split in ("train", "test"):
+        (corpus / f"{split}.en.1").write_text("another\n" + "\n" * (n - 1))
+    (corpus / "test.en.2").write_text("\n" * (n - 1) + "a third\n")
+    prepared = prepare(config)
+    test = prepared.tests["test"]
+    assert test.references(0) == ["another target", "another"]
+    assert test.references(n - 1) == [test.tgt_text(n - 1), "a third"]
+    assert [test.references(i) for i in range(1, n - 1)] == [[test.tgt_text(i)] for i in range(1, n - 1)]
+    splits = prepared.report["splits"]
+    assert splits["test/test"]["references"] == n + 2
+    files = {Path(file).name for file in splits["test/test"]["files"]}
+    assert files == {"test.fr", "test.en", "test.en.1", "test.en.2"}
+    assert f"  {n + 2} references, several for some sources" in render(prepared.report)
+    # Nothing else is made again: training has one target a source.
+    assert prepared.train.directory == without.train.directory
+    assert prepared.valid.directory == without.valid.directory
+    assert test.directory != without.tests["test"].directory
+    assert "references" not in splits["valid"]
+
+
+def test_references_of_another_length_are_named(config, corpus):
+    (corpus / "test.en.1").write_text("one\n")
+    with pytest.raises(CorpusError, match=r"test\.en has \d+ lines but .*test\.en\.1 has 1; line n of one"):
+        prepare(config)
 
 
 def test_all_problems_of_all_splits_are_reported_before_any_work(config, corpus, tmp_path):

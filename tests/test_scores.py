@@ -75,6 +75,48 @@ def test_score_and_signature_are_those_of_the_sacrebleu_command(
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
 
 
+SECOND = ["A man cleans a window.", "", "  ", "The cat is on the mat, isn't it?", ""]
+THIRD = ["", "Two young men are outside.", "", "A cat sits on the mat.", ""]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing(metric: str) -> None:
+    theirs = {
+        "bleu": sacrebleu.BLEU(),
+        "chrf": sacrebleu.CHRF(),
+        "chrf++": sacrebleu.CHRF(word_order=2),
+        "ter": sacrebleu.TER(),
+    }
+    streams = [REFERENCES, *([line if line.strip() else None for line in each] for each in (SECOND, THIRD))]
+    expected = theirs[metric].corpus_score(HYPOTHESES, streams)  # type: ignore[arg-type]
+    references = list(zip(REFERENCES, SECOND, THIRD, strict=True))
+    score = corpus_scores(HYPOTHESES, references, [metric])[metric]
+    assert (score.score, score.signature) == (expected.score, str(theirs[metric].get_signature()))
+    assert score.signature.startswith("nrefs:var|")
+    assert report(HYPOTHESES, references, [metric], n_samples=2)[metric].score == pytest.approx(expected.score)
+    compared = paired_test(HYPOTHESES, HYPOTHESES, references, [metric], n_samples=2)[metric]
+    assert compared.system.score == pytest.approx(expected.score)
+    # The trap: for sacreBLEU itself a blank line is a reference, of no words.
+    with_blanks = theirs[metric].corpus_score(HYPOTHESES, [REFERENCES, SECOND, THIRD])
+    assert metric == "chrf" or metric == "chrf++" or with_blanks.score != expected.score
+
+
+def test_several_files_of_references_score_as_on_the_sacrebleu_command_line(tmp_path: Path) -> None:
+    others = [line.replace("the", "a") for line in REFERENCES]
+    for name, lines in (("one", REFERENCES), ("two", others), ("hyp", HYPOTHESES)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "one", "two", "-i", "hyp", "-w", "8"]
+    printed = json.loads(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    score = corpus_scores(HYPOTHESES, list(zip(REFERENCES, others, strict=True)))["bleu"]
+    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+    assert score.signature.startswith("nrefs:2|")
+
+
+def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference() -> None:
+    several = corpus_scores(["a b c d", "x"], [["a b c d", "a b"], ["", " "]], METRICS)
+    assert several["bleu"].score == corpus_scores(["a b c d", "x"], [["a b c d", "a b"], [""]])["bleu"].score
+
+
 def test_the_signatures_say_what_was_measured() -> None:
     scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
     version = sacrebleu.__version__
@@ -138,8 +180,10 @@ def test_anything_but_a_list_of_strings_is_refused() -> None:
         corpus_scores("a b", "a b")
     with pytest.raises(TypeError, match=r"hypotheses\[1\] is a NoneType"):
         corpus_scores(["a", None], ["a", "b"])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match=r"references\[0\] is a list"):
-        corpus_scores(["a"], [["a"]])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"references\[1\] is a NoneType"):
+        corpus_scores(["a", "b"], [["a"], ["b", None]])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"hypotheses\[0\] is a list"):
+        corpus_scores([["a"]], ["a"])  # type: ignore[list-item]
 
 
 def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path) -> None:

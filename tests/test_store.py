@@ -63,6 +63,20 @@ def test_lines_are_kept_raw_not_normalised(tmp_path, tokenizer):
     assert (store.src_text(0), store.tgt_text(0)) == raw
 
 
+def test_further_references_are_kept_and_counted(tmp_path, tokenizer, monkeypatch, store):
+    monkeypatch.setattr(store_module, "_BLOCK", 7)
+    further = [[f"a cat {i}"] * (i % 3) for i in range(25)]
+    several = write_store(tmp_path / "s", iter(PAIRS), tokenizer, keep_text=True, references=iter(further))
+    several.verify()
+    several = PairStore.open(several.directory)
+    assert [several.references(i) for i in range(25)] == [
+        [tgt, *more] for (_, tgt), more in zip(PAIRS, further, strict=True)
+    ]
+    assert several.n_references == 25 + sum(map(len, further))
+    assert store.references(3) == [PAIRS[3][1]]
+    assert store.n_references == 25
+
+
 def test_ids_are_small_read_only_views(store):
     assert store.src(3).dtype == np.dtype("<u2")
     assert store.src(3).base is not None

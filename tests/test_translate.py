@@ -712,6 +712,24 @@ def test_scores_are_those_of_sacrebleu(trained: Cli, tmp_path: Path) -> None:
         assert 0 < score < 100
 
 
+def test_several_files_of_references_are_scored_against(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
+    first = write(tmp_path / "ref", reversed(REFERENCES))
+    second = write(tmp_path / "ref.1", ["", *translations[1:]])
+    found = reported(trained("--reference", first, second, "--quiet", stdin=LEARNED)[2])
+    expected = scores.report(translations, list(zip(read(first), read(second), strict=True)), ("bleu", "chrf", "ter"))
+    assert {name: row[0] for name, row in found.items()} == pytest.approx(
+        {name: score.score for name, score in expected.items()}, abs=0.006
+    )
+    assert found["bleu"][2].startswith("nrefs:var|")
+    source = write(tmp_path / "in.fr", LEARNED.split("\n")[:-1])
+    short = write(tmp_path / "short", ["one", "two"])
+    message = trained.refusal("--input", source, "--reference", first, short)
+    assert message.startswith("error: --reference has 2 lines and the input ")
+    status, _, err = trained("--reference", first, short, "--quiet", stdin=LEARNED)
+    assert status == 2
+    assert f"{first} has {len(REFERENCES)} lines but {short} has 2; line n of one" in err
+
+
 @pytest.mark.parametrize("form", [("--n-best", 2), ("--json",), ("--alignment",), ("--alignment", "--n-best", 2)])
 def test_scores_are_the_same_in_every_form(
     trained: Cli, tmp_path: Path, translations: list[str], form: tuple[object, ...]

@@ -6,7 +6,7 @@ LF and a byte order mark at the start of a file are removed; everything else is 
 
 import codecs
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -78,7 +78,7 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
     """
     match source:
         case PairedFiles():
-            pairs = _paired(source)
+            pairs: Iterator[Any] = read_aligned((source.src, source.tgt))
         case TsvFile():
             pairs = _tsv(source)
         case JsonlFile():
@@ -91,18 +91,38 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
         raise CorpusError(f"no sentence pair in {names}; the corpus is empty, give another one")
 
 
-def _paired(source: PairedFiles) -> Iterator[tuple[str, str]]:
-    n_src = n_tgt = 0
-    for src, tgt in zip_longest(read_lines(source.src), read_lines(source.tgt)):
-        n_src += src is not None
-        n_tgt += tgt is not None
-        if src is not None and tgt is not None:
-            yield src, tgt
-    if n_src != n_tgt:
-        raise CorpusError(
-            f"{source.src} has {n_src} lines but {source.tgt} has {n_tgt}; line n of one must translate "
-            "line n of the other, so align the files again"
-        )
+def read_references(source: Source) -> Iterator[list[str]]:
+    """For each pair of `read_pairs`, its further references: none for most corpora.
+
+    Raises:
+        CorpusError: what `read_lines` raises, and files of different line counts.
+    """
+    if isinstance(source, PairedFiles) and source.references:
+        for _, *further in read_aligned((source.tgt, *source.references)):
+            yield [line for line in further if line.strip()]
+    else:
+        for _ in read_pairs(source):
+            yield []
+
+
+def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+    """Line n of every file, for each n.
+
+    Raises:
+        CorpusError: what `read_lines` raises, and files of different line counts.
+    """
+    readers = [read_lines(file) for file in files]
+    for n, lines in enumerate(zip_longest(*readers)):
+        if None in lines:
+            counts = [
+                n if line is None else n + 1 + sum(1 for _ in rest) for line, rest in zip(lines, readers, strict=True)
+            ]
+            odd = next(i for i, count in enumerate(counts) if count != counts[0])
+            raise CorpusError(
+                f"{files[0]} has {counts[0]} lines but {files[odd]} has {counts[odd]}; line n of one must translate "
+                "line n of the other, so align the files again"
+            )
+        yield lines
 
 
 def _tsv(source: TsvFile) -> Iterator[tuple[str, str]]:
@@ -111,7 +131,8 @@ def _tsv(source: TsvFile) -> Iterator[tuple[str, str]]:
         if len(fields) != source.n_columns:
             raise CorpusError(
                 f"{source.path}:{number}: expected {source.n_columns} tab-separated fields, found "
-                f"{len(fields)} in {line[:60]!r}; correct it, or data.tsv_columns, where '-' skips a column"
+                f"{len(fields)} in {line[:60]!r}; correct it, or the languages of the columns "
+                "(data.tsv_columns), where '-' skips one"
             )
         yield fields[source.src_column], fields[source.tgt_column]
 

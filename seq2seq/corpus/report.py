@@ -76,6 +76,8 @@ def render(report: Mapping[str, Any]) -> str:
                 lines.append(f"  {side}: {n_empty:,} sentences without tokens")
         if split["duplicate_pairs"]:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
+        if "references" in split:
+            lines.append(f"  {split['references']:,} references, several for some sources")
         if overlap := split.get("overlap"):
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
             lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,19 @@ BUNDLED = "bundled:"
 
 @dataclass(frozen=True)
 class PairedFiles:
-    """Two files of one sentence a line; line n of one translates line n of the other."""
+    """Two files of one sentence a line; line n of one translates line n of the other.
+
+    `references` are more files of translations, of valid or test: line n of each is one more for line n of `src`, or
+    blank.
+    """
 
     src: Path
     tgt: Path
+    references: tuple[Path, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return (self.src, self.tgt)
+        return (self.src, self.tgt, *self.references)
 
     @property
     def layout(self) -> tuple[str | int, ...]:
@@ -69,11 +75,12 @@ class JsonlFile:
 Source = PairedFiles | TsvFile | JsonlFile
 
 
-def find_sources(config: DataConfig, split_value: Any) -> list[Source]:
+def find_sources(config: DataConfig, split_value: Any, *, with_references: bool = False) -> list[Source]:
     """Resolve one entry of `data.train`, `data.valid` or `data.test` to existing files.
 
     Args:
         split_value: a prefix, a `.tsv` or `.jsonl` path, `{src: FILE, tgt: FILE}`, or a list of these.
+        with_references: beside a file TGT of targets, also find TGT.1, TGT.2, ...: more references of the same lines.
     Raises:
         CorpusError: files that do not exist, all in one message, each with what was looked for.
         ConfigError: an entry of another form, or `data.tsv_columns` without the two languages.
@@ -86,12 +93,20 @@ def find_sources(config: DataConfig, split_value: Any) -> list[Source]:
     problems: list[str] = []
     for entry in entries:
         try:
-            sources.append(_find(config, folder, entry))
+            source = _find(config, folder, entry)
+            if with_references and isinstance(source, PairedFiles):
+                source = PairedFiles(source.src, source.tgt, _references(source.tgt))
+            sources.append(source)
         except CorpusError as error:
             problems.append(str(error))
     if problems:
         raise CorpusError("\n".join(problems))
     return sources
+
+
+def without_compression(path: Path) -> Path:
+    """The name that a file would have uncompressed."""
+    return path.with_suffix("") if path.suffix in COMPRESSIONS else path
 
 
 def corpus_dir(config: DataConfig) -> Path:
@@ -120,30 +135,43 @@ def _find(config: DataConfig, folder: Path, entry: Any) -> Source:
         if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
             raise ConfigError(f"the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}}")
         files = [folder / Path(entry[side]).expanduser() for side in ("src", "tgt")]
-        return PairedFiles(*_existing(files, or_compressed=False))
+        src, tgt = _existing(files, or_compressed=False)
+        return PairedFiles(src, tgt)
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
             f"the data source {entry!r} is not a prefix, a .tsv or .jsonl file, or {{src: FILE, tgt: FILE}}"
         )
     path = folder / Path(entry).expanduser()
-    kind = (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix
+    kind = without_compression(path).suffix
     if kind == ".tsv":
         src_column, tgt_column = _columns(config)
         return TsvFile(_existing([path])[0], src_column, tgt_column, len(config.tsv_columns))
     if kind == ".jsonl":
         return JsonlFile(_existing([path])[0], config.src_lang, config.tgt_lang)
     sides = [path.with_name(f"{path.name}.{language}") for language in (config.src_lang, config.tgt_lang)]
-    return PairedFiles(*_existing(sides))
+    src, tgt = _existing(sides)
+    return PairedFiles(src, tgt)
+
+
+def _references(tgt: Path) -> tuple[Path, ...]:
+    plain = without_compression(tgt)
+    numbered = (_present(plain.with_name(f"{plain.name}.{number}")) for number in count(1))
+    return tuple(takewhile(bool, numbered))  # type: ignore[arg-type]
+
+
+def _present(path: Path, or_compressed: bool = True) -> Path | None:
+    """The path as it is, or the first of its compressed forms."""
+    suffixes = ("", *COMPRESSIONS) if or_compressed else ("",)
+    candidates = (path.with_name(path.name + suffix) for suffix in suffixes)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def _existing(wanted: list[Path], or_compressed: bool = True) -> list[Path]:
-    """The file of each wanted path: the path as it is, or the first of its compressed forms."""
-    suffixes = ("", *COMPRESSIONS) if or_compressed else ("",)
+    """The file of each wanted path."""
     found: list[Path] = []
     problems: list[str] = []
     for path in wanted:
-        candidates = (path.with_name(path.name + suffix) for suffix in suffixes)
-        file = next((candidate for candidate in candidates if candidate.is_file()), None)
+        file = _present(path, or_compressed)
         if file is not None:
             found.append(file)
         else:

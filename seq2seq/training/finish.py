@@ -4,6 +4,7 @@ import dataclasses
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from seq2seq.checkpoint import (
@@ -67,10 +68,12 @@ def finish_run(
     tests = {}
     for name, store in prepared.tests.items():
         hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=bf16)
-        references = [store.tgt_text(i) for i in range(len(store))]
+        references = [store.references(i) for i in range(len(store))]
         if is_first_rank:
             _write_lines(run_dir / "hypotheses" / f"{name}.{config.data.tgt_lang}", hypotheses)
-            _write_lines(run_dir / "references" / f"{name}.{config.data.tgt_lang}", references)
+            for number, of_each in enumerate(zip_longest(*references, fillvalue="")):
+                further = f".{number}" if number else ""
+                _write_lines(run_dir / "references" / f"{name}.{config.data.tgt_lang}{further}", of_each)
         tests[name] = report(hypotheses, references, TEST_METRICS, language=config.data.tgt_lang)
     outcome = Outcome(selected, valid, tests)
     if is_first_rank:

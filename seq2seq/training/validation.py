@@ -51,12 +51,12 @@ def score_store(
     n_sentences: int = 0,
     bf16: bool = False,
 ) -> tuple[dict[str, Score], list[str]]:
-    """BLEU and chrF against the raw references, and the translations that got them."""
+    """BLEU and chrF against all raw references, and the translations that got them."""
     was_training = model.training
     model.eval()
     hypotheses = translate_store(model, store, tokenizer, config, n_sentences, bf16)
     model.train(was_training)
-    references = [store.tgt_text(i) for i in range(len(hypotheses))]
+    references = [store.references(i) for i in range(len(hypotheses))]
     return corpus_scores(hypotheses, references), hypotheses
 
 

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq.corpus.reader import decode_lines, read_lines, read_pairs
+from seq2seq.corpus.reader import decode_lines, read_aligned, read_lines, read_pairs, read_references
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, TsvFile
 from seq2seq.errors import CorpusError
 
@@ -165,6 +165,21 @@ def test_different_line_counts_are_an_error_with_both(tmp_path, src, tgt, counts
     assert "align the files" in str(caught.value)
 
 
+def test_further_references_are_the_lines_that_are_not_blank(tmp_path):
+    source = paired(tmp_path, "a\nb\nc\n", "x\ny\nz\n")
+    further = (write(tmp_path / "a.en.1", "x1\n\nz1\n"), write(tmp_path / "a.en.2", "x2\n \n\n"))
+    assert list(read_references(source)) == [[], [], []]
+    assert list(read_references(PairedFiles(source.src, source.tgt, further))) == [["x1", "x2"], [], ["z1"]]
+
+
+@pytest.mark.parametrize("counts", [(3, 5, 3), (3, 3, 0), (1, 4, 4), (0, 0, 1)])
+def test_of_files_that_are_not_aligned_the_first_odd_one_is_named(tmp_path, counts):
+    files = [write(tmp_path / f"f{i}", "x\n" * count) for i, count in enumerate(counts)]
+    odd = next(i for i in range(3) if counts[i] != counts[0])
+    with pytest.raises(CorpusError, match=rf"f0 has {counts[0]} lines but .*f{odd} has {counts[odd]}; line n of one"):
+        list(read_aligned(files))
+
+
 def test_an_empty_corpus_is_an_error(tmp_path):
     with pytest.raises(CorpusError, match=r"no sentence pair in .*a\.fr and .*a\.en; the corpus is empty"):
         list(read_pairs(paired(tmp_path, "", "")))
@@ -178,7 +193,7 @@ def test_a_wrong_number_of_fields_is_named_by_line(tmp_path, line):
     n_fields = line.count("\t") + 1
     expected = f"{path}:2: expected 2 tab-separated fields, found {n_fields} in {line!r}"
     assert str(caught.value).startswith(expected)
-    assert "data.tsv_columns" in str(caught.value)
+    assert "the languages of the columns (data.tsv_columns), where '-' skips one" in str(caught.value)
 
 
 def test_hugging_face_translation_objects_are_understood(tmp_path):

@@ -46,6 +46,33 @@ def test_a_list_mixes_all_forms_in_order(tmp_path):
     ]
 
 
+def test_numbered_files_beside_the_targets_are_further_references(tmp_path):
+    touch(
+        tmp_path,
+        "test.fr",
+        "test.en.gz",
+        "test.en.1",
+        "test.en.2.xz",
+        "test.en.4",
+        "b.tsv",
+        "left",
+        "right.gz",
+        "right.1",
+    )
+    config = DataConfig(dir=str(tmp_path))
+    entries = ["test", "b.tsv", {"src": "left", "tgt": "right.gz"}]
+    found = find_sources(config, entries, with_references=True)
+    assert [source.files[2:] for source in found] == [
+        (tmp_path / "test.en.1", tmp_path / "test.en.2.xz"),
+        (),
+        (tmp_path / "right.1",),
+    ]
+    assert [source.files[2:] for source in find_sources(config, entries)] == [(), (), ()]
+    assert find_sources(DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr"), "test", with_references=True) == [
+        PairedFiles(tmp_path / "test.en.gz", tmp_path / "test.fr")
+    ]
+
+
 def test_a_tsv_named_without_its_compression_is_found(tmp_path):
     touch(tmp_path, "b.tsv.xz")
     assert find_sources(DataConfig(dir=str(tmp_path)), "b.tsv")[0].files == (tmp_path / "b.tsv.xz",)

@@ -38,7 +38,7 @@ LEARNING = {
     "trainer.ema_decay": 0.9,
     "trainer.average_last": 3,
     "trainer.valid_sentences": 5,
-    "data.test": {"first": "test", "second": "valid"},
+    "data.test": {"first": "test", "second": "valid", "third": "several"},
     "optim.lr": 0.02,
     "model.d_model": 32,
 }
@@ -46,6 +46,12 @@ LEARNING = {
 
 @pytest.fixture(scope="module")
 def finished(corpus, tmp_path_factory):
+    for side in ("fr", "en"):
+        shutil.copy(corpus / f"test.{side}", corpus / f"several.{side}")
+    valid = lines(corpus / "valid.en")  # a second reference of every other sentence, as wrong as it may be
+    n_sentences = len(lines(corpus / "test.en"))
+    further = [valid[i % len(valid)] if i % 2 else "" for i in range(n_sentences)]
+    (corpus / "several.en.1").write_text("".join(f"{line}\n" for line in further), encoding="utf-8")
     config = tiny_config(corpus, tmp_path_factory.mktemp("run") / "run", LEARNING)
     return config, train_with(config)
 
@@ -76,7 +82,7 @@ def test_a_run_directory_holds_all_of_the_run(finished):
 
 def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):
     scores = json.loads((Path(finished[0].run_dir) / "scores.json").read_text())
-    assert scores.keys() == {"first", "second"}
+    assert scores.keys() == {"first", "second", "third"}
     for name, reference in (("first", "test"), ("second", "valid")):
         hypotheses = lines(Path(finished[0].run_dir) / "hypotheses" / f"{name}.en")
         references = lines(corpus / f"{reference}.en")
@@ -96,6 +102,19 @@ def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):
     assert scores["second"]["bleu"]["score"] > 1  # something was learned, so the comparison can fail
 
 
+def test_all_references_of_a_test_set_count_and_are_kept(finished, corpus):
+    run_dir = Path(finished[0].run_dir)
+    first, second = (lines(corpus / f"several.en{further}") for further in ("", ".1"))
+    assert [lines(run_dir / "references" / f"third.en{further}") for further in ("", ".1")] == [first, second]
+    hypotheses = lines(run_dir / "hypotheses/third.en")
+    assert hypotheses == lines(run_dir / "hypotheses/first.en")
+    scores = json.loads((run_dir / "scores.json").read_text())
+    second = [line or None for line in second]  # which sacreBLEU takes for a missing one
+    expected = sacrebleu.corpus_bleu(hypotheses, [first, second]).score
+    assert scores["third"]["bleu"]["score"] == pytest.approx(expected, abs=1e-4)
+    assert scores["third"]["bleu"]["score"] > scores["first"]["bleu"]["score"]
+
+
 def test_finished_runs_are_compared_by_what_they_leave_behind(finished, corpus, tmp_path, capsys):
     run_dir = Path(finished[0].run_dir)
     for name in ("config.yaml", "hypotheses", "references"):
@@ -105,7 +124,7 @@ def test_finished_runs_are_compared_by_what_they_leave_behind(finished, corpus, 
     shutil.copy(corpus / "test.en", tmp_path / "other/hypotheses/first.en")
     compare.main([str(run_dir), str(tmp_path / "other"), "--json"])
     found = json.loads(capsys.readouterr().out)["tests"]
-    assert found.keys() == {"first", "second"}
+    assert found.keys() == {"first", "second", "third"}
     scores = json.loads((run_dir / "scores.json").read_text())
     for name, test in found.items():
         for metric, each in test["metrics"].items():
