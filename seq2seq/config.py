@@ -122,6 +122,10 @@ class ModelConfig:
     def d_head(self) -> int:
         return self.d_model // self.n_heads
 
+    @property
+    def has_dropout(self) -> bool:
+        return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
+
     def problems(self) -> Iterator[str]:
         yield from _at_least(
             "model", self, d_model=2, n_heads=1, d_ff=1, n_encoder_layers=1, n_decoder_layers=1, max_length=2
@@ -155,10 +159,11 @@ class OptimConfig:
     weight_decay: float = 0.0  # on matrices only: no norms, no biases
     clip_norm: float = 1.0  # largest norm of the gradient; 0: no clipping
     label_smoothing: float = 0.1  # probability mass spread evenly over the whole vocabulary
+    r_drop: float = 0.0  # two passes with other dropout, and so much weight on their agreement (Liang et al. 2021)
 
     def problems(self) -> Iterator[str]:
         yield from _one_of("optim", self, schedule=("inverse_sqrt", "cosine", "linear", "constant"))
-        yield from _at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0)
+        yield from _at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0, r_drop=0.0)
         if self.lr <= 0:
             yield f"optim.lr={self.lr} must be above 0"
         for name in ("label_smoothing", "beta1", "beta2"):
@@ -319,6 +324,8 @@ class RunConfig:
                 f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_tokens="
                 f"{self.data.max_tokens} and its end; raise the first or lower the second"
             )
+        if self.optim.r_drop and not self.model.has_dropout:
+            yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
         if self.optim.schedule in ("cosine", "linear") and not (self.trainer.max_steps or self.trainer.max_epochs):
             yield (
                 f"optim.schedule={self.optim.schedule} needs to know the last step; "

@@ -27,7 +27,7 @@ STAGES = [
     ("model_card", "parity"),
     ("export",),
     ("records", "watch"),
-    ("train", "translate", "learning_curve", "compare", "split"),
+    ("train", "translate", "learning_curve", "compare", "results", "split"),
 ]
 STAGE_OF = {name: number for number, names in enumerate(STAGES) for name in names}
 

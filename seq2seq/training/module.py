@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from seq2seq.batches import Batch
 from seq2seq.checkpoint import bytes_to_tensor
 from seq2seq.config import RunConfig, TrainerConfig
-from seq2seq.loss import Loss, smoothed_cross_entropy
+from seq2seq.loss import Loss, consistent_cross_entropy, smoothed_cross_entropy
 from seq2seq.model.transformer import Transformer
 from seq2seq.schedule import learning_rate
 from seq2seq.tokenizer import Tokenizer
@@ -52,9 +52,19 @@ class TranslationModule(pl.LightningModule):
         self.valid_sums = torch.zeros(3, dtype=torch.float64)
 
     def loss(self, batch: Batch, label_smoothing: float) -> Loss:
-        memory = self.model.encode(batch.src)  # (B, S, D)
-        hidden = self.model.decode(batch.tgt_in, memory, batch.src)  # (B, T, D)
-        return smoothed_cross_entropy(hidden, self.model.embeddings.output, batch.tgt_out, label_smoothing)
+        return smoothed_cross_entropy(self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing)
+
+    def _hidden(self, batch: Batch) -> Tensor:
+        return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
+
+    def _consistent_loss(self, batch: Batch) -> Loss:
+        """R-Drop: each pair twice in one batch, with another dropout."""
+        twice = batch._replace(src=batch.src.repeat(2, 1), tgt_in=batch.tgt_in.repeat(2, 1))
+        hidden = self._hidden(twice)  # (2B, T, D)
+        optim = self.config.optim
+        return consistent_cross_entropy(
+            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop
+        )
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         # Dropout is a function of the position, so a resumed run draws what an unbroken one would have drawn.
@@ -62,7 +72,8 @@ class TranslationModule(pl.LightningModule):
         torch.manual_seed(self.config.seed * 1_000_003 + position * 4099 + self.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        loss = self.loss(batch, self.config.optim.label_smoothing)  # sums over target tokens, pad left out
+        optim = self.config.optim  # the loss: sums over target tokens, pad left out
+        loss = self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
         self._log_loss(loss)
         # Of the whole optimizer step, over ranks and micro-batches. Lightning divides by both numbers itself.
         n_step_tokens = batch.n_step_tokens.clone()

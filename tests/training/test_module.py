@@ -41,11 +41,11 @@ class Pairs:
 PAIRS = Pairs([3] * 16 + [9] * 16)
 
 
-def make_module(batch=None, validate=lambda model: {}, **optim):
+def make_module(batch=None, validate=lambda model: {}, dropout=0.0, **optim):
     settings: dict[str, Any] = {"schedule": "constant", "warmup_steps": 0, "clip_norm": 0.0} | optim
     config = RunConfig(
         batch=batch or BatchConfig(max_tokens=320),
-        model=ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0),
+        model=ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=1, n_decoder_layers=1, dropout=dropout),
         optim=OptimConfig(**settings),
     )
     torch.manual_seed(0)
@@ -149,6 +149,28 @@ def test_training_agrees_with_a_plain_loop():
     assert [m["train/lr"] for m in record.metrics] == pytest.approx(rates)
     for name, weight in model.state_dict().items():
         torch.testing.assert_close(module.model.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
+
+
+def test_r_drop_of_passes_without_dropout_is_the_plain_step():
+    plain, consistent = make_module(lr=1.0, eps=1.0), make_module(lr=1.0, eps=1.0, r_drop=5.0)
+    fit(plain, 1)
+    fit(consistent, 1)
+    for name, weight in plain.state_dict().items():
+        torch.testing.assert_close(consistent.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
+
+
+def test_r_drop_makes_passes_agree():
+    def disagreement(r_drop):
+        module = make_module(dropout=0.3, lr=0.01, r_drop=r_drop)
+        fit(module, 60)
+        module.train()
+        batch = next(iter(BatchLoader(PAIRS, module.config.batch, seed=0)))
+        torch.manual_seed(0)
+        with torch.no_grad():
+            log_p, log_q = (module.model(batch.src, batch.tgt_in).log_softmax(-1) for _ in range(2))
+        return F.kl_div(log_q, log_p, log_target=True, reduction="sum").item()
+
+    assert disagreement(5.0) < disagreement(0.0) / 2
 
 
 def test_only_matrices_decay():
