@@ -186,7 +186,7 @@ class TrainerConfig:
     max_time: str = ""  # DD:HH:MM:SS; the final selection and the test scores come after it
     val_every_n_steps: int = 0  # 0: at the end of each epoch
     log_every_n_steps: int = 10  # of the training metrics
-    valid_sentences: int = 0  # decode only the first so many sentences of valid while training; 0: all
+    valid_sentences: int = 0  # decode only so many sentences of valid while training, evenly spread; 0: all
     monitor: str = "valid/bleu"  # what is best: higher, except for names with `loss` or `perplexity`
     patience: int = 0  # stop after so many validations without a better monitor; 0: never
     average_last: int = 5  # the last so many validations' weights are averaged at the end; 0: none

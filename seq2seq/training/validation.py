@@ -26,11 +26,11 @@ def translate_store(
     the corpus, so the sentences themselves are gathered.
 
     Args:
-        n_sentences: only the first so many; 0: all.
+        n_sentences: only so many, see `spread`; 0: all.
         bf16: multiply in bfloat16, as training did.
     """
     rank, world_size = _rank()
-    numbers = range(rank, min(len(store), n_sentences or len(store)), world_size)
+    numbers = spread(len(store), n_sentences)[rank::world_size]
     device = next(model.parameters()).device
     sources = [store.src(i).tolist() for i in numbers]
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
@@ -56,8 +56,14 @@ def score_store(
     model.eval()
     hypotheses = translate_store(model, store, tokenizer, config, n_sentences, bf16)
     model.train(was_training)
-    references = [store.references(i) for i in range(len(hypotheses))]
+    references = [store.references(i) for i in spread(len(store), n_sentences)]
     return corpus_scores(hypotheses, references), hypotheses
+
+
+def spread(n_all: int, n: int) -> list[int]:
+    """`n` numbers below `n_all` at equal distances, so that every source of a mixed valid has its share; 0: all."""
+    n = min(n or n_all, n_all)
+    return [i * n_all // n for i in range(n)]
 
 
 def _rank() -> tuple[int, int]:
@@ -84,5 +90,5 @@ class Validation:
 
     def samples(self, n: int) -> list[tuple[str, str, str]]:
         """Source, reference and latest translation of the first `n` sentences, the same ones each time."""
-        hypotheses = self.hypotheses[:n]
-        return [(self.store.src_text(i), self.store.tgt_text(i), text) for i, text in enumerate(hypotheses)]
+        texts = zip(spread(len(self.store), self.n_sentences), self.hypotheses[:n], strict=False)
+        return [(self.store.src_text(i), self.store.tgt_text(i), text) for i, text in texts]

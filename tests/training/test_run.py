@@ -195,8 +195,11 @@ def test_validation_scores_what_it_decodes(finished, corpus):
     assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)
     expected = list(zip(lines(corpus / "valid.fr")[:2], references[:2], hypotheses[:2], strict=True))
     assert validation.samples(2) == expected
-    few = Validation(store, tokenizer, config.decoding, n_sentences=5)
-    assert few(model)["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses[:5], [references[:5]]).score)
+    few, spread = Validation(store, tokenizer, config.decoding, n_sentences=5), [0, 1, 3, 5, 7]
+    assert few.samples(2) == []  # nothing is decoded yet
+    of_few = sacrebleu.corpus_bleu([hypotheses[i] for i in spread], [[references[i] for i in spread]])
+    assert few(model)["bleu"] == pytest.approx(of_few.score)
+    assert few.samples(9) == [(lines(corpus / "valid.fr")[i], references[i], hypotheses[i]) for i in spread]
 
 
 def test_blank_sentences_are_validated_and_tested(tmp_path):
