@@ -2,7 +2,8 @@
 
 An epoch's plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one
 micro-batch, every rank gets equally many, and a position in the plan is one number, so that resuming is
-arithmetic: nothing about data order is ever saved but (epoch, batches done).
+arithmetic: nothing about data order is ever saved but (epoch, batches done). Where sources are mixed by temperature,
+what is planned are slots, which `seq2seq/mixture.py` fills with pairs.
 
 Shapes: B pairs, S source tokens, T target tokens
 """
@@ -18,9 +19,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
 from seq2seq.errors import ConfigError
+from seq2seq.mixture import Indices, Mixture
 from seq2seq.vocabulary import BOS, EOS, PAD
-
-Indices = npt.NDArray[np.int64]
 
 
 class Batch(NamedTuple):
@@ -45,7 +45,7 @@ class Pairs(Protocol):
 
 
 class Sampler(Protocol):
-    """Another segmentation of the same pair for each epoch (subword regularisation)."""
+    """What is read of a pair in each epoch: another segmentation (subword regularisation), no tag (tag dropout)."""
 
     def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]: ...
 
@@ -171,8 +171,9 @@ class BatchLoader:
         rank: int = 0,
         world_size: int = 1,
         sampler: Sampler | None = None,
+        mixture: Mixture | None = None,
     ) -> None:
-        self.pairs, self.config, self.seed, self.sampler = pairs, config, seed, sampler
+        self.pairs, self.config, self.seed, self.sampler, self.mixture = pairs, config, seed, sampler, mixture
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
         self._planned: tuple[int, list[Indices]] | None = None
@@ -181,15 +182,20 @@ class BatchLoader:
     def plan(self) -> list[Indices]:
         """This rank's micro-batches of the current epoch."""
         if self._planned is None or self._planned[0] != self.epoch:
+            slots = self.mixture or self.pairs
             batches = plan_epoch(
-                self.pairs.src_lengths,
-                self.pairs.tgt_lengths,
+                slots.src_lengths,
+                slots.tgt_lengths,
                 max_tokens=self.config.max_tokens,
                 seed=self.seed,
                 epoch=self.epoch,
                 world_size=self.world_size,
             )
-            self._planned = self.epoch, batches[self.rank :: self.world_size]
+            share = batches[self.rank :: self.world_size]
+            if self.mixture is not None:
+                pairs = self.mixture.pairs(self.epoch)
+                share = [pairs[rows] for rows in share]
+            self._planned = self.epoch, share
         return self._planned[1]
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ comments under `conf/` say what each key is for.
 import dataclasses
 import difflib
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBas
 
 from seq2seq.errors import ConfigError
 
-# Any: OmegaConf has no union of string and mapping; seq2seq/corpus/sources.py checks the two forms.
+# Any: OmegaConf has no union of string and mapping; seq2seq/corpus/sources.py checks the forms.
 Source = Any
 
 
@@ -27,9 +28,10 @@ class DataConfig:
     """Which parallel text, in which direction.
 
     A source is a prefix (`corpus/train` means `corpus/train.fr` and `corpus/train.en`, compressed or not), a
-    `.tsv` or `.jsonl` file, or `{src: FILE, tgt: FILE}`. `train` and `valid` are a source or a list of sources, `test`
-    is a source, a list of them, or a mapping from names to sources: each is a test set with its own scores. Files
-    `test.en.1`, `test.en.2`, ... beside the targets `test.en` (or `valid.en`) are further references.
+    `.tsv` or `.jsonl` file, or `{src: FILE, tgt: FILE}`; `{source: SOURCE, tag: NAME}` is one of these with a tag that
+    says what kind of text it is. `train` and `valid` are a source or a list of sources, `test` is a source, a list of
+    them, or a mapping from names to sources: each is a test set with its own scores. Files `test.en.1`, `test.en.2`,
+    ... beside the targets `test.en` (or `valid.en`) are further references.
     """
 
     name: str = "sample"  # in logs and titles
@@ -43,14 +45,21 @@ class DataConfig:
     max_tokens: int = 256  # training pairs with a longer side, in subword tokens, are left out and counted
     max_length_ratio: float = 0.0  # longer side over shorter side, in tokens; 0: no limit
     drop_duplicates: bool = False  # leave out repeated (source, target) pairs of the training text
+    temperature: float = 1.0  # of several training sources: shares in proportion to pairs ** (1 / temperature)
+    tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag, others in each epoch
     cache_dir: str = ""  # prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
 
     @property
     def tests(self) -> dict[str, Source]:
         """The test sets by name; one without a name is called as its file is."""
-        if isinstance(self.test, dict) and not set(self.test) & {"src", "tgt"}:
+        if isinstance(self.test, dict) and not set(self.test) & {"src", "tgt"} and set(self.test) != {"source", "tag"}:
             return self.test
         return {_stem(source): source for source in self._unnamed_tests}
+
+    @property
+    def tags(self) -> list[str]:
+        """Those of the training text, each once, in alphabetical order."""
+        return sorted(_tags(self.train))
 
     @property
     def _unnamed_tests(self) -> list[Source]:
@@ -58,13 +67,27 @@ class DataConfig:
         return [source for source in sources if source]  # data.test=null: no test set
 
     def problems(self) -> Iterator[str]:
-        yield from _at_least("data", self, max_tokens=1, max_length_ratio=0.0)
+        yield from _at_least("data", self, max_tokens=1, max_length_ratio=0.0, temperature=1.0)
         if self.src_lang == self.tgt_lang:
             yield f"data.src_lang and data.tgt_lang are both {self.src_lang!r}; name two languages"
         if self.max_length_ratio and self.max_length_ratio < 1:
             yield f"data.max_length_ratio={self.max_length_ratio} is below 1 and would drop every pair; use 0 or > 1"
         if len(self.tests) < len(self._unnamed_tests):
             yield f"data.test={self.test} names two test sets alike; write {{NAME: SOURCE, OTHER: SOURCE}}"
+        if not 0 <= self.tag_dropout < 1:
+            yield f"data.tag_dropout={self.tag_dropout} is not a probability below 1"
+        yield from self._tag_problems()
+
+    def _tag_problems(self) -> Iterator[str]:
+        for name in self.tags:
+            if not re.fullmatch(r"[a-z0-9_-]+", name):
+                yield f"data.train: the tag {name!r} is not made of a-z, 0-9, _ and - alone; rename it"
+        for split, value in (("valid", self.valid), ("test", list(self.tests.values()))):
+            if unknown := sorted(_tags(value) - set(self.tags)):
+                yield (
+                    f"data.{split} has the tag {unknown[0]!r}, and data.train has {', '.join(self.tags) or 'no tags'}; "
+                    "a model knows the tags of its training text only"
+                )
 
 
 @dataclass(kw_only=True)
@@ -314,15 +337,16 @@ class RunConfig:
         for section in dataclasses.fields(self):
             if dataclasses.is_dataclass(section.type):
                 yield from getattr(self, section.name).problems()
-        if self.data.max_tokens + 1 > self.model.max_length:
+        n_more, ends = (2, "two more tokens tag and end") if self.data.tags else (1, "one more token ends")
+        if self.data.max_tokens + n_more > self.model.max_length:
             yield (
                 f"data.max_tokens={self.data.max_tokens} lets in sentences beyond model.max_length="
-                f"{self.model.max_length} (one more token ends a sentence); lower the first or raise the second"
+                f"{self.model.max_length} ({ends} a sentence); lower the first or raise the second"
             )
-        if self.batch.max_tokens < self.data.max_tokens + 1:
+        if self.batch.max_tokens < self.data.max_tokens + n_more:
             yield (
                 f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_tokens="
-                f"{self.data.max_tokens} and its end; raise the first or lower the second"
+                f"{self.data.max_tokens} ({ends} it); raise the first or lower the second"
             )
         if self.optim.r_drop and not self.model.has_dropout:
             yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
@@ -385,8 +409,17 @@ def _keys(section: type, prefix: str = "") -> list[str]:
 
 def _stem(source: Source) -> str:
     """What to call a test set after its file: `corpus/news.fr.gz` is `news`."""
+    if isinstance(source, dict) and "tag" in source:
+        return _stem(source["source"])
     path = source.get("src", "test") if isinstance(source, dict) else source
     return Path(str(path)).name.split(".")[0]
+
+
+def _tags(sources: Source) -> set[str]:
+    """The tags of a source, or of all sources of a list."""
+    if isinstance(sources, list):
+        return {tag for source in sources for tag in _tags(source)}
+    return {str(sources["tag"])} if isinstance(sources, dict) and "tag" in sources else set()
 
 
 def _one_of(section: str, config: Any, **choices: tuple[str, ...]) -> Iterator[str]:

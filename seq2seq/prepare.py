@@ -26,6 +26,7 @@ from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
+from seq2seq.mixture import copies
 from seq2seq.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.tokenizer import Tokenizer
 
@@ -57,7 +58,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     Raises:
         CorpusError: missing files (of all splits in one message), unreadable or not parallel text, and a
             cache that cannot be written.
-        TokenizerError: a vocabulary that the training text does not support.
+        TokenizerError: a vocabulary that the training text does not support, or a tag that `tokenizer` does not have.
     """
     splits = _find_all(config.data)
     digests = _digests(splits)
@@ -140,7 +141,7 @@ def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests:
             damaged.unlink()
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
         pairs = chain.from_iterable(map(read_pairs, train))
-        tokenizer = Tokenizer.train(chain.from_iterable(pairs), config.tokenizer)
+        tokenizer = Tokenizer.train(chain.from_iterable(pairs), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
@@ -192,8 +193,9 @@ def _store(
         has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
         return write_store(
             directory / key,
-            chain.from_iterable(map(read_pairs, sources)),
+            [read_pairs(source) for source in sources],
             tokenizer,
+            tags=[source.tag for source in sources],
             filters=filters,
             keep_text=keep_text,
             references=chain.from_iterable(map(read_references, sources)) if has_references else None,
@@ -235,8 +237,11 @@ def _key(parts: Mapping[str, Any]) -> str:
 
 
 def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[str, Any]]:
-    """What the pairs of the sources depend on; not where the files are."""
-    return [{"layout": list(source.layout), "sha256": [digests[file] for file in source.files]} for source in sources]
+    """What the pairs of the sources, and their tags, depend on; not where the files are."""
+    return [
+        {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
+        for source in sources
+    ]
 
 
 def _languages(config: DataConfig) -> list[str]:
@@ -259,7 +264,9 @@ def _report(
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
         if store.n_references > len(store):
             split["references"] = store.n_references
-        if name != "train":
+        if name == "train":
+            split["sources"] = _shares(splits[name], store.n_pairs_of_sources, config.data.temperature)
+        else:
             split["overlap"] = overlap_report(seen, store.hashes)
             n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())
             if n_long:  # leaving them out would change what the scores are of
@@ -273,3 +280,20 @@ def _report(
         "tokenizer": {"vocab_size": tokenizer.vocab_size, "fingerprint": tokenizer.fingerprint},
         "splits": report,
     }
+
+
+def _shares(sources: list[Source], n_pairs: list[int], temperature: float) -> list[dict[str, Any]]:
+    """What each source is of an epoch."""
+    n_an_epoch = [
+        n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)
+    ]
+    return [
+        {
+            "files": [str(file) for file in source.files],
+            "tag": source.tag,
+            "pairs": n,
+            "times": m / max(n, 1),
+            "share": m / sum(n_an_epoch),
+        }
+        for source, n, m in zip(sources, n_pairs, n_an_epoch, strict=True)
+    ]

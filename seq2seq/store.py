@@ -2,7 +2,7 @@
 
 A store is a directory of flat little-endian arrays, written once and never changed:
 
-    {src,tgt}.ids.bin        ids of all sentences one after the other, without bos and eos
+    {src,tgt}.ids.bin        ids of all sentences one after the other, without bos and eos, sources after their tag
     {src,tgt}.offsets.bin    int64, one more than sentences: sentence i is ids[offsets[i]:offsets[i + 1]]
     {src,tgt}.text.bin       UTF-8 of all lines as they were read, only where text is kept,
     {src,tgt}.text_offsets.bin    with their offsets
@@ -33,7 +33,7 @@ from seq2seq.corpus.report import split_report
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
 _REFERENCES = "references"
@@ -120,7 +120,7 @@ class PairStore:
         return self._n_pairs
 
     def src(self, index: int) -> NDArray[Any]:
-        """Ids of source sentence `index`, without eos: a read-only view, uint16 or int32."""
+        """Ids of source sentence `index`, after its tag if any, without eos: a read-only view, uint16 or int32."""
         return self._sentence("src", index)
 
     def tgt(self, index: int) -> NDArray[Any]:
@@ -161,6 +161,12 @@ class PairStore:
         return self._n_pairs + int(np.count_nonzero(np.diff(offsets)) + np.count_nonzero(text == ord("\n")))
 
     @property
+    def n_pairs_of_sources(self) -> list[int]:
+        """Pairs of each corpus source; they come one source after the other."""
+        n_pairs: list[int] = self.manifest["n_pairs_of_sources"]
+        return n_pairs
+
+    @property
     def hashes(self) -> dict[str, Hashes]:
         """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
         return {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
@@ -196,9 +202,10 @@ class PairStore:
 
 def write_store(
     directory: str | Path,
-    pairs: Iterator[tuple[str, str]],
+    sources: Sequence[Iterator[tuple[str, str]]],
     tokenizer: Tokenizer,
     *,
+    tags: Sequence[str] | None = None,
     filters: PairFilter | None = None,
     keep_text: bool,
     references: Iterator[Sequence[str]] | None = None,
@@ -209,13 +216,17 @@ def write_store(
     The files are written next to `directory` and renamed at the end; whatever interrupts it leaves nothing.
 
     Args:
-        filters: which pairs to leave out; None keeps all.
+        sources: the pairs of each corpus source.
+        tags: of each corpus source, the tag that the ids of its source sentences begin with, those of blank ones
+            excepted; "" for none. None: no source has one.
+        filters: which pairs to leave out, by their length without a tag; None keeps all.
         keep_text: also store both sides' lines as they are.
         references: of each pair, the further references; for pairs that are not filtered.
         made_from: provenance for the manifest, of JSON types.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
-        Exception: whatever iterating over `pairs` raises.
+        TokenizerError: a tag that the tokenizer does not have.
+        Exception: whatever iterating over `sources` raises.
     """
     directory = Path(directory).absolute()
     if directory.exists():
@@ -223,11 +234,11 @@ def write_store(
     directory.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
     try:
-        n_read = _write_arrays(building, pairs, tokenizer, filters, keep_text)
+        n_read, n_kept = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
-        _write_manifest(building, n_read, tokenizer, filters, keep_text, made_from or {})
+        _write_manifest(building, n_read, n_kept, tokenizer, filters, keep_text, made_from or {})
         building.chmod(0o755)  # mkdtemp's 0700 would hide a shared cache from colleagues
         building.rename(directory)
     except BaseException:
@@ -252,8 +263,8 @@ class _StoreWriter:
         ]
         self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
 
-    def add(self, pairs: list[tuple[str, str]], filters: PairFilter | None) -> None:
-        """Encode a block, filter it and write what stays."""
+    def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None) -> int:
+        """Encode a block, filter it and write what stays, sources after their tag; how many pairs that is."""
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
         ids = [self._tokenizer.encode(side) for side in lines]
         pair_hashes = hash_pairs(pairs)
@@ -263,6 +274,7 @@ class _StoreWriter:
             pair_hashes = pair_hashes[kept]
             ids = [list(compress(side, kept)) for side in ids]
             lines = [list(compress(side, kept)) for side in lines]
+        ids[0] = [tag + src if src else src for src in ids[0]]
         for hash_file, hashes in zip(self._hashes, (hash_lines(lines[0]), pair_hashes), strict=True):
             hash_file.write(hashes.astype("<u8").tobytes())
         for file, sentences in zip(self._ids, ids, strict=True):
@@ -271,6 +283,7 @@ class _StoreWriter:
         for file, side in zip(self._text, lines, strict=False):  # no text files where text is not kept
             encoded = [line.encode() for line in side]
             file.append(list(map(len, encoded)), b"".join(encoded))
+        return len(pair_hashes)
 
 
 class _Sequences:
@@ -292,27 +305,31 @@ class _Sequences:
 
 def _write_arrays(
     building: Path,
-    pairs: Iterator[tuple[str, str]],
+    sources: Sequence[Iterator[tuple[str, str]]],
     tokenizer: Tokenizer,
+    tags: Sequence[str] | None,
     filters: PairFilter | None,
     keep_text: bool,
-) -> int:
-    """Write everything but the manifest; return how many pairs were read."""
+) -> tuple[int, list[int]]:
+    """Write everything but the manifest; return how many pairs were read, and how many of each source were kept."""
     n_read = 0
+    n_kept = [0] * len(sources)
     next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
         writer = _StoreWriter(stack, building, tokenizer, keep_text)
-        while block := list(islice(pairs, _BLOCK)):
-            writer.add(block, filters)
-            n_read += len(block)
-            if time.monotonic() > next_message:
-                logger.info("encoded %s pairs", f"{n_read:,}")
-                next_message = time.monotonic() + _PROGRESS_S
+        for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
+            tag = tokenizer.tag(name)
+            while block := list(islice(pairs, _BLOCK)):
+                n_kept[number] += writer.add(block, tag, filters)
+                n_read += len(block)
+                if time.monotonic() > next_message:
+                    logger.info("encoded %s pairs", f"{n_read:,}")
+                    next_message = time.monotonic() + _PROGRESS_S
     for name in _HASHED:
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place: its pages can leave memory
-    return n_read
+    return n_read, n_kept
 
 
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
@@ -327,6 +344,7 @@ def _write_references(building: Path, references: Iterator[Sequence[str]]) -> No
 def _write_manifest(
     building: Path,
     n_read: int,
+    n_kept: list[int],
     tokenizer: Tokenizer,
     filters: PairFilter | None,
     keep_text: bool,
@@ -334,7 +352,7 @@ def _write_manifest(
 ) -> None:
     """Describe the arrays, which are complete, and make the directory a store."""
     files = sorted(building.iterdir())
-    n_pairs = (building / "src.offsets.bin").stat().st_size // 8 - 1
+    n_pairs = sum(n_kept)
     rejected = filters.rejected if filters is not None else {}
     if not n_pairs:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
@@ -345,6 +363,7 @@ def _write_manifest(
     manifest = {
         "format_version": FORMAT_VERSION,
         "n_pairs": n_pairs,
+        "n_pairs_of_sources": n_kept,
         "id_type": _id_type(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "tokenizer": tokenizer.fingerprint,

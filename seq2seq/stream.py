@@ -71,6 +71,7 @@ class Stream:
 
     Attributes:
         max_source_tokens: longer sources are split.
+        tag: what each source begins with: one id or none.
         tgt_lang: decides what goes between the translations of two parts.
         on_batch: told how many lines a batch held the beginnings of.
     """
@@ -78,6 +79,7 @@ class Stream:
     engine: Engine
     tokenizer: Tokenizer
     max_source_tokens: int
+    tag: list[int]
     tgt_lang: str
     decoding: DecodingConfig
     token_scores: bool
@@ -122,7 +124,9 @@ class Stream:
             first_of_line.add(len(sentences))
             # A prefix is that of the first part; the sentences of a line share its random numbers.
             prefixes = [self._prefix(prefix, number), *[()] * len(sources)]
-            sentences += [Sentence(source, prefix, number) for source, prefix in zip(sources, prefixes, strict=False)]
+            sentences += [
+                Sentence(self.tag + source, prefix, number) for source, prefix in zip(sources, prefixes, strict=False)
+            ]
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
         searches = []
         for indices in plan_batches(lengths, self.decoding):
@@ -173,7 +177,7 @@ class Stream:
             return Translation(line, "", [Alternative("", 0.0, 0.0)], [])
         n_best = min(len(found.hypotheses) for _, found in pairs)
         alternatives = [self._alternative(line, parts, pairs, rank) for rank in range(n_best)]
-        n_source = sum(len(sentence.source) for sentence, _ in pairs)
+        n_source = sum(len(sentence.source) - len(self.tag) for sentence, _ in pairs)
         n_target = sum(len(found.hypotheses[0].tokens) for _, found in pairs)
         suspicions = findings(line, alternatives[0].text, n_source, n_target)
         if len(parts) > 1:
@@ -219,8 +223,9 @@ class Stream:
         n_words = 0  # of the translation so far
         for part, (sentence, found), each, translated in zip(parts, pairs, hypotheses, texts, strict=True):
             assert found.attention is not None
-            weights = found.attention[rank]
-            src_pieces, tgt_pieces = tokenizer.pieces(sentence.source), tokenizer.pieces(each.tokens[: len(weights)])
+            weights = found.attention[rank][:, len(self.tag) :]
+            src_pieces = tokenizer.pieces(sentence.source[len(self.tag) :])
+            tgt_pieces = tokenizer.pieces(each.tokens[: len(weights)])
             attention.append(Attention(src_pieces, tgt_pieces, weights))
             first = bisect_right(words, part.start) - 1  # a part may begin inside a word
             alignment += [(first + src, n_words + tgt) for src, tgt in word_alignment(weights, src_pieces, tgt_pieces)]

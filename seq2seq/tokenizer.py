@@ -11,7 +11,7 @@ import random
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 import sentencepiece
@@ -43,14 +43,17 @@ class Tokenizer:
         self.fingerprint = hashlib.sha256(proto).hexdigest()
         self._processor = _processor(proto)
         self.vocab_size: int = self._processor.vocab_size()
+        self.tags = _tags(self._processor)  # ids by name
 
     @classmethod
-    def train(cls, lines: Iterable[str], config: TokenizerConfig) -> "Tokenizer":
+    def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
         """Learn the pieces from sentences of both languages; the same lines give the same bytes.
 
         Beyond `2 * config.max_sentences` lines (max_sentences a side), a random sample of that size is used,
         always the same one. Memory holds that many lines, as SentencePiece does.
 
+        Args:
+            tags: control symbols for kinds of text; see `tag`.
         Raises:
             TokenizerError: no text, or too little of it for config.vocab_size (with the largest that works).
             Exception: whatever iterating over `lines` raises.
@@ -72,13 +75,14 @@ class Tokenizer:
                 unk_id=UNK,
                 bos_id=BOS,
                 eos_id=EOS,
+                control_symbols=[f"<tag:{name}>" for name in tags],
                 max_sentence_length=_MAX_LINE_BYTES,
                 train_extremely_large_corpus=n_lines > _LARGE_SAMPLE,
                 num_threads=_TRAINING_THREADS,
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise TokenizerError(_training_problem(str(error), config)) from error
+            raise TokenizerError(_training_problem(str(error), config, len(tags))) from error
         return cls(model.getvalue())
 
     @classmethod
@@ -166,6 +170,21 @@ class Tokenizer:
             ) from error
         return [text.translate(_LINE_ENDS) for text in texts]
 
+    def tag(self, name: str) -> list[int]:
+        """What a source begins with to say what kind of text it is: the id of a tag, or none for the name "".
+
+        A tag is a control symbol: no text gives its id, and decoding leaves it out.
+
+        Raises:
+            TokenizerError: no such tag in this vocabulary.
+        """
+        if not name:
+            return []
+        if name not in self.tags:
+            known = f"only {', '.join(self.tags)}; choose one" if self.tags else "or any other; leave the tag out"
+            raise TokenizerError(f"the model has no tag {name!r}, {known}")
+        return [self.tags[name]]
+
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The piece of each id, `▁` for a space, `<0x41>` for a byte."""
         pieces: list[str] = self._processor.id_to_piece(list(ids))
@@ -191,6 +210,12 @@ def _processor(proto: bytes) -> sentencepiece.SentencePieceProcessor:
     return processor
 
 
+def _tags(processor: sentencepiece.SentencePieceProcessor) -> dict[str, int]:
+    """The control symbols that follow the special ids, by what stands in `<tag:...>`."""
+    ids = takewhile(processor.is_control, range(EOS + 1, processor.vocab_size()))
+    return {processor.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in ids}
+
+
 def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
     """All lines, or `n_lines` of them at random: Vitter's algorithm R (1985), seeded.
 
@@ -207,7 +232,7 @@ def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
     return sample
 
 
-def _training_problem(message: str, config: TokenizerConfig) -> str:
+def _training_problem(message: str, config: TokenizerConfig, n_tags: int) -> str:
     """What SentencePiece's refusal means for the configuration."""
     asked = f"tokenizer.vocab_size={config.vocab_size}"
     if too_high := re.search(r"Vocabulary size too high .* value <= (\d+)", message):
@@ -217,8 +242,9 @@ def _training_problem(message: str, config: TokenizerConfig) -> str:
         )
     if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return (
-            f"{asked} does not hold the {int(too_low[1]) - 260} characters of the training text, 4 "
-            f"special ids and 256 bytes; set it to {too_low[1]} or more or lower tokenizer.character_coverage"
+            f"{asked} does not hold the {int(too_low[1]) - 260 - n_tags} characters of the training text, "
+            f"{4 + n_tags} special ids and 256 bytes; set it to {too_low[1]} or more or lower "
+            "tokenizer.character_coverage"
         )
     if "!sentences_.empty()" in message or "all_chars_count" in message:
         return "the training text has no sentence to learn a tokenizer from; check data.train"

@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         help="what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict",
     )
     add("--prefix", type=Path, metavar="FILE", help="what each line's translation begins with; blank: anything")
+    add("--tag", default="", metavar="NAME", help="what kind of text it is, if the model was trained with such tags")
 
     add = parser.add_argument_group("what is written").add_argument
     add("--json", action="store_true", help="one JSON object a line: source, hypotheses, scores, warnings")
@@ -284,6 +285,7 @@ def _translate(
         output.skip_done(_input_lines(args, replaced)),
         decoding,
         prefixes=None if args.prefix is None else itertools.islice(read_lines(args.prefix), n_done, None),
+        tag=args.tag,
         first_number=n_done,
         token_scores=args.token_scores,
         alignment=args.alignment,
@@ -325,7 +327,7 @@ def _score(
     watch = Watch(None, n_done, args.quiet, shows_progress=False)
     sources, also_sources = itertools.tee(output.skip_done(_input_lines(args, replaced)))
     targets = itertools.islice(read_lines(args.score), n_done, None)
-    scored = translator.score(_parallel(sources, targets), decoding, first_number=n_done)
+    scored = translator.score(_parallel(sources, targets), decoding, tag=args.tag, first_number=n_done)
     for number, (source, each) in enumerate(zip(also_sources, scored, strict=True), start=n_done + 1):
         output.write(source, records.score(number, source, each, args.json).encode())
         if number % 1000 == 0:
@@ -444,7 +446,9 @@ def _fingerprint(translator: "Translator", decoding: "DecodingConfig", args: arg
         for name in ("prefix", "score")
         if (path := getattr(args, name)) is not None and path.is_file()
     }
-    options = {name: getattr(args, name) for name in ("token_scores", "alignment", "typography", "errors", "json")}
+    options = {
+        name: getattr(args, name) for name in ("tag", "token_scores", "alignment", "typography", "errors", "json")
+    }
     engine = {"engine": type(translator.engine).__name__, "precision": translator.engine.precision}
     return {"model": translator.fingerprint, "form": _form(args), **engine, **settings, **options, **files}
 

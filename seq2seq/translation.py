@@ -13,7 +13,7 @@ class Attention(NamedTuple):
 
     src_pieces: list[str]
     tgt_pieces: list[str]
-    weights: np.ndarray  # (target pieces, source pieces); what a row lacks to 1 went to the end of the sentence
+    weights: np.ndarray  # (target pieces, source pieces); what a row lacks to 1 went to the sentence's end and tag
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class Translator:
         decoding: DecodingConfig | None = None,
         *,
         prefixes: Iterable[str] | None = None,
+        tag: str = "",
         first_number: int = 0,
         token_scores: bool = False,
         alignment: bool = False,
@@ -115,6 +116,7 @@ class Translator:
 
         Args:
             prefixes: for each line, what its translations begin with; blank: anything. It should end with a word.
+            tag: what kind of text the lines are, one of `tokenizer.tags`; empty: not said.
             first_number: of sampling: the place of the first line, since each line has its own random numbers.
             token_scores: give the log-probability of each token.
             alignment: give attention and word alignment.
@@ -126,7 +128,7 @@ class Translator:
         Raises:
             ConfigError: settings that cannot work, or that the engine does not have.
             TranslationError: not as many prefixes as lines, a prefix that is too long, or not enough memory.
-            TokenizerError: a line that is not Unicode.
+            TokenizerError: a line that is not Unicode, or a tag that the model does not have.
             TypeError: one string in place of many.
         """
         if isinstance(lines, str):
@@ -138,10 +140,12 @@ class Translator:
             raise ConfigError("CTranslate2 gives no attention to align words by; use --engine torch")
         if typography and typography not in TYPOGRAPHIES:
             raise ConfigError(f"typography={typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
+        tag_ids = self.tokenizer.tag(tag)
         stream = Stream(
             self.engine,
             self.tokenizer,
-            self.max_source_tokens,
+            min(self.max_source_tokens, self.engine.max_length - 1 - len(tag_ids)),
+            tag_ids,
             self.config.data.tgt_lang,
             decoding,
             token_scores,
@@ -152,31 +156,43 @@ class Translator:
         return stream.run(_with_prefixes(lines, prefixes), first_number, windows)
 
     def score(
-        self, pairs: Iterable[tuple[str, str]], decoding: DecodingConfig | None = None, *, first_number: int = 0
+        self,
+        pairs: Iterable[tuple[str, str]],
+        decoding: DecodingConfig | None = None,
+        *,
+        tag: str = "",
+        first_number: int = 0,
     ) -> Iterator[Alternative]:
         """How probable the model finds each given translation, in order.
 
         Args:
             pairs: source and translation; where both are blank the log-probability is 0.
+            tag: as in `translate_windows`.
             first_number: of messages: the place of the first pair.
         Yields:
             The given text with its log-probability, its score and that of each token.
         Raises:
             TranslationError: a side of more tokens than the model reads, or only one of the two blank.
+            TokenizerError: a line that is not Unicode, or a tag that the model does not have.
         """
         decoding = decoding or self.decoding
+        tag_ids = self.tokenizer.tag(tag)
         iterator = enumerate(pairs, start=first_number + 1)
         workers = Workers(self.engine)
         try:
             while window := list(islice(iterator, WINDOWS[0])):
-                yield from self._score_window(window, decoding, workers)
+                yield from self._score_window(window, tag_ids, decoding, workers)
         finally:
             workers.close()
 
     def _score_window(
-        self, window: Sequence[tuple[int, tuple[str, str]]], decoding: DecodingConfig, workers: Workers
+        self,
+        window: Sequence[tuple[int, tuple[str, str]]],
+        tag: list[int],
+        decoding: DecodingConfig,
+        workers: Workers,
     ) -> list[Alternative]:
-        sources = encode_lines(self.tokenizer, [src for _, (src, _) in window])
+        sources = [tag + ids if ids else ids for ids in encode_lines(self.tokenizer, [src for _, (src, _) in window])]
         targets = encode_lines(self.tokenizer, [tgt for _, (_, tgt) in window])
         for (number, _), source, target in zip(window, sources, targets, strict=True):
             longest = max(len(source), len(target))

@@ -24,6 +24,9 @@ def composed(*overrides):
         return compose("train", overrides=list(overrides))
 
 
+TAGGED = {"source": "news", "tag": "9-b_c"}
+
+
 def problems(**sections):
     """The lines of the refusal of a configuration; none if it is accepted."""
     try:
@@ -46,6 +49,17 @@ def test_plain_types_become_sections():
     assert config.data.tests == {"a": "x", "b": ["y"]}
     assert DataConfig(test=None).tests == DataConfig(test=[]).tests == {}
     assert type(config.data.test) is dict and type(config.data.tsv_columns) is list
+
+
+def test_tagged_sources_are_sources():
+    test = {"ted": {"source": "ted/tst2013", "tag": "ted"}, "other": ["x"]}
+    train = [{"source": "a", "tag": "ted"}, "b", {"source": {"src": "c", "tgt": "d"}, "tag": 2019}]
+    data = read_config({"data": {"train": train, "valid": train[0], "test": test}, "trainer": {"max_steps": 1}}).data
+    assert data.tags == ["2019", "ted"]
+    assert data.tests == test
+    assert DataConfig(test=test["ted"]).tests == {"tst2013": test["ted"]}
+    assert DataConfig(test=[TAGGED, train[2], "x"]).tests == {"news": TAGGED, "c": train[2], "x": "x"}
+    assert DataConfig().tags == []
 
 
 @pytest.mark.parametrize(
@@ -88,6 +102,24 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"decoding": {"n_best": 6}}, "decoding.n_best=6 is above decoding.beam_size=5"),
         ({"data": {"src_lang": "en"}}, "data.src_lang and data.tgt_lang are both 'en'"),
         ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 is below 1"),
+        ({"data": {"temperature": 0.9}}, "data.temperature=0.9 is below 1.0, the smallest value that works"),
+        ({"data": {"tag_dropout": 1.0}}, "data.tag_dropout=1.0 is not a probability below 1"),
+        (
+            {"data": {"train": [{"source": "a", "tag": "Law"}, "b"]}},
+            "data.train: the tag 'Law' is not made of a-z, 0-9, _ and - alone; rename it",
+        ),
+        ({"data": {"train": {"source": "a", "tag": ""}}}, "data.train: the tag '' is not made of"),
+        (
+            {"data": {"train": ["a", TAGGED], "valid": ["a", {"source": "a", "tag": "law"}]}},
+            "data.valid has the tag 'law', and data.train has 9-b_c; a model knows the tags of its training text only",
+        ),
+        ({"data": {"test": TAGGED}}, "data.test has the tag '9-b_c', and data.train has no tags;"),
+        ({"data": {"test": {"news": ["a", TAGGED]}}}, "data.test has the tag '9-b_c'"),
+        (
+            {"data": {"max_tokens": 1023, "train": TAGGED}},
+            "data.max_tokens=1023 lets in sentences beyond model.max_length=1024 (two more tokens tag and end a",
+        ),
+        ({"batch": {"max_tokens": 257}, "data": {"train": TAGGED}}, "batch.max_tokens=257 cannot hold one sentence"),
         ({"data": {"max_tokens": 1024}}, "data.max_tokens=1024 lets in sentences beyond model.max_length=1024"),
         ({"batch": {"max_tokens": 256}}, "batch.max_tokens=256 cannot hold one sentence of data.max_tokens=256"),
         ({"logger": {"mode": "dryrun"}}, "logger.mode='dryrun' is not one of auto, online, offline, disabled"),

@@ -13,7 +13,7 @@ STAGES = [
     ("config",),
     ("corpus", "text", "output"),
     ("tokenizer",),
-    ("store",),
+    ("store", "mixture"),
     ("prepare", "batches"),
     ("model", "schedule"),
     ("loss",),
@@ -84,7 +84,9 @@ def test_the_model_knows_tensors_and_not_files(part):
     assert not uses(part, "seq2seq.corpus", "seq2seq.tokenizer", "seq2seq.store", "seq2seq.prepare", "pathlib")
 
 
-@pytest.mark.parametrize("part", ["corpus", "text", "output", "scores", "tokenizer", "store", "config", "errors"])
+@pytest.mark.parametrize(
+    "part", ["corpus", "text", "output", "scores", "tokenizer", "store", "mixture", "config", "errors"]
+)
 def test_text_is_handled_without_torch(part):
     assert not uses(part, "torch", "pytorch_lightning")
 

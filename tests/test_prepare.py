@@ -88,6 +88,60 @@ def test_the_report_counts_rejections_and_overlap(config):
     assert [Path(name).name for name in splits["valid"]["files"]] == ["valid.fr", "valid.en"]
 
 
+def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
+    config.data.train = ["train", "valid", {"src": "test.fr", "tgt": "test.en"}]
+    config.data.temperature = 2.0
+    sources = prepare(config).report["splits"]["train"]["sources"]
+    assert [[Path(file).name for file in source.pop("files")] for source in sources] == [
+        ["train.fr", "train.en"],
+        ["valid.fr", "valid.en"],
+        ["test.fr", "test.en"],
+    ]
+    # Of 302, 41 and 62 pairs a blank one each in train and test; 41 x (301 / 41) ** 0.5 = 111.1, and 135.5 likewise.
+    assert sources == [
+        {"tag": "", "pairs": 301, "times": 1.0, "share": 301 / 548},
+        {"tag": "", "pairs": 41, "times": 111 / 41, "share": 111 / 548},
+        {"tag": "", "pairs": 61, "times": 136 / 61, "share": 136 / 548},
+    ]
+
+
+def test_tagged_text_comes_out_with_its_tag(config):
+    config.data.train = ["train", {"source": "valid", "tag": "med"}]
+    config.data.valid = {"source": "valid", "tag": "med"}
+    config.data.test = {"plain": "test", "both": [{"source": "test", "tag": "med"}, "valid"]}
+    prepared = prepare(config)
+    assert prepared.tokenizer.tags == {"med": 4}
+    begins = {"train": prepared.train, "valid": prepared.valid, **prepared.tests}
+    n_tagged = {name: [int(4 in store.src(i)[:1]) for i in range(len(store))] for name, store in begins.items()}
+    # Of the 62 pairs of test the second is blank.
+    assert n_tagged["train"] == [0] * 301 + [1] * 41
+    assert n_tagged["valid"] == [1] * 41
+    assert n_tagged["plain"] == [0] * 62
+    assert n_tagged["both"] == [1, 0] + [1] * 60 + [0] * 41
+    assert prepared.tokenizer.decode([prepared.valid.src(5).tolist()]) == [sentence(304)]
+    assert [source["tag"] for source in prepared.report["splits"]["train"]["sources"]] == ["", "med"]
+    assert "valid.fr (tag med): 41 pairs" in render(prepared.report)
+
+
+def test_another_tag_is_another_tokenizer_and_another_corpus(config, tmp_path):
+    def prepared_with(tag):
+        config.data.train = config.data.valid = {"source": "train", "tag": tag} if tag else "train"
+        prepared = prepare(config)
+        return prepared.tokenizer.fingerprint, prepared.train.directory, prepared.valid.directory
+
+    found = [prepared_with(tag) for tag in ("", "law", "med")]
+    assert all(len(set(column)) == 3 for column in zip(*found, strict=True))
+    assert len(tokenizers(tmp_path)) == 3
+    assert [prepared_with(tag) for tag in ("", "law", "med")] == found
+
+
+def test_a_resumed_tokenizer_without_the_tag_is_refused(config):
+    tokenizer = prepare(config).tokenizer
+    config.data.train = {"source": "train", "tag": "med"}
+    with pytest.raises(TokenizerError, match="has no tag 'med', or any other"):
+        prepare(config, tokenizer)
+
+
 def test_held_out_pairs_that_the_model_cannot_hold_are_an_error(config, corpus):
     config.model.max_length = 30
     write_split(corpus, "train", [(sentence(i), sentence(-i - 1)) for i in range(300)])
@@ -164,6 +218,7 @@ def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp
         ("data", "max_tokens", 20, {"train"}),
         ("data", "max_length_ratio", 3.0, {"train"}),
         ("data", "drop_duplicates", True, {"train"}),
+        ("data", "temperature", 5.0, set()),
         ("tokenizer", "sampling", 0.1, {"train"}),
         ("tokenizer", "vocab_size", 390, {"tokenizer", "train", "valid", "test"}),
         ("tokenizer", "model_type", "unigram", {"tokenizer", "train", "valid", "test"}),

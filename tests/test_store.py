@@ -21,10 +21,10 @@ PAIRS = [(f"le chat {i} dort près du feu", f"the cat {i} sleeps") for i in rang
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=30)
 
 
-def train(vocab_size=300):
+def train(vocab_size=300, tags=()):
     rng = random.Random(0)
     text = ["".join(rng.choices("abcdefghilmnoprstuvé ", k=60)) for _ in range(200)]
-    return Tokenizer.train(text, TokenizerConfig(vocab_size=vocab_size))
+    return Tokenizer.train(text, TokenizerConfig(vocab_size=vocab_size), tags)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def tokenizer():
 
 @pytest.fixture
 def store(tmp_path, tokenizer):
-    return write_store(tmp_path / "store", iter(PAIRS), tokenizer, keep_text=True)
+    return write_store(tmp_path / "store", [iter(PAIRS)], tokenizer, keep_text=True)
 
 
 def contents(store):
@@ -46,7 +46,7 @@ def contents(store):
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):
     monkeypatch.setattr(store_module, "_BLOCK", 7)
     directory = tmp_path_factory.mktemp("written") / "store"
-    store = write_store(directory, iter(pairs), tokenizer, keep_text=True)
+    store = write_store(directory, [iter(pairs)], tokenizer, keep_text=True)
     src, tgt = (tokenizer.encode(side) for side in zip(*pairs, strict=True))
     assert len(store) == len(pairs)
     assert contents(store) == list(zip(src, tgt, strict=True))
@@ -59,14 +59,14 @@ def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypat
 
 def test_lines_are_kept_raw_not_normalised(tmp_path, tokenizer):
     raw = ("  Où\u202f?  ﬁn\t", "\u2028x\r\x85")
-    store = write_store(tmp_path / "store", iter([raw]), tokenizer, keep_text=True)
+    store = write_store(tmp_path / "store", [iter([raw])], tokenizer, keep_text=True)
     assert (store.src_text(0), store.tgt_text(0)) == raw
 
 
 def test_further_references_are_kept_and_counted(tmp_path, tokenizer, monkeypatch, store):
     monkeypatch.setattr(store_module, "_BLOCK", 7)
     further = [[f"a cat {i}"] * (i % 3) for i in range(25)]
-    several = write_store(tmp_path / "s", iter(PAIRS), tokenizer, keep_text=True, references=iter(further))
+    several = write_store(tmp_path / "s", [iter(PAIRS)], tokenizer, keep_text=True, references=iter(further))
     several.verify()
     several = PairStore.open(several.directory)
     assert [several.references(i) for i in range(25)] == [
@@ -93,7 +93,7 @@ def test_ids_beyond_16_bits_are_stored_whole(tmp_path, tokenizer):
         def encode(self, texts):
             return [[2**16, 5] for _ in texts]
 
-    store = write_store(tmp_path / "store", iter(PAIRS), LargeVocabulary(), keep_text=False)
+    store = write_store(tmp_path / "store", [iter(PAIRS)], LargeVocabulary(), keep_text=False)
     assert store.tgt(0).tolist() == [2**16, 5]
     assert store.src(0).dtype == np.int32
 
@@ -102,7 +102,7 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
     filters = PairFilter(DataConfig(drop_duplicates=True))
     pairs = [*PAIRS, PAIRS[0], ("", "blank")]
     store = write_store(
-        tmp_path / "store", iter(pairs), tokenizer, filters=filters, keep_text=False, made_from={"x": [1]}
+        tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False, made_from={"x": [1]}
     )
     manifest = json.loads((tmp_path / "store/manifest.json").read_text())
     assert manifest == store.manifest
@@ -115,15 +115,55 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
     assert manifest["report"]["rejected"] == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 1}
 
 
+def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monkeypatch):
+    monkeypatch.setattr(store_module, "_BLOCK", 4)
+    filters = PairFilter(DataConfig(drop_duplicates=True))
+    sources = [iter(pairs) for pairs in (PAIRS[:9], [("", "blank")], PAIRS[7:], PAIRS[:2])]
+    store = write_store(tmp_path / "s", sources, tokenizer, filters=filters, keep_text=True)
+    assert PairStore.open(store.directory).n_pairs_of_sources == [9, 0, 16, 0]
+    assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
+
+
+def test_the_sources_of_a_tagged_corpus_begin_with_its_tag(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "_BLOCK", 4)
+    tokenizer = train(tags=["law", "med"])
+    sources = [[*PAIRS[:9], ("", "blank source")], PAIRS[9:15], PAIRS[15:]]
+    texts = [pair for source in sources for pair in source]
+    store = write_store(tmp_path / "s", list(map(iter, sources)), tokenizer, tags=["med", "", "law"], keep_text=True)
+    tags = [*[[5]] * 9, [], *[[]] * 6, *[[4]] * 10]  # law is 4 and med 5; what is blank stays without tokens
+    src, tgt = (tokenizer.encode(side) for side in zip(*texts, strict=True))
+    assert contents(store) == [(tag + s, t) for tag, s, t in zip(tags, src, tgt, strict=True)]
+    assert store.src_lengths.tolist() == [len(tag) + len(s) for tag, s in zip(tags, src, strict=True)]
+    assert [(store.src_text(i), store.tgt_text(i)) for i in range(len(store))] == texts
+    plain = write_store(tmp_path / "plain", [iter(texts)], tokenizer, keep_text=True)
+    assert all((store.hashes[name] == plain.hashes[name]).all() for name in ("src", "pair"))
+
+
+def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
+    tokenizer = train(tags=["law"])
+    longest = max(len(ids) for side in zip(*PAIRS, strict=True) for ids in tokenizer.encode(side))
+    filters = PairFilter(DataConfig(max_tokens=longest))
+    pairs = iter([*PAIRS, ("\u200b", "no tokens")])
+    store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], filters=filters, keep_text=False)
+    assert len(store) == 25
+    assert filters.rejected == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 0}
+
+
+def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokenizer):
+    with pytest.raises(TokenizerError, match="has no tag 'law', or any other"):
+        write_store(tmp_path / "s", [iter(PAIRS)], tokenizer, tags=["law"], keep_text=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_filters_see_the_whole_corpus_across_blocks(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(store_module, "_BLOCK", 4)
     filters = PairFilter(DataConfig(drop_duplicates=True))
-    store = write_store(tmp_path / "s", iter(PAIRS + PAIRS), tokenizer, filters=filters, keep_text=True)
+    store = write_store(tmp_path / "s", [iter(PAIRS + PAIRS)], tokenizer, filters=filters, keep_text=True)
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
 
 def test_a_store_without_text_says_so(tmp_path, tokenizer):
-    store = write_store(tmp_path / "store", iter(PAIRS), tokenizer, keep_text=False)
+    store = write_store(tmp_path / "store", [iter(PAIRS)], tokenizer, keep_text=False)
     assert not store.has_text
     assert not list((tmp_path / "store").glob("*text*"))
     with pytest.raises(CorpusError, match=r"store was written without text; prepare it with keep_text=True"):
@@ -166,7 +206,7 @@ def interrupted(error):
 def test_an_interrupted_write_leaves_nothing(tmp_path, tokenizer, error, monkeypatch):
     monkeypatch.setattr(store_module, "_BLOCK", 10)
     with pytest.raises(type(error)) as caught:
-        write_store(tmp_path / "store", interrupted(error), tokenizer, keep_text=True)
+        write_store(tmp_path / "store", [interrupted(error)], tokenizer, keep_text=True)
     assert caught.value is error
     assert list(tmp_path.iterdir()) == []
 
@@ -175,13 +215,13 @@ def test_a_corpus_that_is_filtered_away_leaves_nothing_and_says_why(tmp_path, to
     filters = PairFilter(DataConfig(max_tokens=1))
     pairs = [("", "x"), *repeat(("a long line", "another one"), 3)]
     with pytest.raises(CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_tokens"):
-        write_store(tmp_path / "store", iter(pairs), tokenizer, filters=filters, keep_text=False)
+        write_store(tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_store_is_never_overwritten(store, tokenizer):
     with pytest.raises(CorpusError, match=r"store exists already; delete it"):
-        write_store(store.directory, iter(PAIRS[:1]), tokenizer, keep_text=False)
+        write_store(store.directory, [iter(PAIRS[:1])], tokenizer, keep_text=False)
     assert len(PairStore.open(store.directory)) == 25
 
 

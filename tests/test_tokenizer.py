@@ -204,6 +204,44 @@ def test_a_vocabulary_beyond_the_text_is_refused_with_the_largest_that_works(mod
         train(LINES[:50], model_type=model_type, vocab_size=largest + 1)
 
 
+def tagged(**settings_):
+    lines = [f"{line} <tag:law>" for line in LINES]
+    return Tokenizer.train(lines, TokenizerConfig(**{"vocab_size": 330, **settings_}), ["law", "med-2"])
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_tags_are_control_symbols_that_follow_the_special_ids(model_type):
+    tokenizer = tagged(model_type=model_type)
+    assert tokenizer.tags == {"law": 4, "med-2": 5}
+    assert tokenizer.pieces([EOS, 4, 5, 6]) == ["</s>", "<tag:law>", "<tag:med-2>", "<0x00>"]
+    assert (tokenizer.tag("law"), tokenizer.tag("med-2"), tokenizer.tag("")) == ([4], [5], [])
+    for copy in (Tokenizer.from_bytes(tokenizer.proto), pickle.loads(pickle.dumps(tokenizer))):
+        assert copy.tags == tokenizer.tags
+    text = "chaté <tag:law> <tag:med-2>"  # the training text has <tag:law>, too
+    (ids,) = tokenizer.encode([text])
+    sampled = [i for seed in range(20) for i in tokenizer.sample(text, seed, 0.3)]
+    assert not {4, 5} & {*ids, *sampled}
+    assert tokenizer.decode([[4, *ids, 5], [5], [4, 4]]) == [text, "", ""]
+
+
+def test_without_tags_nothing_is_one(tokenizer):
+    assert tokenizer.tags == {}
+    assert train([f"{line} <tag:law>" for line in LINES]).tags == {}
+    assert Tokenizer.train(LINES, TokenizerConfig(vocab_size=330), []).proto == tokenizer.proto
+
+
+def test_an_unknown_tag_is_answered_with_the_known_ones(tokenizer):
+    with pytest.raises(TokenizerError, match=r"^the model has no tag 'lwa', only law, med-2; choose one$"):
+        tagged().tag("lwa")
+    with pytest.raises(TokenizerError, match=r"^the model has no tag 'law', or any other; leave the tag out$"):
+        tokenizer.tag("law")
+
+
+def test_tags_take_places_of_a_small_vocabulary():
+    with pytest.raises(TokenizerError, match=r"=262 .* 3 characters .*, 6 special ids and 256 bytes; set it to 265 or"):
+        Tokenizer.train(["aé"], TokenizerConfig(vocab_size=262), ["law", "med-2"])
+
+
 def test_a_vocabulary_below_the_characters_is_refused_with_the_smallest_that_works():
     with pytest.raises(TokenizerError, match=r"vocab_size=261 .* 3 characters .* set it to 263 or more or lower"):
         train(["aé"], vocab_size=261)

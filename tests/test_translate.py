@@ -50,6 +50,7 @@ OPTIONS = {
     "--resume": "test_what_is_complete_is_not_translated_again",
     "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
     "--prefix": "test_each_translation_begins_with_its_prefix",
+    "--tag": "test_a_tag_says_what_kind_of_text_it_is",
     "--json": "test_json_has_all_there_is_to_say",
     "--n-best": "test_n_best_lists_are_tables",
     "--nbest": "test_n_best_lists_are_tables",
@@ -374,6 +375,47 @@ def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list
     assert "CTranslate2 gives no attention" in Cli(exported).refusal("--alignment", stdin=LEARNED)
     assert "CTranslate2 has no ensembles" in Cli(exported, exported).refusal("--engine", "ctranslate2")
     assert "decoding.sampling=true draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
+
+
+@pytest.fixture(scope="module")
+def tagged_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("tagged"), trained_content("t", "z"))
+
+
+def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_path: Path) -> None:
+    cli = Cli(tagged_dir)
+    plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
+    n_words = len(LEARNED.split())
+    assert sum(line.count("s") for line in plain) > 0.9 * n_words
+    assert sum(line.count("z") for line in tagged) > 0.9 * n_words
+    for number, line in enumerate(cli.lines(LEARNED, "--tag", "z", "--json", "--alignment")):
+        record = json.loads(line)
+        assert (record["source"], record["translation"]) == (SOURCES[number], tagged[number])
+        attention = record["hypotheses"][0]["attention"]
+        assert " ".join("".join(part["source"]).replace("▁", " ").strip() for part in attention) == SOURCES[number]
+        assert all(len(row) == len(part["source"]) for part in attention for row in part["weights"])
+    assert cli.refusal("--tag", "x", stdin=TEXT) == "error: the model has no tag 'x', only t, z; choose one\n"
+    assert "has no tag 'z', or any other; leave the tag out" in trained.refusal("--tag", "z", stdin=TEXT)
+    targets = write(tmp_path / "targets", tagged)
+    scored, otherwise = (
+        [float(line) for line in cli.lines(LEARNED, "--score", targets, *tag)] for tag in (("--tag", "z"), ())
+    )
+    assert all(a > b for a, b in zip(scored, otherwise, strict=True))
+
+
+def test_ctranslate2_reads_the_same_tags(tagged_dir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+    from seq2seq import export
+
+    lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
+    export.main([str(tagged_dir), "--format", "ctranslate2", "--output", str(target), "--parity-input", str(lines)])
+    assert "- tags for kinds of text (`--tag`): t, z\n" in (target / "README.md").read_text()
+    for beam_size in (1, 3):
+        options = ("--tag", "z", "--beam-size", beam_size)
+        translations = Cli(tagged_dir).lines(LEARNED, *options)
+        assert "z" in translations[0]
+        assert Cli(target).lines(LEARNED, *options) == translations
+    assert "has no tag 'x', only t, z" in Cli(target).refusal("--tag", "x", stdin=TEXT)
 
 
 def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:

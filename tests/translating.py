@@ -46,8 +46,12 @@ def model_content(seed: int = 3, **changes: Any) -> dict[str, Any]:
 
 
 @functools.cache
-def trained_content() -> dict[str, Any]:
-    """What a run saves as a model that has learned `LEXICON`, in two seconds."""
+def trained_content(*tags: str) -> dict[str, Any]:
+    """What a run saves as a model that has learned `LEXICON`, in two seconds.
+
+    Args:
+        tags: of kinds of text in which the translated words end in this letter instead of in s.
+    """
     config = RunConfig(
         model=ModelConfig(
             d_model=32, n_heads=4, d_ff=64, n_encoder_layers=1, n_decoder_layers=1, max_length=48, dropout=0.0
@@ -58,7 +62,9 @@ def trained_content() -> dict[str, Any]:
     config.tokenizer.vocab_size = 340
     drawn = random.Random(1)
     pairs = [sentence_pair(drawn) for _ in range(400)]
-    tokenizer = Tokenizer.train([side for pair in pairs for side in pair], config.tokenizer)
+    pairs += [("", tgt.replace("s", tag)) for _, tgt in pairs for tag in tags]
+    config.data.train = [{"source": f"train_{tag}", "tag": tag} for tag in tags] or "train"
+    tokenizer = Tokenizer.train([side for pair in pairs for side in pair], config.tokenizer, tags)
     torch.manual_seed(1)
     model = Transformer(config.model, tokenizer.vocab_size)
     n_steps = 300
@@ -66,9 +72,13 @@ def trained_content() -> dict[str, Any]:
     for step in range(n_steps):
         optimizer.param_groups[0]["lr"] = 0.015 * min((step + 1) / 20, 1 - step / n_steps)
         src, tgt = zip(*(sentence_pair(drawn) for _ in range(32)), strict=True)
-        tgt_out = _padded(tokenizer.encode(tgt))
+        kinds = [("", *tags)[i % (1 + len(tags))] for i in range(32)]
+        tgt_out = _padded(
+            tokenizer.encode([text.replace("s", kind or "s") for text, kind in zip(tgt, kinds, strict=True)])
+        )
         tgt_in = torch.cat([torch.full((len(tgt), 1), BOS), tgt_out[:, :-1]], -1)
-        logits = model(_padded(tokenizer.encode(src)), tgt_in)
+        tagged = [tokenizer.tag(kind) + ids for ids, kind in zip(tokenizer.encode(src), kinds, strict=True)]
+        logits = model(_padded(tagged), tgt_in)
         loss = F.cross_entropy(logits.flatten(0, 1), tgt_out.flatten(), ignore_index=PAD)
         optimizer.zero_grad()
         loss.backward()

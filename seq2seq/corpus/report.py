@@ -3,7 +3,7 @@
 Repetitions and overlaps are exact matches of whole lines, compared by 64-bit hashes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ def render(report: Mapping[str, Any]) -> str:
     lines = [f"tokenizer: {tokenizer['vocab_size']:,} pieces, fingerprint {tokenizer['fingerprint'][:12]}"]
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
+        lines += _sources(split.get("sources", []))
         for side, n_tokens in split["tokens"].items():
             percentiles = split["length_percentiles"][side]
             shape = ", ".join(f"{value} at {key}%" for key, value in percentiles.items())
@@ -82,6 +83,16 @@ def render(report: Mapping[str, Any]) -> str:
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
             lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")
     return "\n".join(lines)
+
+
+def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each of several sources is of an epoch."""
+    lines = []
+    for each in sources if len(sources) > 1 else ():
+        name = each["files"][0] + (f" (tag {each['tag']})" if each["tag"] else "")
+        times, share = each["times"], each["share"]
+        lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it")
+    return lines
 
 
 def _rejections(split: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ class PairedFiles:
     src: Path
     tgt: Path
     references: tuple[Path, ...] = ()
+    tag: str = ""  # what kind of text it is; empty: not said
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -45,6 +46,7 @@ class TsvFile:
     src_column: int
     tgt_column: int
     n_columns: int
+    tag: str = ""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -62,6 +64,7 @@ class JsonlFile:
     path: Path
     src_key: str
     tgt_key: str
+    tag: str = ""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -79,7 +82,8 @@ def find_sources(config: DataConfig, split_value: Any, *, with_references: bool 
     """Resolve one entry of `data.train`, `data.valid` or `data.test` to existing files.
 
     Args:
-        split_value: a prefix, a `.tsv` or `.jsonl` path, `{src: FILE, tgt: FILE}`, or a list of these.
+        split_value: a prefix, a `.tsv` or `.jsonl` path, `{src: FILE, tgt: FILE}`, one of these as
+            `{source: ..., tag: NAME}`, or a list of all these.
         with_references: beside a file TGT of targets, also find TGT.1, TGT.2, ...: more references of the same lines.
     Raises:
         CorpusError: files that do not exist, all in one message, each with what was looked for.
@@ -95,7 +99,7 @@ def find_sources(config: DataConfig, split_value: Any, *, with_references: bool 
         try:
             source = _find(config, folder, entry)
             if with_references and isinstance(source, PairedFiles):
-                source = PairedFiles(source.src, source.tgt, _references(source.tgt))
+                source = replace(source, references=_references(source.tgt))
             sources.append(source)
         except CorpusError as error:
             problems.append(str(error))
@@ -131,15 +135,25 @@ def corpus_dir(config: DataConfig) -> Path:
 
 
 def _find(config: DataConfig, folder: Path, entry: Any) -> Source:
+    if isinstance(entry, Mapping) and set(entry) == {"source", "tag"}:
+        return replace(_find_untagged(config, folder, entry["source"]), tag=str(entry["tag"]))
+    return _find_untagged(config, folder, entry)
+
+
+def _find_untagged(config: DataConfig, folder: Path, entry: Any) -> Source:
     if isinstance(entry, Mapping):
         if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
-            raise ConfigError(f"the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}}")
+            raise ConfigError(
+                f"the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}} or "
+                "{source: SOURCE, tag: NAME}"
+            )
         files = [folder / Path(entry[side]).expanduser() for side in ("src", "tgt")]
         src, tgt = _existing(files, or_compressed=False)
         return PairedFiles(src, tgt)
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
-            f"the data source {entry!r} is not a prefix, a .tsv or .jsonl file, or {{src: FILE, tgt: FILE}}"
+            f"the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or one of "
+            "these as {source: ..., tag: NAME}"
         )
     path = folder / Path(entry).expanduser()
     kind = without_compression(path).suffix

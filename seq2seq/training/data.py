@@ -1,14 +1,16 @@
 """The LightningDataModule: prepared corpora as batches of this rank."""
 
+import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
-from seq2seq.batches import Batch, BatchLoader, Indices, Pairs, collate, plan_epoch
+from seq2seq.batches import Batch, BatchLoader, Pairs, Sampler, collate, plan_epoch
 from seq2seq.config import RunConfig
 from seq2seq.errors import ConfigError
+from seq2seq.mixture import Indices, Mixture
 from seq2seq.prepare import Prepared
 from seq2seq.store import PairStore
 from seq2seq.tokenizer import Tokenizer
@@ -25,12 +27,45 @@ class SampledSegmentation:
         self.store, self.tokenizer, self.alpha, self.seed, self.max_length = store, tokenizer, alpha, seed, max_length
 
     def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]:
-        seed = ((self.seed * 1_000_003 + epoch) * 1_000_003 + index) * 2
-        src = self.tokenizer.sample(self.store.src_text(index), seed, self.alpha)
+        seed = _seed(self.seed, epoch, index) * 2
+        best_src = self.store.src(index).tolist()
+        sampled = self.tokenizer.sample(self.store.src_text(index), seed, self.alpha)
+        src = _tag(best_src, self.tokenizer) + sampled
         tgt = self.tokenizer.sample(self.store.tgt_text(index), seed + 1, self.alpha)
         if max(len(src), len(tgt)) >= self.max_length:  # one more token begins or ends them
-            return self.store.src(index).tolist(), self.store.tgt(index).tolist()
+            return best_src, self.store.tgt(index).tolist()
         return src, tgt
+
+
+class TagDropout:
+    """Leaves out the tag of a share of the sources, as a function of (seed, epoch, sentence).
+
+    So a model learns to translate a text whose kind is not said, too.
+    """
+
+    def __init__(
+        self, store: PairStore, tokenizer: Tokenizer, share: float, seed: int, sampler: Sampler | None = None
+    ) -> None:
+        """sampler: gives the segmentations; None for those of the store."""
+        self.store, self.tokenizer, self.share, self.seed, self.sampler = store, tokenizer, share, seed, sampler
+
+    def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]:
+        if self.sampler is not None:
+            src, tgt = self.sampler(index, epoch)
+        else:
+            src, tgt = self.store.src(index).tolist(), self.store.tgt(index).tolist()
+        if _tag(src, self.tokenizer) and random.Random(_seed(self.seed, epoch, index)).random() < self.share:
+            src = src[1:]
+        return src, tgt
+
+
+def _tag(src: Sequence[int], tokenizer: Tokenizer) -> list[int]:
+    """What a source begins with: the id of a tag, or none."""
+    return [src[0]] if src[0] in tokenizer.tags.values() else []
+
+
+def _seed(seed: int, epoch: int, index: int) -> int:
+    return (seed * 1_000_003 + epoch) * 1_000_003 + index
 
 
 class TranslationData(pl.LightningDataModule):
@@ -41,18 +76,36 @@ class TranslationData(pl.LightningDataModule):
         self.config, self.prepared = config, prepared
 
     def train_dataloader(self) -> BatchLoader:
-        sampling = self.config.tokenizer.sampling
         train, trainer = self.prepared.train, self.trainer
-        sampler = SampledSegmentation(
-            train, self.prepared.tokenizer, sampling, self.config.seed, self.config.model.max_length
-        )
         return BatchLoader(
             train,
             self.config.batch,
             seed=self.config.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            sampler=sampler if sampling else None,
+            sampler=self._sampler(),
+            mixture=self._mixture(),
+        )
+
+    def _sampler(self) -> Sampler | None:
+        """None where each pair is read as it is stored."""
+        config, train, tokenizer = self.config, self.prepared.train, self.prepared.tokenizer
+        sampler: Sampler | None = None
+        if config.tokenizer.sampling:
+            sampler = SampledSegmentation(
+                train, tokenizer, config.tokenizer.sampling, config.seed, config.model.max_length
+            )
+        if tokenizer.tags and config.data.tag_dropout:
+            sampler = TagDropout(train, tokenizer, config.data.tag_dropout, config.seed, sampler)
+        return sampler
+
+    def _mixture(self) -> Mixture | None:
+        """None where each pair stands in an epoch once."""
+        train, temperature = self.prepared.train, self.config.data.temperature
+        if temperature == 1 or len(train.n_pairs_of_sources) == 1:
+            return None
+        return Mixture(
+            train.src_lengths, train.tgt_lengths, train.n_pairs_of_sources, temperature, seed=self.config.seed
         )
 
     def val_dataloader(self) -> DataLoader[Batch]:

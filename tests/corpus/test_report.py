@@ -51,6 +51,21 @@ def test_distinct_hashes_are_counted_across_blocks(values):
         report._BLOCK = block
 
 
+def test_the_text_says_what_several_sources_are_of_an_epoch():
+    large = {"files": ["large.fr", "large.en"], "tag": "", "pairs": 3000, "times": 1.0, "share": 0.625}
+    small = {"files": ["small.tsv"], "tag": "law", "pairs": 300, "times": 6.0, "share": 0.375}
+    tokenizer = {"vocab_size": 8000, "fingerprint": "0123456789abcdef"}
+
+    def text(*sources):
+        return report.render({"tokenizer": tokenizer, "splits": {"train": figures() | {"sources": list(sources)}}})
+
+    assert text(large, small).splitlines()[2:4] == [
+        "  large.fr: 3,000 pairs, 1.00 times an epoch, 62.5% of it",
+        "  small.tsv (tag law): 300 pairs, 6.00 times an epoch, 37.5% of it",
+    ]
+    assert text(large) == text()
+
+
 def test_the_text_says_what_was_left_out_and_what_overlaps():
     test_split = figures() | {"overlap": {"sources_in_train": 3, "pairs_in_train": 2}}
     whole = {

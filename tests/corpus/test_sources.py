@@ -1,4 +1,5 @@
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,9 +135,35 @@ def test_an_unknown_bundled_corpus_is_answered_with_the_known_ones(tmp_path, mon
     assert find_sources(DataConfig(dir="bundled:sample"), "train")[0].files[0] == tmp_path / "sample/train.fr"
 
 
-@pytest.mark.parametrize("value", ["", None, 3, {"src": "a"}, {"src": "a", "tgt": ""}, {"fr": "a"}])
+def test_each_form_may_have_a_tag(tmp_path):
+    touch(tmp_path, "a.fr", "a.en", "a.en.1", "b.tsv", "c.jsonl", "left", "right")
+    config = DataConfig(dir=str(tmp_path))
+    entries = ["a", "b.tsv", "c.jsonl", {"src": "left", "tgt": "right"}]
+    tagged = [{"source": entry, "tag": f"t{i}"} for i, entry in enumerate(entries)]
+    expected = [replace(source, tag=f"t{i}") for i, source in enumerate(find_sources(config, entries))]
+    assert find_sources(config, tagged) == expected
+    assert find_sources(config, tagged[1]) == expected[1:2]
+    (with_references,) = find_sources(config, tagged[0], with_references=True)
+    assert (with_references.tag, with_references.files[2:]) == ("t0", (tmp_path / "a.en.1",))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        None,
+        3,
+        {"src": "a"},
+        {"src": "a", "tgt": ""},
+        {"fr": "a"},
+        {"source": "a"},
+        {"source": ["a"], "tag": "t"},
+        {"source": {"source": "a", "tag": "t"}, "tag": "t"},
+        {"src": "a", "tgt": "b", "tag": "t"},
+    ],
+)
 def test_an_entry_of_another_form_is_refused(tmp_path, value):
-    with pytest.raises(ConfigError, match=r"data source .* \{src: FILE, tgt: FILE\}"):
+    with pytest.raises(ConfigError, match=r"data source .* \{src: FILE, tgt: FILE\}.* \{source: .*, tag: NAME\}"):
         find_sources(DataConfig(dir=str(tmp_path)), value)
 
 

@@ -298,6 +298,7 @@ def test_without_resume_what_is_there_is_kept(trained: Cli, broken_off: Path) ->
         (("--json",), 'form was "line" and is now "json"'),
         (("--alignment",), "alignment was false and is now true"),
         (("--typography", "fr"), 'typography was null and is now "fr"'),
+        (("--tag", "z"), 'tag was "" and is now "z"'),
         (("--errors", "replace"), 'errors was "strict" and is now "replace"'),
         (("--alpha", 0.5), "alpha was 1.0 and is now 0.5"),
         (("--length-normalization", "gnmt"), 'normalization was "length" and is now "gnmt"'),

@@ -18,6 +18,7 @@ from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.metrics_csv import read_metrics
 from seq2seq.training.recovery import STOP_SIGNALS, TrainingInterrupted
+from seq2seq.translator import Translator
 from tests.training.tiny_runs import SignalAt, checkpoint, command, tiny_config, train_in_parts, train_with
 
 TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
@@ -48,6 +49,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "accumulate": {"batch.accumulate": 4, "trainer.max_epochs": 4, "batch.max_tokens": 100},
     "sampling": {"tokenizer.sampling": 0.2, "trainer.val_every_n_steps": 6, "trainer.max_epochs": 2},
     "workers": {"batch.n_workers": 2, "trainer.max_steps": 25, "trainer.max_epochs": 0},
+    "temperature": {"data.train": ["train", "valid"], "data.temperature": 4.0, "batch.max_tokens": 220},
+    "tags": {
+        "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
+        "data.valid": {"source": "valid", "tag": "b"},
+        "data.tag_dropout": 0.4,
+        "tokenizer.sampling": 0.2,
+    },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
 }
 
@@ -76,6 +84,8 @@ def unbroken(corpus, tmp_path_factory):
         ("accumulate", [3, 9]),
         ("sampling", [6, 20]),  # 6: before a validation within an epoch
         ("workers", [15, 22]),
+        ("temperature", [7, 22]),
+        ("tags", [9, 20]),
         ("bf16", [11]),
     ],
 )
@@ -175,6 +185,15 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
     assert ema["n_updates"] == 45 and ema["weights"].keys() == last["state_dict"].keys()
     assert last["optimizer_states"][0]["state"] and last["lr_schedulers"]
     assert last["loops"]["fit_loop"]["state_dict"]["combined_loader"] == [{"epoch": 2, "done": 15, "world_size": 1}]
+
+
+def test_tags_travel_with_every_checkpoint(unbroken):
+    run_dir, _ = unbroken("tags")
+    for path in (run_dir / "checkpoints").iterdir():
+        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(checkpoint(run_dir, path.name)["tokenizer"]))
+        assert tokenizer.tags == {"a": 4, "b": 5}
+    translator = Translator.load(run_dir, device="cpu", threads=1)
+    assert translator.translate(["ba bi"], tag="a")[0].hypotheses != translator.translate(["ba bi"])[0].hypotheses
 
 
 def test_another_number_of_processes_is_refused(corpus, tmp_path, unbroken):

@@ -1,0 +1,112 @@
+"""Prepared corpora as the batches of a run."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seq2seq.batches import Batch, BatchLoader, collate, plan_epoch
+from seq2seq.prepare import prepare
+from seq2seq.training.data import TagDropout, TranslationData
+from seq2seq.vocabulary import EOS, PAD
+from tests.training.tiny_runs import reversed_pairs, tiny_config, write_split
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """300 pairs and 30 others."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for seed, (split, n) in enumerate({"large": 300, "small": 30, "valid": 5, "test": 5}.items()):
+        write_split(folder, split, reversed_pairs(n, seed))
+    return folder
+
+
+def loader_of(corpus, **changes: Any) -> BatchLoader:
+    changes = {name.replace("__", "."): value for name, value in changes.items()}
+    config = tiny_config(corpus, corpus / "run", changes)
+    return TranslationData(config, prepare(config)).train_dataloader()
+
+
+def equal(ours: list[Batch], theirs: list[Batch]) -> bool:
+    return len(ours) == len(theirs) and all(
+        torch.equal(a, b) for one, other in zip(ours, theirs, strict=True) for a, b in zip(one, other, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("train", "temperature"), [(["large", "small"], 1.0), ("large", 5.0), (["small"], 5.0)])
+def test_one_source_or_a_temperature_of_1_changes_no_batch(corpus, train, temperature):
+    loader = loader_of(corpus, data__train=train, data__temperature=temperature)
+    store = loader.pairs
+    for epoch in range(2):
+        plan = plan_epoch(store.src_lengths, store.tgt_lengths, max_tokens=160, seed=1, epoch=epoch)
+        n_tokens = [sum(len(store.tgt(i)) + 1 for i in rows) for rows in plan]
+        expected = [
+            collate([store.src(i) for i in rows], [store.tgt(i) for i in rows], n)
+            for rows, n in zip(plan, n_tokens, strict=True)
+        ]
+        assert equal(list(loader), expected)
+
+
+TAGGED = ["large", {"source": "small", "tag": "few"}]
+FEW = 4
+
+
+def rows_of(loader: BatchLoader) -> list[tuple[int, ...]]:
+    """The sources of one epoch, without padding and in the order of the pairs."""
+    rows = [tuple(token for token in row.tolist() if token != PAD) for batch in loader for row in batch.src]
+    order = [int(i) for rows in loader.plan for i in rows]
+    return [row for _, row in sorted(zip(order, rows, strict=True))]
+
+
+def test_all_tags_are_read_without_dropout(corpus):
+    for sampling in (0.0, 0.3):
+        loader = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.0, tokenizer__sampling=sampling)
+        rows = rows_of(loader)
+        assert [row.count(FEW) for row in rows] == [0] * 300 + [1] * 30
+        assert all(row[0] == FEW for row in rows[300:])
+        stored = [(*loader.pairs.src(i).tolist(), EOS) for i in range(330)]
+        assert (rows == stored) == (sampling == 0.0)
+
+
+def test_a_tag_that_is_left_out_changes_nothing_else(corpus):
+    for sampling in (0.0, 0.3):
+        whole, loader = (
+            loader_of(corpus, data__train=TAGGED, data__tag_dropout=share, tokenizer__sampling=sampling)
+            for share in (0.0, 0.4)
+        )
+        assert all(torch.equal(a.tgt_out, b.tgt_out) for a, b in zip(whole, loader, strict=True))
+        epochs = [(rows_of(whole), rows_of(loader)) for _ in range(2)]
+        for expected, rows in epochs:
+            assert rows[:300] == expected[:300]
+            assert all(row in (tagged, tagged[1:]) for row, tagged in zip(rows[300:], expected[300:], strict=True))
+        left_out = [[row[0] != FEW for row in rows[300:]] for _, rows in epochs]
+        assert left_out[0] != left_out[1]
+        assert 10 <= sum(map(sum, left_out)) <= 38  # of 60, 24 expected
+        again = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.4, tokenizer__sampling=sampling)
+        again.load_state_dict({"epoch": 2, "done": 0, "world_size": 1})
+        assert rows_of(again) == epochs[1][1]
+
+
+def test_tags_are_left_out_at_the_asked_rate():
+    tokenizer = SimpleNamespace(tags={"few": FEW})
+    store = SimpleNamespace(src=lambda i: np.array([FEW, 100 + i]), tgt=lambda i: np.array([7]))
+
+    def left_out(seed, epoch):
+        read = TagDropout(store, tokenizer, 0.1, seed)  # type: ignore[arg-type]
+        return {i for i in range(20_000) if read(i, epoch)[0] == [100 + i]}
+
+    found = left_out(1, 0)
+    assert 1800 < len(found) < 2200  # 2,000 expected, standard deviation 42
+    for other in (left_out(1, 1), left_out(2, 0)):
+        assert 1800 < len(other) < 2200
+        assert 130 < len(found & other) < 270  # independent: 200 expected, standard deviation 14
+
+
+def test_a_temperature_repeats_the_small_source(corpus):
+    loader = loader_of(corpus, data__train=["large", "small"], data__temperature=2.0)
+    small = {tuple(loader.pairs.src(i).tolist()) for i in range(300, 330)}
+    rows = [tuple(row.tolist()) for batch in loader for row in batch.src]
+    n_small = sum(tuple(token for token in row if token > 3) in small for row in rows)
+    assert len(rows) == 395 and n_small == 95  # 30 x (300 / 30) ** 0.5 = 94.9
