@@ -3,12 +3,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 from seq2seq.config import DataConfig, RunConfig, read_config
 from seq2seq.errors import ConfigError
+from seq2seq.model.transformer import Transformer
 from tests.training.tiny_runs import command
 
 CONF = Path(__file__).parents[1] / "conf"
@@ -164,6 +166,23 @@ def test_each_experiment_works_and_is_called_as_its_file(experiment):
     config = read_config(composed(f"experiment={experiment}"))
     assert config.name == experiment
     assert config.run_dir.startswith(f"runs/{experiment}/")
+
+
+def test_multi30k_tiny_has_the_settings_of_wu_2021():
+    config = read_config(composed("experiment=multi30k_tiny"))
+    model, optim, trainer = config.model, config.optim, config.trainer
+    assert (model.d_model, model.d_ff, model.n_heads) == (128, 256, 4)
+    assert (model.n_encoder_layers, model.n_decoder_layers) == (4, 4)
+    assert (model.norm, model.activation, model.embeddings) == ("post", "relu", "shared")
+    assert (model.dropout, model.attention_dropout, model.activation_dropout) == (0.3, 0.0, 0.0)
+    assert (optim.beta1, optim.beta2, optim.label_smoothing) == (0.9, 0.98, 0.1)
+    assert (optim.clip_norm, optim.weight_decay) == (25.0, 0.0)
+    assert (optim.lr, optim.schedule, optim.warmup_steps) == (5e-3, "inverse_sqrt", 2000)
+    assert (config.batch.max_tokens * config.batch.accumulate, trainer.max_steps) == (2 * 4096, 8000)
+    assert (trainer.monitor, trainer.patience, trainer.average_last) == ("valid/loss", 10, 10)
+    assert (config.decoding.beam_size, config.decoding.normalization, config.decoding.alpha) == (5, "length", 1.0)
+    with torch.device("meta"):
+        assert Transformer(model, config.tokenizer.vocab_size).n_parameters == pytest.approx(2.6e6, rel=0.01)
 
 
 def test_an_experiment_gives_way_to_the_command_line():
