@@ -1,6 +1,6 @@
 """One Markdown table of many runs, seeds together as mean and standard deviation:  python -m seq2seq.results RUN_DIR...
 
-Runs whose configurations differ in nothing but the seed, the directory and where metrics were sent are one row. Reads
+Runs whose configurations differ in nothing that decides the outcome but the seed are one row. Reads
 `config.yaml`, `selection.json` and `scores.json` of finished runs.
 """
 

@@ -22,11 +22,12 @@ import sacrebleu
 import sentencepiece
 import torch
 import transformers
+from marian import marian_config
+from meter import BOS, EOS, PAD, UNK
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import MarianConfig, MarianMTModel
+from transformers import MarianMTModel
 
-PAD, UNK, BOS, EOS = range(4)  # the project's special ids, the same in every vocabulary
 NEVER = -1e9  # logit of what may not be generated; -inf would make nan of a beam's sums
 
 
@@ -137,28 +138,7 @@ def marian(settings: dict[str, Any], weights: dict[str, Tensor], vocab_size: int
     needed = {"norm": "post", "activation": "relu", "positions": "sinusoidal", "embeddings": "shared"}
     if others := [f"{name}={settings[name]}" for name, value in needed.items() if settings[name] != value]:
         sys.exit(f"Marian has no {', '.join(others)}; it needs " + ", ".join(f"{n}={v}" for n, v in needed.items()))
-    config = MarianConfig(
-        vocab_size=vocab_size,
-        decoder_vocab_size=vocab_size,
-        d_model=settings["d_model"],
-        encoder_layers=settings["n_encoder_layers"],
-        decoder_layers=settings["n_decoder_layers"],
-        encoder_attention_heads=settings["n_heads"],
-        decoder_attention_heads=settings["n_heads"],
-        encoder_ffn_dim=settings["d_ff"],
-        decoder_ffn_dim=settings["d_ff"],
-        activation_function="relu",
-        max_position_embeddings=settings["max_length"],
-        scale_embedding=True,
-        share_encoder_decoder_embeddings=True,
-        tie_word_embeddings=True,
-        pad_token_id=PAD,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=None,
-    )
-    model = MarianMTModel(config)
+    model = MarianMTModel(marian_config(settings, vocab_size))
     model.load_state_dict(renamed(settings, weights, vocab_size))  # strict: every weight of Marian is given
     model.generation_config.update(
         pad_token_id=PAD, bos_token_id=BOS, eos_token_id=EOS, decoder_start_token_id=BOS, forced_eos_token_id=None

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 import transformers
-from meter import BOS, EOS, PAD, Job, Meter
+from marian import marian_config
+from meter import PAD, Job, Meter
 from torch import Tensor, nn
-from transformers import MarianConfig, MarianMTModel, Seq2SeqTrainer, Seq2SeqTrainingArguments, TrainerCallback
+from transformers import MarianMTModel, Seq2SeqTrainer, Seq2SeqTrainingArguments, TrainerCallback
 
 NOT_SCORED = -100  # in labels, for torch's loss and that of the Trainer
 
@@ -104,33 +105,7 @@ def in_random_order(indices: list[int], batch_size: int, seed: int) -> list[int]
 
 def marian(job: Job) -> MarianMTModel:
     """Marian with our sizes; its norms are always post-norm, its projections have biases."""
-    sizes, vocab_size = job.model, len(job.vocabulary())
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=vocab_size,
-            decoder_vocab_size=vocab_size,
-            d_model=sizes["d_model"],
-            encoder_layers=sizes["n_encoder_layers"],
-            decoder_layers=sizes["n_decoder_layers"],
-            encoder_attention_heads=sizes["n_heads"],
-            decoder_attention_heads=sizes["n_heads"],
-            encoder_ffn_dim=sizes["d_ff"],
-            decoder_ffn_dim=sizes["d_ff"],
-            activation_function="relu",
-            dropout=sizes["dropout"],
-            attention_dropout=sizes["attention_dropout"],
-            activation_dropout=sizes["activation_dropout"],
-            max_position_embeddings=sizes["max_length"],
-            scale_embedding=True,
-            share_encoder_decoder_embeddings=True,
-            tie_word_embeddings=True,
-            pad_token_id=PAD,
-            bos_token_id=BOS,
-            eos_token_id=EOS,
-            decoder_start_token_id=BOS,
-            forced_eos_token_id=None,
-        )
-    )
+    return MarianMTModel(marian_config(job.model, len(job.vocabulary())))
 
 
 def padded(rows: list[list[int]], value: int) -> Tensor:
