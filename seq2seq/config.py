@@ -322,6 +322,7 @@ class RunConfig:
     seed: int = 1  # of weights, batches, dropout and sampling
     run_dir: str = ""  # everything that the run writes
     resume: str = ""  # a run directory to continue; its configuration is used
+    finetune: str = ""  # a trained model to start from: its weights, model and subwords are used
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)

@@ -3,6 +3,7 @@
 Hydra composes the configuration from `conf/` and the command line; `--help` explains, `--cfg job` shows the result.
 """
 
+import dataclasses
 import logging
 import os
 import signal
@@ -24,6 +25,8 @@ from seq2seq.paths import conf_dir
 
 # What may differ when a run is resumed: how long, where and with which reports, not what is computed.
 RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
+# What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
+FINETUNABLE_KEYS = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "tokenizer.sampling")
 
 
 def main() -> None:
@@ -74,7 +77,7 @@ def _launch(cfg: DictConfig) -> None:
 
 
 def _fresh_config(cfg: DictConfig) -> RunConfig:
-    config = read_config(cfg)
+    config = _finetuned_config(cfg) if cfg.finetune else read_config(cfg)
     if not config.run_dir:
         raise ConfigError("run_dir is empty; name the directory that the run writes to")
     named = "SEQ2SEQ_RUN_DIR" in os.environ or any(o.startswith("run_dir=") for o in HydraConfig.get().overrides.task)
@@ -88,6 +91,27 @@ def _fresh_config(cfg: DictConfig) -> RunConfig:
     config.run_dir = os.environ.setdefault("SEQ2SEQ_RUN_DIR", config.run_dir) if _is_child() else config.run_dir
     os.environ["SEQ2SEQ_RUN_DIR"] = config.run_dir
     return config
+
+
+def _finetuned_config(cfg: DictConfig) -> RunConfig:
+    """What was composed, with the model and the subwords of the model that the run starts from."""
+    from seq2seq.trained_model import TrainedModel  # imported only now: torch takes seconds
+
+    start = TrainedModel.read(cfg.finetune)
+    named = {override.lstrip("+").split("=")[0] for override in HydraConfig.get().overrides.task}
+    merged = cfg.copy()
+    for section in ("model", "tokenizer"):
+        for name, value in dataclasses.asdict(getattr(start.config, section)).items():
+            key = f"{section}.{name}"
+            if key in FINETUNABLE_KEYS:
+                continue
+            if named & {section, key} and OmegaConf.select(cfg, key) != value:
+                raise ConfigError(
+                    f"{key}={OmegaConf.select(cfg, key)} cannot change when a model is fine-tuned: {start.path} has "
+                    f"{value}; leave it out (only {', '.join(FINETUNABLE_KEYS)} can)"
+                )
+            OmegaConf.update(merged, key, value)
+    return read_config(merged)
 
 
 def _is_child() -> bool:

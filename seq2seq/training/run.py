@@ -21,6 +21,7 @@ from seq2seq.corpus.report import render
 from seq2seq.errors import ConfigError
 from seq2seq.prepare import prepare
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.trained_model import TrainedModel
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.finish import Outcome, finish_run, summary
@@ -51,7 +52,10 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
             torch.set_num_threads(config.trainer.threads)
     precision = precision_of(config.trainer, accelerator)
 
-    tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"])) if content else None
+    start = TrainedModel.read(config.finetune) if config.finetune and not content else None
+    tokenizer = start.tokenizer if start else None
+    if content:
+        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"]))
     prepared = prepare(config, tokenizer)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared)
@@ -62,6 +66,9 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         prepared.valid, prepared.tokenizer, config.decoding, config.trainer.valid_sentences, bf16=bf16
     )
     module = TranslationModule(config, prepared.tokenizer, total_steps, validation)
+    if start:
+        log.info("starting from the weights of %s", start.path)
+        module.model.load_state_dict(start.build().state_dict())
     if config.trainer.compile:
         # Not the model as a whole: training calls its halves, and the loss works on hidden states.
         module.model.encoder.compile(dynamic=True)
