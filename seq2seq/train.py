@@ -98,17 +98,18 @@ def _finetuned_config(cfg: DictConfig) -> RunConfig:
     from seq2seq.trained_model import TrainedModel  # imported only now: torch takes seconds
 
     start = TrainedModel.read(cfg.finetune)
-    named = {override.lstrip("+").split("=")[0] for override in HydraConfig.get().overrides.task}
+    overrides = {override.lstrip("+").split("=")[0]: override for override in HydraConfig.get().overrides.task}
     merged = cfg.copy()
     for section in ("model", "tokenizer"):
         for name, value in dataclasses.asdict(getattr(start.config, section)).items():
             key = f"{section}.{name}"
             if key in FINETUNABLE_KEYS:
                 continue
-            if named & {section, key} and OmegaConf.select(cfg, key) != value:
+            override = overrides.get(key) or overrides.get(section)
+            if override and OmegaConf.select(cfg, key) != value:
                 raise ConfigError(
-                    f"{key}={OmegaConf.select(cfg, key)} cannot change when a model is fine-tuned: {start.path} has "
-                    f"{value}; leave it out (only {', '.join(FINETUNABLE_KEYS)} can)"
+                    f"{override} does not fit the model to start from: {start.path} has {key}={value}; "
+                    f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
                 )
             OmegaConf.update(merged, key, value)
     return read_config(merged)
