@@ -123,6 +123,10 @@ class BatchConfig:
         yield from _at_least("batch", self, max_tokens=1, accumulate=1, n_workers=0)
 
 
+# The fields of ModelConfig that act in training only.
+DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")
+
+
 @dataclass(kw_only=True)
 class ModelConfig:
     """The Transformer of Vaswani et al. 2017 and the variants that matter."""
@@ -139,6 +143,7 @@ class ModelConfig:
     dropout: float = 0.1  # after embeddings and on each sublayer's output (the paper's section 5.4)
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # inside the feed-forward network
+    word_dropout: float = 0.0  # share of source and target tokens of which only the position is seen
     max_length: int = 1024  # longest source or target, in tokens with bos or eos
 
     @property
@@ -147,7 +152,7 @@ class ModelConfig:
 
     @property
     def has_dropout(self) -> bool:
-        return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
+        return any(getattr(self, name) > 0 for name in DROPOUTS)
 
     def problems(self) -> Iterator[str]:
         yield from _at_least(
@@ -163,7 +168,7 @@ class ModelConfig:
             )
         if self.d_model % 2:
             yield f"model.d_model={self.d_model} is odd; sines and cosines come in pairs, choose an even size"
-        for name in ("dropout", "attention_dropout", "activation_dropout"):
+        for name in DROPOUTS:
             if not 0 <= getattr(self, name) < 1:
                 yield f"model.{name}={getattr(self, name)} is not a probability below 1"
 

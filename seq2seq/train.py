@@ -19,14 +19,14 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from seq2seq.config import RunConfig, describe, read_config
+from seq2seq.config import DROPOUTS, RunConfig, describe, read_config
 from seq2seq.errors import ConfigError, UserError
 from seq2seq.paths import conf_dir
 
 # What may differ when a run is resumed: how long, where and with which reports, not what is computed.
 RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
-FINETUNABLE_KEYS = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "tokenizer.sampling")
+FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.sampling")
 
 
 def main() -> None:

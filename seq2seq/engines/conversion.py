@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from seq2seq.config import ModelConfig
+from seq2seq.config import DROPOUTS, ModelConfig
 from seq2seq.errors import CheckpointError
 from seq2seq.model.attention import CrossAttention, SelfAttention
 from seq2seq.model.feed_forward import FeedForward, SwiGLU
@@ -33,7 +33,6 @@ _VARIANTS = {
     "embeddings": ("shared", "decoder", "separate"),
 }
 _SIZES = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
-_TRAINING_ONLY = ("dropout", "attention_dropout", "activation_dropout")
 
 
 def check_convertible(config: ModelConfig) -> None:
@@ -48,7 +47,7 @@ def check_convertible(config: ModelConfig) -> None:
         if field.name in _VARIANTS:
             is_known = value in _VARIANTS[field.name]
         else:
-            is_known = field.name in _SIZES + _TRAINING_ONLY or value == field.default
+            is_known = field.name in _SIZES + DROPOUTS or value == field.default
         if not is_known:
             problems.append(f"model.{field.name}={value}")
     if problems:

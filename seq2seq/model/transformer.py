@@ -107,6 +107,13 @@ class Transformer(nn.Module):
         return state
 
     def _embed(self, ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
-        """sqrt(D) * embeddings + positions, (B, L, D): the paper's sections 3.4, 3.5 and 5.4."""
+        """sqrt(D) * embeddings + positions, (B, L, D): the paper's sections 3.4, 3.5 and 5.4.
+
+        Word dropout is that of Gal and Ghahramani 2016, token by token and without their scale: a word that is
+        seen then looks as it will when all are.
+        """
         tokens = F.embedding(ids, table)
+        if self.training and self.config.word_dropout:
+            is_seen = torch.rand(ids.shape, device=ids.device) >= self.config.word_dropout
+            tokens = tokens * is_seen.unsqueeze(-1)
         return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(self.config.d_model)))

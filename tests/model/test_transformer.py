@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from seq2seq.config import ModelConfig
+from seq2seq.config import DROPOUTS, ModelConfig
 from seq2seq.decoding.protocol import NextTokenScores
 from seq2seq.errors import UserError
 from seq2seq.loss import smoothed_cross_entropy
@@ -294,7 +294,7 @@ def test_the_seed_decides_weights_and_dropout() -> None:
     assert not torch.equal(run(3), run(4))
 
 
-@pytest.mark.parametrize("field", ["dropout", "attention_dropout", "activation_dropout"])
+@pytest.mark.parametrize("field", DROPOUTS)
 def test_each_dropout_acts_while_training_only(field: str) -> None:
     changes: dict[str, Any] = {field: 0.5}
     model, (src, tgt_in) = build(**changes), batch()
@@ -310,6 +310,17 @@ def test_embedded_tokens_are_dropped_too() -> None:
     model.encoder.layers = torch.nn.ModuleList()  # type: ignore[assignment]
     is_dropped = model.encode(src) == 0
     assert 0.3 < is_dropped.double().mean() < 0.7
+
+
+def test_word_dropout_leaves_only_the_positions_of_its_share_of_tokens() -> None:
+    torch.manual_seed(0)
+    model, src = build(norm="post", word_dropout=0.25), torch.full((50, 40), 4)
+    model.encoder.layers = torch.nn.ModuleList()  # type: ignore[assignment]
+    embedded, position = model.encode(src), model.positions(0, 40)
+    word = model.embeddings.source[4] * 12**0.5
+    is_dropped = (embedded == position).all(-1)
+    assert 0.2 < is_dropped.double().mean() < 0.3
+    torch.testing.assert_close(embedded - position, word * ~is_dropped.unsqueeze(-1))
 
 
 def test_initial_tables_have_a_deviation_of_one_over_root_d() -> None:
