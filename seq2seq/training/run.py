@@ -201,6 +201,8 @@ def _trainer(
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
     # It is not when a run is resumed; `_claim` refuses it otherwise.
     warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
+    # A resumed run without its time limit, or its patience, is what was asked for.
+    warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless
     every = settings.val_every_n_steps * config.batch.accumulate
     make_trainer = partial(
