@@ -138,7 +138,7 @@ class ModelConfig:
     n_decoder_layers: int = 3  # decoder depth; a shallow decoder translates faster
     norm: str = "pre"  # `post` is the paper's; `pre` (Xiong et al. 2020) trains without a delicate warm-up
     activation: str = "relu"  # relu, gelu, swiglu
-    positions: str = "sinusoidal"  # sinusoidal, learned
+    positions: str = "sinusoidal"  # sinusoidal, learned, or rotary (Su et al. 2021)
     embeddings: str = "shared"  # source, target and output: `shared`; target and output: `decoder`; or `separate`
     dropout: float = 0.1  # after embeddings and on each sublayer's output (the paper's section 5.4)
     attention_dropout: float = 0.0  # on attention weights
@@ -159,12 +159,17 @@ class ModelConfig:
             "model", self, d_model=2, n_heads=1, d_ff=1, n_encoder_layers=1, n_decoder_layers=1, max_length=2
         )
         yield from _one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swiglu"))
-        yield from _one_of("model", self, positions=("sinusoidal", "learned"))
+        yield from _one_of("model", self, positions=("sinusoidal", "learned", "rotary"))
         yield from _one_of("model", self, embeddings=("shared", "decoder", "separate"))
         if self.n_heads > 0 and self.d_model % self.n_heads:
             yield (
                 f"model.d_model={self.d_model} does not split over model.n_heads={self.n_heads}; "
                 f"choose a multiple of {self.n_heads}"
+            )
+        elif self.positions == "rotary" and self.n_heads > 0 and self.d_head % 2:
+            yield (
+                f"model.positions=rotary turns pairs of numbers, and model.d_model={self.d_model} over "
+                f"model.n_heads={self.n_heads} makes heads of an odd size; choose sizes that make it even"
             )
         if self.d_model % 2:
             yield f"model.d_model={self.d_model} is odd; sines and cosines come in pairs, choose an even size"

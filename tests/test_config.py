@@ -87,6 +87,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
     [
         ({"model": {"d_model": 30}}, "model.d_model=30 does not split over model.n_heads=4; choose a multiple of 4"),
         ({"model": {"d_model": 9, "n_heads": 3}}, "model.d_model=9 is odd"),
+        ({"model": {"d_model": 20, "positions": "rotary"}}, "model.positions=rotary turns pairs of numbers"),
         ({"model": {"norm": "both"}}, "model.norm='both' is not one of pre, post"),
         ({"model": {"dropout": 1.0}}, "model.dropout=1.0 is not a probability below 1"),
         ({"model": {"n_heads": 0}}, "model.n_heads=0 is below 1"),

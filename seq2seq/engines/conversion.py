@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _VARIANTS = {
     "norm": ("pre", "post"),
     "activation": ("relu", "gelu", "swiglu"),
-    "positions": ("sinusoidal", "learned"),
+    "positions": ("sinusoidal", "learned", "rotary"),
     "embeddings": ("shared", "decoder", "separate"),
 }
 _SIZES = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
@@ -109,10 +109,15 @@ def _transformer(model: Transformer) -> "TransformerSpec":
         }[config.activation],
         "ffn_glu": config.activation == "swiglu",
     }
+    is_rotary = config.positions == "rotary"
+    if is_rotary:
+        options |= {"rotary_dim": config.d_head, "rotary_interleave": False}
     encoder = specs.TransformerEncoderSpec(config.n_encoder_layers, config.n_heads, **options)
     decoder = specs.TransformerDecoderSpec(config.n_decoder_layers, config.n_heads, **options)
     # Left out, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
-    encoder.position_encodings.encodings = decoder.position_encodings.encodings = read(model.positions.table)
+    encoder.position_encodings.encodings = read(model.positions.table)
+    if not is_rotary:  # a rotary decoder adds nothing, a rotary encoder our zeros
+        decoder.position_encodings.encodings = read(model.positions.table)
     # Arrays that are equal are stored once, so tables that were shared are shared again.
     encoder.embeddings[0].weight = read(model.embeddings.source)
     decoder.embeddings.weight = read(model.embeddings.target)

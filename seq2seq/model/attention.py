@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.dropout import dropout
+from seq2seq.model.positions import RotaryPositions
 
 # On a CPU, plain products are faster than torch's fused kernel up to here: in bf16 training 6 times at 20 tokens and
 # twice at 256; in float32 the two are about equal. Beyond, what counts is that the fused kernel never has all weights
@@ -77,19 +78,29 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Queries, keys and values come from one sequence; one product makes them all."""
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
+    def __init__(self, d_model: int, n_heads: int, dropout: float, rotary: RotaryPositions | None = None) -> None:
         super().__init__(d_model, n_heads, dropout)
         self.to_qkv = stacked_linear(d_model, 3)
+        self.rotary = rotary
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """x: (B, T, D); mask: broadcast to (B, H, T, T). Returns (B, T, D)."""
-        q, k, v = self._split(self.to_qkv(x), 3)
-        return self._heads(q, k, v, mask)
+        return self._heads(*self._queries_keys_values(x, 0, x.size(1)), mask)
 
-    def step(self, x: Tensor, past: KeyValueCache, start: int, mask: Tensor) -> Tensor:
-        """Attend from the newest tokens, (B, N, D), to all that `past` holds, after adding them to it at `start`."""
-        qkv = self._split(self.to_qkv(x), 3)
-        return self._heads(qkv[0], *past.write(qkv[1:], start, mask.size(-1)), mask)
+    def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
+        """Attend from the newest token of each hypothesis, (B, N, D), to all that `past` holds.
+
+        Before that the tokens, which stand at `position` in their sentences, are added to `past`, from `place` on.
+        """
+        q, k, v = self._queries_keys_values(x, position, 1)
+        return self._heads(q, *past.write(k, v, place, mask.size(-1)), mask)
+
+    def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, L, D) -> (B, H, L, K) each, turned to their positions if these are rotary."""
+        q, k, v = qkv = self._split(self.to_qkv(x), 3)
+        if self.rotary is not None:
+            q, k = self.rotary(qkv[:2], position, n_positions)
+        return q, k, v
 
 
 class CrossAttention(MultiHeadAttention):

@@ -40,7 +40,7 @@ class Decoder(nn.Module):
 
     def step(self, x: Tensor, state: DecoderState) -> Tensor:
         """Append the newest token of each hypothesis, (B, N, D), to `state`; its hidden states (B, N, D)."""
-        start = state.take_step(x.size(1))
+        place = state.take_step(x.size(1))
         for layer, past, memory in zip(self.layers, state.past, state.memory, strict=True):
-            x = layer.step(x, past, start, memory, state)
+            x = layer.step(x, past, place, memory, state)
         return self.norm(x)

@@ -1,6 +1,8 @@
-"""What tells the model where a token stands: added to embeddings, since attention itself ignores order.
+"""What tells the model where a token stands, since attention itself ignores order.
 
-Shapes: L positions, D d_model
+Sinusoidal and learned positions are added to the embeddings; rotary ones turn the queries and keys of self-attention.
+
+Shapes: L positions, D d_model, K d_head
 """
 
 import torch
@@ -45,6 +47,42 @@ class LearnedPositions(nn.Module):
     def forward(self, start: int, length: int) -> Tensor:
         """Rows of `length` positions from `start` on; (length, D)."""
         return rows(self.table, start, length)
+
+
+class NoPositions(nn.Module):
+    """Nothing to add to embeddings: positions are elsewhere."""
+
+    table: Tensor
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.zeros(1, d_model).expand(max_length, -1), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Zeros; (length, D)."""
+        return rows(self.table, start, length)
+
+
+class RotaryPositions(nn.Module):
+    """Turns queries and keys by angles in proportion to their positions (Su et al. 2021, "RoFormer").
+
+    The product of a query and a key then depends on how far apart they are, not on where they stand. Number i of
+    the first half of a head and number i of its second half are the plane that turns by pos / 10000^(2i / K).
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, max_length: int, d_head: int) -> None:
+        super().__init__()
+        sin, cos = sinusoids(max_length, d_head).view(max_length, -1, 2).unbind(-1)  # (L, K/2) each
+        self.register_buffer("cos", torch.cat([cos, cos], -1), persistent=False)
+        self.register_buffer("sin", torch.cat([-sin, sin], -1), persistent=False)
+
+    def forward(self, x: Tensor, start: int, length: int) -> Tensor:
+        """x: (..., L, K), tokens that stand at `length` = L positions from `start` on, or all at the same if 1."""
+        cos, sin = (rows(table, start, length).to(x.dtype) for table in (self.cos, self.sin))
+        return torch.addcmul(x * cos, x.roll(x.size(-1) // 2, -1), sin)
 
 
 def rows(table: Tensor, start: int, length: int) -> Tensor:

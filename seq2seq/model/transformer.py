@@ -18,7 +18,14 @@ from seq2seq.model.decoder import Decoder
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.embeddings import Embeddings
 from seq2seq.model.encoder import Encoder
-from seq2seq.model.positions import LearnedPositions, SinusoidalPositions, check_length
+from seq2seq.model.positions import LearnedPositions, NoPositions, SinusoidalPositions, check_length
+
+# What is added to embeddings; rotary positions are in the attention (`layers.self_attention`).
+POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "rotary": NoPositions,
+}
 
 
 class AttentionWeights(NamedTuple):
@@ -37,10 +44,9 @@ class Transformer(nn.Module):
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__()
-        positions = SinusoidalPositions if config.positions == "sinusoidal" else LearnedPositions
         self.config = config
         self.embeddings = Embeddings(config.embeddings, vocab_size, config.d_model)
-        self.positions = positions(config.max_length, config.d_model)
+        self.positions = POSITIONS[config.positions](config.max_length, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)

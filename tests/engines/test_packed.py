@@ -22,6 +22,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"activation": "gelu", "norm": "post"},
     {"activation": "swiglu", "embeddings": "separate"},
     {"activation": "relu", "embeddings": "decoder", "positions": "learned"},
+    {"activation": "relu", "positions": "rotary"},
 ]
 needs_operators = pytest.mark.skipif(not packed._is_available(), reason="this torch is built without oneDNN")
 

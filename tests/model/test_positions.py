@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from seq2seq.errors import UserError
-from seq2seq.model.positions import LearnedPositions, SinusoidalPositions, check_length
+from seq2seq.model.positions import LearnedPositions, NoPositions, RotaryPositions, SinusoidalPositions, check_length
 
 
 @pytest.mark.parametrize(("position", "i"), [(0, 0), (1, 0), (1, 1), (7, 2), (50, 5), (999, 3)])
@@ -21,14 +21,55 @@ def test_sinusoids_are_in_no_checkpoint() -> None:
     assert not list(positions.parameters())
 
 
-@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions, NoPositions])
 def test_a_later_start_gives_later_rows(kind: type) -> None:
     positions = kind(7, 12)
     assert torch.equal(positions(2, 5), positions(0, 7)[2:])
 
 
-@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions, NoPositions])
 def test_a_sequence_beyond_the_table_is_refused_by_name(kind: type) -> None:
     with pytest.raises(UserError, match=r"8 tokens .* model.max_length=7"):
         kind(7, 12)(3, 5)
     check_length(7, 7)
+
+
+def turned(x: torch.Tensor, start: int) -> torch.Tensor:
+    """The rotation of Su et al. 2021, equation 14, as a product of complex numbers; x: (..., L, K)."""
+    half = x.size(-1) // 2
+    rate = 10000 ** (-torch.arange(half, dtype=torch.float64) / half)
+    angle = torch.arange(start, start + x.size(-2))[:, None] * rate
+    plane = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([plane.real, plane.imag], -1)
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_rotary_positions_multiply_by_complex_numbers(start: int) -> None:
+    x = torch.randn(2, 3, 5, 8, dtype=torch.float64)
+    torch.testing.assert_close(RotaryPositions(9, 8)(x, start, 5), turned(x, start), atol=1e-6, rtol=1e-6)
+
+
+def test_rotary_positions_of_one_place_turn_all_alike() -> None:
+    x = torch.randn(2, 5, 8)
+    rotary = RotaryPositions(9, 8)
+    expected = torch.cat([rotary(x[:, i : i + 1], 6, 1) for i in range(5)], 1)
+    torch.testing.assert_close(rotary(x, 6, 1), expected)
+
+
+def test_a_product_of_turned_vectors_depends_on_their_distance_alone() -> None:
+    q, k = torch.randn(2, 1, 16, dtype=torch.float64)
+    rotary = RotaryPositions(200, 16)
+
+    def product(i: int, j: int) -> float:
+        return float((rotary(q, i, 1) * rotary(k, j, 1)).sum())
+
+    assert product(7, 4) == pytest.approx(product(150, 147), abs=1e-5)
+    assert product(0, 0) == pytest.approx(float((q * k).sum()), abs=1e-6)
+    assert abs(product(7, 4) - product(4, 7)) > 1e-3
+    assert abs(product(7, 4) - product(7, 5)) > 1e-3
+
+
+def test_rotary_positions_beyond_the_table_are_refused() -> None:
+    with pytest.raises(UserError, match=r"10 tokens .* model.max_length=9"):
+        RotaryPositions(9, 8)(torch.randn(5, 8), 5, 5)
+    assert not RotaryPositions(9, 8).state_dict()

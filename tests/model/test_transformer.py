@@ -27,6 +27,7 @@ VARIANTS = [
     {"norm": "post"},
     {"activation": "swiglu", "positions": "learned"},
     {"activation": "gelu", "embeddings": "separate"},
+    {"positions": "rotary", "norm": "post"},
 ]
 
 
@@ -84,8 +85,9 @@ def test_padding_a_target_changes_no_logit() -> None:
     torch.testing.assert_close(model(src, padded)[:, :5], model(src, tgt_in))
 
 
-def test_every_source_token_and_position_counts() -> None:
-    model, (src, tgt_in) = build(), batch()
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_every_source_token_and_position_counts(positions: str) -> None:
+    model, (src, tgt_in) = build(positions=positions), batch()
     before = model(src, tgt_in)[0]
     for position in range(7):
         changed = src.clone()
@@ -115,11 +117,22 @@ def test_decoding_step_by_step_equals_decoding_at_once(changes: dict[str, Any]) 
             torch.testing.assert_close(logits[:, 0], expected[:, position])
 
 
+def test_rotary_positions_say_how_far_apart_and_not_where() -> None:
+    """Tokens moved to later places, behind others that are hidden from them, attend as before."""
+    model = build(positions="rotary")
+    mask = torch.zeros(1, 1, 1, 6)
+    x = torch.randn(1, 6, 12)
+    attention = model.encoder.layers[0].self_attention
+    later = torch.cat([torch.randn(1, 9, 12), x], 1)
+    hidden = torch.cat([torch.full((1, 1, 1, 9), float("-inf")), mask], -1)
+    torch.testing.assert_close(attention(later, hidden)[:, 9:], attention(x, mask))
+
+
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.DataObject) -> None:
     """Random beams that branch, shrink, grow and lose sentences, against a decoder without a cache."""
-    model, (src, _) = build().eval(), batch()
+    model, (src, _) = build(positions=data.draw(st.sampled_from(["sinusoidal", "rotary"]))).eval(), batch()
     search: NextTokenScores[DecoderState] = model  # mypy holds the model to the protocol here
     with torch.inference_mode():
         state = search.start(src, max_length=40)

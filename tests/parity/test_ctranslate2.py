@@ -27,7 +27,10 @@ SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 4, 9, 6)]
 VARIANTS: list[dict[str, Any]] = [
     {"norm": norm, "activation": activation, "positions": positions, "embeddings": embeddings}
     for norm, activation, positions, embeddings in product(
-        ("pre", "post"), ("relu", "gelu", "swiglu"), ("sinusoidal", "learned"), ("shared", "decoder", "separate")
+        ("pre", "post"),
+        ("relu", "gelu", "swiglu"),
+        ("sinusoidal", "learned", "rotary"),
+        ("shared", "decoder", "separate"),
     )
 ]
 DEPTHS: list[dict[str, Any]] = [
