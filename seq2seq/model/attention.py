@@ -85,22 +85,23 @@ class SelfAttention(MultiHeadAttention):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """x: (B, T, D); mask: broadcast to (B, H, T, T). Returns (B, T, D)."""
-        return self._heads(*self._queries_keys_values(x, 0, x.size(1)), mask)
+        q, k, v = self._queries_keys_values(x, 0, x.size(1))
+        return self._heads(q, k, v, mask)
 
     def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
         """Attend from the newest token of each hypothesis, (B, N, D), to all that `past` holds.
 
         Before that the tokens, which stand at `position` in their sentences, are added to `past`, from `place` on.
         """
-        q, k, v = self._queries_keys_values(x, position, 1)
-        return self._heads(q, *past.write(k, v, place, mask.size(-1)), mask)
+        qkv = self._queries_keys_values(x, position, 1)
+        return self._heads(qkv[0], *past.write(qkv[1:], place, mask.size(-1)), mask)
 
-    def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, L, D) -> (B, H, L, K) each, turned to their positions if these are rotary."""
-        q, k, v = qkv = self._split(self.to_qkv(x), 3)
-        if self.rotary is not None:
-            q, k = self.rotary(qkv[:2], position, n_positions)
-        return q, k, v
+    def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> Tensor:
+        """(B, L, D) -> (3, B, H, L, K), queries and keys turned to their positions if these are rotary."""
+        qkv = self._split(self.to_qkv(x), 3)
+        if self.rotary is None:
+            return qkv
+        return torch.cat([self.rotary(qkv[:2], position, n_positions), qkv[2:]])
 
 
 class CrossAttention(MultiHeadAttention):

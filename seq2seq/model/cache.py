@@ -30,15 +30,15 @@ class KeyValueCache:
     def __init__(self) -> None:
         self._room: Tensor | None = None  # (2, B, H, P, K)
 
-    def write(self, k: Tensor, v: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
-        """Put those of new tokens, (B, H, N, K) each, from `place` on; return all, (B, H, P, K) each, P = `length`."""
+    def write(self, keys_values: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
+        """Put those of new tokens, (2, B, H, N, K), from `place` on; return all, (B, H, P, K) each, P = `length`."""
         if self._room is None:
-            sentences, heads, _, d_head = k.shape
+            two, sentences, heads, _, d_head = keys_values.shape
             # Zeros, since a weight of 0 does not hide a NaN.
-            self._room = k.new_zeros(2, sentences, heads, length, d_head)
-        for side, new in enumerate((k, v)):
-            self._room[side].narrow(2, place, new.size(2)).copy_(new)
-        return self._room[0], self._room[1]
+            self._room = keys_values.new_zeros(two, sentences, heads, length, d_head)
+        self._room.narrow(3, place, keys_values.size(3)).copy_(keys_values)
+        k, v = self._room.unbind()
+        return k, v
 
     def select(self, sentences: Tensor) -> None:
         """Keep these sentences, in this order."""
