@@ -1,6 +1,7 @@
 """Choose processor and precision for the user, and remove what slows a CPU down."""
 
 import ctypes
+import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def multiplies_bf16(accelerator: str) -> bool:
 def speed_up_cpu() -> None:
     """What makes this whole process faster on a CPU, and changes nothing but the last digits of float32 products."""
     keep_freed_memory()
+    keep_compiled_products()
     multiply_float32_in_onednn()
 
 
@@ -65,6 +67,17 @@ def keep_freed_memory() -> None:
     mallopt(m_trim_threshold, (1 << 31) - 1)
     mallopt(m_top_pad, 256 << 20)
     mallopt(m_mmap_max, 0)
+
+
+def keep_compiled_products() -> None:
+    """Ask oneDNN, before its first product, to keep the machine code of an epoch's shapes.
+
+    It compiles a product for each shape. A batch has about 50 and hardly two batches of an epoch are of one shape, but
+    the next epoch has the same ones: of the 1,024 that oneDNN keeps by default they would find none
+    (docs/performance.md). A kernel takes about 30 KB.
+    """
+    if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
 
 
 def multiply_float32_in_onednn() -> None:
