@@ -1,3 +1,4 @@
+import os
 import platform
 import subprocess
 import sys
@@ -69,6 +70,23 @@ def test_keeping_freed_memory_changes_no_result():
         "keep_freed_memory()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(not multiplies_bf16("cpu"), reason="oneDNN does no bf16 products on this CPU")
+@pytest.mark.parametrize(("users_own", "kept"), [({}, 1200), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}, 0)])
+def test_a_second_epoch_finds_the_compiled_products_of_the_first(users_own: dict[str, str], kept: int) -> None:
+    code = (
+        "import torch\n"
+        "from seq2seq.training.hardware import speed_up_cpu\n"
+        "speed_up_cpu()\n"
+        "weight = torch.ones(32, 32, dtype=torch.bfloat16)\n"
+        "for epoch in range(2):\n"
+        "    for n_tokens in range(32, 32 + 1200):\n"
+        "        torch.ones(n_tokens, 32, dtype=torch.bfloat16) @ weight\n"
+    )
+    verbose = os.environ | {"ONEDNN_VERBOSE": "profile_create"} | users_own
+    log = subprocess.run([sys.executable, "-c", code], check=True, env=verbose, capture_output=True, text=True).stdout
+    assert log.count("create:cache_hit") == kept
 
 
 def test_float32_products_stay_float32_wherever_they_are_done():
