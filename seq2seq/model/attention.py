@@ -99,9 +99,7 @@ class SelfAttention(MultiHeadAttention):
     def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> Tensor:
         """(B, L, D) -> (3, B, H, L, K), queries and keys turned to their positions if these are rotary."""
         qkv = self._split(self.to_qkv(x), 3)
-        if self.rotary is None:
-            return qkv
-        return torch.cat([self.rotary(qkv[:2], position, n_positions), qkv[2:]])
+        return qkv if self.rotary is None else self.rotary(qkv, position, n_positions)
 
 
 class CrossAttention(MultiHeadAttention):
