@@ -77,7 +77,7 @@ def keep_compiled_products() -> None:
     (docs/performance.md). A kernel takes about 30 KB.
     """
     if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
-        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32768")
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
 
 
 def multiply_float32_in_onednn() -> None:
