@@ -22,7 +22,7 @@ from seq2seq.errors import ConfigError
 from seq2seq.mixture import Indices, Mixture
 from seq2seq.vocabulary import BOS, EOS, PAD
 
-# Batches then come in half as many sizes. A CPU compiles its products for each, and a GPU is fastest with multiples of 8.
+# Batches then come in half as many sizes. A CPU compiles products for each; a GPU is fastest with multiples of 8.
 PAIRS_AT_A_TIME = 8
 
 

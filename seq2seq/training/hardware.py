@@ -72,9 +72,9 @@ def keep_freed_memory() -> None:
 def keep_compiled_products() -> None:
     """Ask oneDNN, before its first product, to keep the machine code for the shapes of an epoch.
 
-    It compiles each product for its shape, for milliseconds, and an epoch of Multi30k has thousands of shapes, which come
-    in another order the next time: of the 1,024 that oneDNN keeps by default hardly any is still there when it comes
-    again (docs/performance.md). One takes up to 0.3 MB.
+    It compiles each product for its shape, for milliseconds, and an epoch of Multi30k has thousands of shapes, which
+    come in another order the next time: of the 1,024 that oneDNN keeps by default hardly any is still there when it
+    comes again (docs/performance.md). One takes up to 0.3 MB.
     """
     if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
