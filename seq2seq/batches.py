@@ -96,13 +96,13 @@ def _by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt
 
 
 def _cut(members: Indices, lengths: npt.NDArray[Any], max_tokens: int) -> list[Indices]:
-    """Consecutive runs, each as long as pairs x longest <= max_tokens allows, in multiples of `PAIRS_AT_A_TIME`."""
+    """Consecutive runs, each as long as pairs x longest <= max_tokens allows; large ones in multiples of 8 pairs."""
     batches, start = [], 0
     while start < len(members):
         window = lengths[start : start + max_tokens // int(lengths[start])]
         cost = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
         n_rows = int(np.searchsorted(cost, max_tokens, side="right"))
-        if PAIRS_AT_A_TIME < n_rows < len(members) - start:
+        if PAIRS_AT_A_TIME**2 <= n_rows < len(members) - start:  # no batch gives up more than an eighth for it
             n_rows -= n_rows % PAIRS_AT_A_TIME
         batches.append(members[start : start + n_rows])
         start += n_rows
