@@ -92,7 +92,7 @@ class RotaryPositions(nn.Module):
 
 
 class _Turn(torch.autograd.Function):
-    """The gradient of a turn is to turn back: autograd's own way takes twice as long."""
+    """The gradient of a turn is to turn back: autograd's own way takes nearly twice as long."""
 
     @staticmethod
     def forward(ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
