@@ -32,6 +32,7 @@ FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.sampling
 def main() -> None:
     """The command line: errors of the user's in one sentence, interrupted runs with the command that resumes them."""
     logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # torchmetrics loads it, and it reports its font cache
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
     command = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(launch)
