@@ -28,6 +28,7 @@ from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.mixture import copies
 from seq2seq.store import FORMAT_VERSION, PairStore, write_store
+from seq2seq.text.moses import is_tokenised
 from seq2seq.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -268,6 +269,7 @@ def _report(
             split["sources"] = _shares(splits[name], store.n_pairs_of_sources, config.data.temperature)
         else:
             split["overlap"] = overlap_report(seen, store.hashes)
+            split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
             n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())
             if n_long:  # leaving them out would change what the scores are of
                 raise CorpusError(

@@ -210,7 +210,8 @@ def _metric(name: str, references: References, language: str) -> "Metric":
 
     known = _streams(references)
     if name == "bleu":
-        return BLEU(references=known)
+        # Where references are text, sacreBLEU says that hypotheses look like tokens; `force` keeps it from that.
+        return BLEU(references=known, force=is_tokenised(known[0]))
     if name == "chrf":
         return CHRF(references=known)
     if name == "chrf++":

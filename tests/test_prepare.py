@@ -337,6 +337,15 @@ def test_further_references_of_held_out_text_are_stored_and_reported(config, cor
     assert "references" not in splits["valid"]
 
 
+def test_the_report_says_where_targets_are_tokens(config, corpus):
+    tokens, text = [("un chat .", "a cat ."), ("oui", "yes")], [("un chat.", "a cat."), ("deux .", "two cats!")]
+    write_split(corpus, "valid", tokens)
+    write_split(corpus, "test", text)
+    report = prepare(config).report
+    assert report["splits"]["valid"]["tokenised"] and not report["splits"]["test/test"]["tokenised"]
+    assert render(report).count("  tgt: tokens with spaces between them, not text") == 1
+
+
 def test_references_of_another_length_are_named(config, corpus):
     (corpus / "test.en.1").write_text("one\n")
     with pytest.raises(CorpusError, match=r"test\.en has \d+ lines but .*test\.en\.1 has 1; line n of one"):

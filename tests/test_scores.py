@@ -290,6 +290,14 @@ def test_a_paired_test_logs_no_progress_and_leaves_logging_as_it_was(caplog: pyt
     assert logger.level == logging.NOTSET
 
 
+def test_tokens_are_advised_against_only_where_references_are_text(caplog: pytest.LogCaptureFixture) -> None:
+    tokens, text = ["A red cat sleeps ."] * 100, ["A red cat sleeps."] * 100
+    assert corpus_scores(tokens, tokens)["bleu"].score == pytest.approx(100)
+    assert not caplog.records
+    corpus_scores(tokens, text)
+    assert "forgot to detokenize" in caplog.text
+
+
 def test_an_interval_around_nothing_is_nothing() -> None:
     interval = bootstrap_interval(["", ""], REFERENCES[:2], n_samples=10)
     assert (interval.mean, interval.half_width) == (0.0, 0.0)

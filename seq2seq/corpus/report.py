@@ -79,6 +79,8 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
         if "references" in split:
             lines.append(f"  {split['references']:,} references, several for some sources")
+        if split.get("tokenised"):
+            lines.append("  tgt: tokens with spaces between them, not text; bleu, chrf and ter are scores of tokens")
         if overlap := split.get("overlap"):
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
             lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")

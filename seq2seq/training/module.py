@@ -40,12 +40,8 @@ class TranslationModule(pl.LightningModule):
         validate: Callable[[Transformer], dict[str, float]],
     ) -> None:
         super().__init__()
-        self.config, self.tokenizer, self.total_steps, self.validate = (
-            config,
-            tokenizer,
-            total_steps,
-            validate,
-        )
+        self.config, self.tokenizer = config, tokenizer
+        self.total_steps, self.validate = total_steps, validate
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.wandb_id = ""  # of the run that a resumed one continues
         self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
