@@ -17,10 +17,10 @@ from omegaconf import OmegaConf
 
 from seq2seq.config import read_config
 from seq2seq.errors import TranslationError, UserError
+from seq2seq.scores import TEST_METRICS
 
 # What may differ between runs of one row.
 IGNORED = ("seed", "run_dir", "resume", "name", "data.dir", "data.cache_dir", "logger", "trainer.threads")
-VALID = "valid"  # the column of the score that chose the weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Result:
     name: str  # of the experiment
     seed: int
     settings: Mapping[str, Any]  # dotted key: value, but for those that may differ
-    scores: Mapping[str, float]  # test set, or `valid`: score
+    scores: Mapping[str, float]  # test set, or `valid`, and metric: score
 
 
-def read_result(run_dir: Path, metric: str) -> Result:
+def read_result(run_dir: Path, metrics: Sequence[str]) -> Result:
     """
     Args:
-        metric: as it is called in scores.json. On valid only BLEU and chrF are measured.
+        metrics: as they are called in scores.json. On valid only BLEU and chrF are measured.
     Raises:
-        TranslationError: not the directory of a finished run, or one without this metric.
+        TranslationError: not the directory of a finished run, or one without one of these metrics.
     """
     try:
         config: Any = OmegaConf.to_container(OmegaConf.load(run_dir / "config.yaml"))
@@ -48,17 +48,18 @@ def read_result(run_dir: Path, metric: str) -> Result:
         raise TranslationError(
             f"{run_dir}: is not the directory of a finished run, which has config.yaml, selection.json and scores.json"
         ) from error
-    if missing := [name for name, scores in tests.items() if metric not in scores]:
-        known = sorted({each for scores in tests.values() for each in scores})
-        raise TranslationError(f"{run_dir}: has no {metric} of {missing[0]}; choose one of {', '.join(known)}")
+    if missing := [(test, metric) for test, scores in tests.items() for metric in metrics if metric not in scores]:
+        (test, metric), known = missing[0], sorted({each for scores in tests.values() for each in scores})
+        raise TranslationError(f"{run_dir}: has no {metric} of {test}; choose from {', '.join(known)}")
     # Keys that came after a run have their defaults, which leave things as they were.
     settings = dict(_flat(dataclasses.asdict(read_config(config))))
     seed, name = settings["seed"], settings["name"]
     for key in [key for key in settings if any(f"{key}.".startswith(f"{ignored}.") for ignored in IGNORED)]:
         del settings[key]
     chosen = selection["valid"][selection["selected"]]
-    valid = {VALID: chosen[metric]} if metric in chosen else {}
-    return Result(name, seed, settings, valid | {test: scores[metric]["score"] for test, scores in tests.items()})
+    valid = {f"valid {metric}": chosen[metric] for metric in metrics if metric in chosen}
+    tested = {f"{test} {metric}": scores[metric]["score"] for test, scores in tests.items() for metric in metrics}
+    return Result(name, seed, settings, valid | tested)
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -109,10 +110,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         description="A Markdown table of finished runs; seeds of one configuration as mean ± standard deviation.",
     )
     parser.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR", help="directory of a finished run")
-    parser.add_argument("--metric", default="bleu", help="bleu, bleu_legacy_tok, chrf or ter; default: %(default)s")
+    parser.add_argument("--metrics", nargs="+", default=["bleu"], help=f"of {', '.join(TEST_METRICS)}; default: bleu")
     args = parser.parse_args(argv)
     try:
-        print(table([read_result(run_dir, args.metric) for run_dir in args.run_dirs]))
+        print(table([read_result(run_dir, args.metrics) for run_dir in args.run_dirs]))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

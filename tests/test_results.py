@@ -35,7 +35,7 @@ def test_seeds_of_a_configuration_are_one_row(tmp_path: Path, capsys: pytest.Cap
     main(runs)
     mean, deviation = statistics.mean(bleu), statistics.stdev(bleu)
     assert rows(capsys.readouterr().out) == [
-        ["run", "seeds", "valid", "flickr"],
+        ["run", "seeds", "valid bleu", "flickr bleu"],
         ["---"] * 4,
         ["small", "1, 2, 3", f"{mean + 1:.2f} ± {deviation:.2f}", f"{mean:.2f} ± {deviation:.2f}"],
     ]
@@ -50,9 +50,13 @@ def test_rows_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: pyt
     ]
 
 
-def test_another_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([finished_run(tmp_path / "a", 52.0, RunConfig()), "--metric", "ter"])
-    assert rows(capsys.readouterr().out) == [["run", "seeds", "flickr"], ["---"] * 3, ["default", "1", "48.00"]]
+def test_other_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([finished_run(tmp_path / "a", 52.0, RunConfig()), "--metrics", "ter", "bleu"])
+    assert rows(capsys.readouterr().out) == [
+        ["run", "seeds", "valid bleu", "flickr ter", "flickr bleu"],
+        ["---"] * 5,
+        ["default", "1", "50.00", "48.00", "52.00"],
+    ]
 
 
 def test_a_run_from_before_a_key_has_its_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,5 +83,5 @@ def test_an_unfinished_run_is_one_sentence(missing: str, tmp_path: Path, capsys:
 def test_an_unknown_metric_names_those_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = finished_run(tmp_path / "run", 52.0, RunConfig())
     with pytest.raises(SystemExit, match="2"):
-        main([run, "--metric", "comet"])
-    assert "has no comet of flickr; choose one of bleu, ter" in capsys.readouterr().err
+        main([run, "--metrics", "bleu", "comet"])
+    assert "has no comet of flickr; choose from bleu, ter" in capsys.readouterr().err
