@@ -210,7 +210,7 @@ def _metric(name: str, references: References, language: str) -> "Metric":
 
     known = _streams(references)
     if name == "bleu":
-        # Where references are text, sacreBLEU says that hypotheses look like tokens; `force` keeps it from that.
+        # sacreBLEU warns of hypotheses that look like tokens; `force` silences it where references are tokens too.
         return BLEU(references=known, force=is_tokenised(known[0]))
     if name == "chrf":
         return CHRF(references=known)
