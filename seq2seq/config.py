@@ -183,7 +183,7 @@ class OptimConfig:
     """Loss, AdamW and the learning rate as a function of the step."""
 
     lr: float = 2e-3  # the highest learning rate, reached at the end of warm-up
-    schedule: str = "inverse_sqrt"  # inverse_sqrt, cosine, linear, constant
+    schedule: str = "inverse_sqrt"  # inverse_sqrt, constant; cosine, linear: down to the end of the run, steps or time
     warmup_steps: int = 1000  # linear, from 0 to lr
     final_lr: float = 0.0  # where `cosine` and `linear` end, as a share of lr
     beta1: float = 0.9  # of Adam
@@ -216,7 +216,7 @@ class TrainerConfig:
     threads: int = 0  # CPU threads for the products; 0: as torch decides
     max_epochs: int = 0  # 0: no limit
     max_steps: int = 0  # optimizer steps; 0: no limit
-    max_time: str = ""  # DD:HH:MM:SS; the final selection and the test scores come after it
+    max_time: str = ""  # DD:HH:MM:SS of training and validation; the final selection and the test scores come after it
     val_every_n_steps: int = 0  # 0: at the end of each epoch
     log_every_n_steps: int = 10  # of the training metrics
     valid_sentences: int = 0  # decode only so many sentences of valid while training, evenly spread; 0: all
@@ -257,6 +257,14 @@ class TrainerConfig:
             yield "nothing ends this run; set trainer.max_epochs, trainer.max_steps or trainer.max_time"
         if self.max_time and not _is_duration(self.max_time):
             yield f"trainer.max_time={self.max_time!r} is not a duration; write DD:HH:MM:SS, such as 00:01:30:00"
+
+    @property
+    def max_seconds(self) -> int:
+        """`max_time`; 0 for none."""
+        if not self.max_time:
+            return 0
+        days, hours, minutes, seconds = map(int, self.max_time.split(":"))
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 @dataclass(kw_only=True)
@@ -361,11 +369,6 @@ class RunConfig:
             )
         if self.optim.r_drop and not self.model.has_dropout:
             yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
-        if self.optim.schedule in ("cosine", "linear") and not (self.trainer.max_steps or self.trainer.max_epochs):
-            yield (
-                f"optim.schedule={self.optim.schedule} needs to know the last step; "
-                "set trainer.max_steps or trainer.max_epochs"
-            )
 
 
 def read_config(cfg: DictConfig | Mapping[str, Any]) -> RunConfig:

@@ -1,30 +1,33 @@
-"""The learning rate as a pure function of the step."""
+"""The learning rate as a pure function of how far the run is."""
 
 import math
 
 from seq2seq.config import OptimConfig
 
 
-def learning_rate(step: int, config: OptimConfig, total_steps: int) -> float:
+def learning_rate(step: int, config: OptimConfig, total_steps: int, time_spent: float = 0.0) -> float:
     """Learning rate of optimizer step `step`, counted from 1.
 
     All schedules rise linearly to `config.lr` over `config.warmup_steps`. Then
 
         inverse_sqrt   lr * sqrt(warmup / step)     (Vaswani et al. 2017, section 5.3, with lr for its constant)
-        cosine         half a cosine down to final_lr * lr at `total_steps`   (Loshchilov & Hutter 2017)
+        cosine         half a cosine down to final_lr * lr at the end of the run   (Loshchilov & Hutter 2017)
         linear         a straight line to the same end
         constant       lr
 
+    Where `cosine` and `linear` end, by steps or by the clock, whichever is nearer (the other two look at neither):
+
     Args:
-        total_steps: where `cosine` and `linear` end; the other two do not look at it.
+        total_steps: of the run; 0 if only the clock ends it.
+        time_spent: the share of the run's time that is over, from 0 to 1. A short time cuts warm-up short, too.
     """
     warmup = config.warmup_steps
-    if step < warmup:
-        return config.lr * step / warmup
+    rise = step / warmup if step < warmup else 1.0
     if config.schedule == "constant":
-        return config.lr
+        return config.lr * rise
     if config.schedule == "inverse_sqrt":
-        return config.lr * math.sqrt(max(warmup, 1) / step)
-    progress = min(1.0, (step - warmup) / max(1, total_steps - warmup))
+        return config.lr * min(rise, math.sqrt(max(warmup, 1) / step))
+    by_steps = (step - warmup) / max(1, total_steps - warmup) if total_steps else 0.0
+    progress = min(1.0, max(0.0, by_steps, time_spent))
     left = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
-    return config.lr * (config.final_lr + (1 - config.final_lr) * left)
+    return config.lr * min(rise, config.final_lr + (1 - config.final_lr) * left)

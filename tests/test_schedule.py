@@ -7,8 +7,8 @@ from seq2seq.config import OptimConfig
 from seq2seq.schedule import learning_rate
 
 
-def rates(steps, total_steps=100, **settings):
-    return [learning_rate(step, OptimConfig(**settings), total_steps) for step in steps]
+def rates(steps, total_steps=100, time_spent=0.0, **settings):
+    return [learning_rate(step, OptimConfig(**settings), total_steps, time_spent) for step in steps]
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "linear", "constant"])
@@ -40,6 +40,30 @@ def test_cosine_is_half_way_down_in_the_middle_and_ends_at_its_share():
 def test_linear_is_a_straight_line_to_its_share():
     got = rates([5, 10, 15, 25, 26], total_steps=25, schedule="linear", lr=1.0, warmup_steps=5, final_lr=0.2)
     assert got == pytest.approx([1.0, 0.8, 0.6, 0.2, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("time_spent", "expected"),
+    # Steps 10, 25 and 40 of 40 are 0, 1/2 and 1 of what follows the warm-up of 10.
+    [(0.0, [1.0, 0.5, 0.0]), (1 / 3, [0.75, 0.5, 0.0]), (2 / 3, [0.25, 0.25, 0.0]), (1.0, [0.0, 0.0, 0.0])],
+)
+def test_a_decay_is_as_far_as_the_further_of_steps_and_clock(time_spent, expected):
+    settings = {"schedule": "cosine", "lr": 1.0, "warmup_steps": 10}
+    assert rates([10, 25, 40], total_steps=40, time_spent=time_spent, **settings) == pytest.approx(expected)
+    only_clock = rates([10, 25, 40], total_steps=0, time_spent=time_spent, **settings)
+    assert only_clock == pytest.approx([(1 + math.cos(math.pi * time_spent)) / 2] * 3)
+
+
+def test_a_short_time_cuts_warm_up_short():
+    settings = {"schedule": "linear", "lr": 1.0, "warmup_steps": 100, "final_lr": 0.1}
+    assert rates([10, 60], total_steps=0, time_spent=0.5, **settings) == pytest.approx([0.1, 0.55])
+    assert rates([10, 60], total_steps=0, time_spent=1.01, **settings) == pytest.approx([0.1, 0.1])
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "constant"])
+def test_what_has_no_end_ignores_the_clock(schedule):
+    settings = {"schedule": schedule, "lr": 0.3, "warmup_steps": 4}
+    assert rates([2, 4, 50], time_spent=0.9, **settings) == rates([2, 4, 50], **settings)
 
 
 def test_constant_stays():

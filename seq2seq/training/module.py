@@ -20,6 +20,7 @@ from seq2seq.loss import Loss, consistent_cross_entropy, smoothed_cross_entropy
 from seq2seq.model.transformer import Transformer
 from seq2seq.schedule import learning_rate
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.clock import time_spent
 from seq2seq.training.recovery import step_is_complete
 
 
@@ -27,7 +28,7 @@ class TranslationModule(pl.LightningModule):
     """A Transformer, its loss, and the optimizer that trains it.
 
     Args:
-        total_steps: optimizer steps of the whole run, where decaying schedules end.
+        total_steps: optimizer steps of the whole run, where decaying schedules end; 0 if only time limits it.
         validate: called with the model after each pass over the validation batches; returns the metrics of
             decoding (`bleu`, `chrf`). `seq2seq/training/validation.py` has it.
     """
@@ -106,9 +107,15 @@ class TranslationModule(pl.LightningModule):
             fused=self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps) / optim.lr
+            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps, self._time_spent()) / optim.lr
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _time_spent(self) -> float:
+        """By the clock of the first rank: with rates of their own, the ranks' weights would drift apart."""
+        if not self.config.trainer.max_seconds:
+            return 0.0
+        return self.trainer.strategy.broadcast(time_spent(self.trainer, self.config.trainer.max_seconds))
 
     def on_validation_epoch_start(self) -> None:
         self.valid_sums = torch.zeros(3, dtype=torch.float64)

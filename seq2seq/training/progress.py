@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from seq2seq.batches import Batch
+from seq2seq.training.clock import time_spent
 from seq2seq.training.recovery import step_is_complete
 from seq2seq.vocabulary import PAD
 
@@ -72,16 +73,16 @@ class ProgressReport(pl.Callback):
         max_seconds: the run's time limit; 0 if there is none.
     """
 
-    def __init__(self, meter: ThroughputMeter, total_steps: int, max_seconds: float) -> None:
+    def __init__(self, meter: ThroughputMeter, total_steps: int, max_seconds: int) -> None:
         self.meter, self.total_steps, self.max_seconds = meter, total_steps, max_seconds
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
         self.task = TaskID(0)
-        self.began, self.first_step, self.last_line = 0.0, 0, 0.0
+        self.began, self.share_before, self.last_line = 0.0, 0.0, 0.0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.began = self.last_line = time.monotonic()
-        self.first_step = trainer.global_step
+        self.share_before = self._share(trainer)  # of a resumed run
         if self.console.is_terminal and trainer.is_global_zero:
             self.bar = Progress(BarColumn(), TextColumn("{task.description}"), console=self.console)
             self.task = self.bar.add_task("", total=1.0)
@@ -97,7 +98,7 @@ class ProgressReport(pl.Callback):
         if self.bar is None:
             print(self._describe(trainer, now), file=sys.stderr, flush=True)
         else:
-            self.bar.update(self.task, completed=self._share(trainer, now), description=self._describe(trainer, now))
+            self.bar.update(self.task, completed=self._share(trainer), description=self._describe(trainer, now))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if trainer.state.fn == "fit" and trainer.is_global_zero:
@@ -108,16 +109,14 @@ class ProgressReport(pl.Callback):
             self.bar.stop()
             self.bar = None
 
-    def _share(self, trainer: pl.Trainer, now: float) -> float:
+    def _share(self, trainer: pl.Trainer) -> float:
         """How much of the run is done, by whichever limit comes first."""
         by_steps = trainer.global_step / self.total_steps if self.total_steps else 0.0
-        by_time = (now - self.began) / self.max_seconds if self.max_seconds else 0.0
-        return min(1.0, max(by_steps, by_time))
+        return min(1.0, max(by_steps, time_spent(trainer, self.max_seconds)))
 
     def _describe(self, trainer: pl.Trainer, now: float) -> str:
-        elapsed, share = now - self.began, self._share(trainer, now)
-        share_before = self.first_step / self.total_steps if self.total_steps else 0.0
-        left = elapsed * (1 - share) / (share - share_before) if share > share_before else 0.0
+        elapsed, share = now - self.began, self._share(trainer)
+        left = elapsed * (1 - share) / (share - self.share_before) if share > self.share_before else 0.0
         loss = trainer.callback_metrics.get("train/loss")
         return (
             f"epoch {trainer.current_epoch + 1}  step {trainer.global_step}"

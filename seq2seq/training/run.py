@@ -4,7 +4,6 @@ import dataclasses
 import logging
 import os
 import warnings
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -149,7 +148,7 @@ def _reporting(config: RunConfig, total_steps: int) -> list[pl.Callback]:
     meter = ThroughputMeter()
     callbacks: list[pl.Callback] = [meter]
     if config.trainer.progress:
-        callbacks.append(ProgressReport(meter, total_steps, _seconds(config.trainer.max_time)))
+        callbacks.append(ProgressReport(meter, total_steps, config.trainer.max_seconds))
     return callbacks
 
 
@@ -232,11 +231,3 @@ def _trainer(
         return make_trainer()
     except (MisconfigurationException, ValueError, ImportError) as error:
         raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
-
-
-def _seconds(duration: str) -> float:
-    """DD:HH:MM:SS as seconds; 0 for none."""
-    if not duration:
-        return 0.0
-    days, hours, minutes, seconds = map(int, duration.split(":"))
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()

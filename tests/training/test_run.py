@@ -28,6 +28,7 @@ from tests.training.tiny_runs import (
     checkpoint,
     command,
     tiny_config,
+    train_in_parts,
     train_with,
     write_corpus,
     write_split,
@@ -222,6 +223,21 @@ def test_a_time_limit_ends_the_run_with_its_tests(corpus, tmp_path):
     assert max(int(row["step"]) for row in rows if row["metric"] == "valid/loss") == n_steps - 1
     for name in ("scores.json", "selection.json", "summary.txt", "hypotheses/test.en", "checkpoints/model.ckpt"):
         assert (tmp_path / "run" / name).is_file()
+
+
+def test_the_learning_rate_falls_until_the_time_is_over(corpus, tmp_path):
+    """Also where the run is stopped in between: the time before counts."""
+    changes = {
+        "optim.schedule": "cosine",
+        "trainer.max_epochs": 0,
+        "trainer.max_time": "00:00:00:03",
+        "trainer.val_every_n_steps": 10_000,
+    }
+    train_in_parts(tiny_config(corpus, tmp_path / "run", changes), 20)
+    rates = [float(row["value"]) for row in read_metrics(tmp_path / "run/metrics.csv") if row["metric"] == "train/lr"]
+    assert rates[4] == max(rates) > 0.8 * 5e-3  # the end of warm-up
+    assert rates[4:] == sorted(rates[4:], reverse=True)
+    assert rates[-1] < 0.05 * 5e-3
 
 
 def test_fewer_steps_than_an_epoch_are_a_run(corpus, tmp_path):
