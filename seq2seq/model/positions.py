@@ -58,7 +58,7 @@ class NoPositions(nn.Module):
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
-        self.register_buffer("table", torch.zeros(1, d_model).expand(max_length, -1), persistent=False)
+        self.register_buffer("table", torch.zeros(max_length, d_model), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         """Zeros; (length, D)."""

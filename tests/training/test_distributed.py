@@ -80,6 +80,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
         "batch.max_tokens": 120,
         "batch.accumulate": 2,
         "model.dropout": 0.0,
+        "model.positions": "rotary",
         "optim.eps": 1e-3,  # a larger one makes the scale of gradients matter more
         "trainer.val_every_n_steps": 2,
         "trainer.max_time": "00:01:00:00",
