@@ -8,6 +8,7 @@ what is planned are slots, which `seq2seq/mixture.py` fills with pairs.
 Shapes: B pairs, S source tokens, T target tokens
 """
 
+import signal
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ from seq2seq.vocabulary import BOS, EOS, PAD
 
 # Batches then come in half as many sizes. A CPU compiles products for each; a GPU is fastest with multiples of 8.
 PAIRS_AT_A_TIME = 8
+WORKER_GRACE_S = 60  # for the run to finish its step and save, before a worker that got the same SIGTERM ends
 
 
 class Batch(NamedTuple):
@@ -160,6 +162,13 @@ class _Steps(Dataset[list[Batch]]):
         return [src for src, _ in sampled], [tgt for _, tgt in sampled]
 
 
+def _outlive_the_run(worker: int) -> None:
+    """Terminals and batch systems signal all processes of a run; without its workers it could not stop cleanly."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "alarm"):  # not on Windows, where no signal reaches a group
+        signal.signal(signal.SIGTERM, lambda *_: signal.alarm(WORKER_GRACE_S))
+
+
 class BatchLoader:
     """The micro-batches of one rank, epoch after epoch, with a position that can be saved and restored.
 
@@ -219,6 +228,7 @@ class BatchLoader:
             sampler=range(self.done // accumulate, n_steps),
             num_workers=self.config.n_workers,
             collate_fn=list,
+            worker_init_fn=_outlive_the_run,
             # Without one of its own, each iteration would draw from the global generator and shift what follows.
             generator=torch.Generator().manual_seed(0),
         )

@@ -69,7 +69,8 @@ def _launch(cfg: DictConfig) -> None:
     try:
         train(config, resumed)
     except TrainingInterrupted as interrupted:
-        print(f"stopped and saved; {command}", file=sys.stderr)
+        if not _is_child():
+            print(f"stopped and saved; {command}", file=sys.stderr)
         sys.exit(128 + interrupted.signum)
     except (KeyboardInterrupt, StoppedAtOnce):
         saved = checkpoints.is_dir() and any(checkpoints.iterdir())

@@ -198,6 +198,8 @@ def _trainer(
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     # Lightning advises more data workers; our loader takes well under 2% of a step without any.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    # The metrics of valid are those of all ranks already.
+    warnings.filterwarnings("ignore", message=".*sync_dist=True.*")
     # It is not when a run is resumed; `_claim` refuses it otherwise.
     warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
     # A resumed run without its time limit, or its patience, is what was asked for.

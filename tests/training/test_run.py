@@ -265,21 +265,23 @@ def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
     assert not (tmp_path / "run/config.yaml").exists()
 
 
+@pytest.mark.parametrize("n_workers", [0, 1], ids=["alone", "with a worker"])
 @pytest.mark.parametrize(("signum", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
-def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status):
-    """The whole way, from the command to its exit status."""
+def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, n_workers):
+    """The whole way, from the command to its exit status; workers that assemble batches get the signal as well."""
     code = (
         "import sys; sys.path.insert(0, '.')\n"
         "from seq2seq.training import run\n"
         "from tests.training.tiny_runs import SignalAt\n"
         "original = run._reporting\n"
-        f"run._reporting = lambda *args: [SignalAt(7, {int(signum)}), *original(*args)]\n"
+        f"run._reporting = lambda *args: [SignalAt(7, {int(signum)}, to_all=True), *original(*args)]\n"
         "from seq2seq.train import main\n"
         "main()\n"
     )
     script = tmp_path / "train.py"
     script.write_text(code)
-    done = command(*arguments(corpus, tmp_path / "run"), script=str(script), cwd=Path(__file__).parents[2])
+    changes = {"batch.n_workers": n_workers}
+    done = command(*arguments(corpus, tmp_path / "run", changes), script=str(script), cwd=Path(__file__).parents[2])
     assert done.returncode == status, done.stderr
     assert f"stopped and saved; continue with: python train.py resume={tmp_path / 'run'}\n" in done.stderr
     assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +75,16 @@ def tiny_config(corpus: Path, run_dir: Path, changes: dict[str, Any] | None = No
 
 
 class SignalAt(pl.Callback):
-    """Sends this process a signal when so many optimizer steps are done."""
+    """Sends this process, or all of its group, a signal when so many optimizer steps are done."""
 
-    def __init__(self, step: int, signum: int = signal.SIGTERM) -> None:
-        self.step, self.signum = step, signum
+    def __init__(self, step: int, signum: int = signal.SIGTERM, to_all: bool = False) -> None:
+        self.step, self.signum, self.to_all = step, signum, to_all
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         if trainer.global_step == self.step:
             self.step = -1
-            os.kill(os.getpid(), self.signum)
+            os.kill(0 if self.to_all else os.getpid(), self.signum)
+            time.sleep(0.5 if self.to_all else 0)  # for the others to die, if they do
 
 
 def train_with(config: RunConfig, *callbacks: pl.Callback, resume: bool = False) -> Outcome:
