@@ -211,7 +211,7 @@ class TrainerConfig:
     accelerator: str = "auto"  # `auto`: a GPU if there is one
     devices: int = 0  # how many; 0: all GPUs, or one CPU process
     n_nodes: int = 1  # machines
-    strategy: str = "auto"  # any name that Lightning knows: ddp, fsdp, ...
+    strategy: str = "auto"  # any name that Lightning knows; ddp is tested, those that share out the weights are not
     precision: str = "auto"  # `auto`: bf16-mixed where the hardware multiplies bf16 natively, else 32-true
     threads: int = 0  # CPU threads for the products; 0: as torch decides
     max_epochs: int = 0  # 0: no limit
