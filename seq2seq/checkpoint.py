@@ -115,9 +115,16 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_checkpoint(content: dict[str, Any], path: Path) -> None:
-    """Save tensors and plain containers under `path`, whole or not at all."""
+    """Save tensors and plain containers under `path`, whole or not at all.
+
+    Raises:
+        OSError: as when the disk is full.
+    """
     with atomic_write(path) as file:
-        torch.save(content, file)
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # what torch says is that its archive has no proper end
+            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def bytes_to_tensor(data: bytes) -> torch.Tensor:

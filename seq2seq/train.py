@@ -4,6 +4,7 @@ Hydra composes the configuration from `conf/` and the command line; `--help` exp
 """
 
 import dataclasses
+import errno
 import logging
 import os
 import signal
@@ -23,6 +24,8 @@ from seq2seq.config import DROPOUTS, RunConfig, describe, read_config
 from seq2seq.errors import ConfigError, UserError
 from seq2seq.paths import conf_dir
 
+# What writing can fail with: no space, a quota, a limit for files, a disk that went read-only.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 # What may differ when a run is resumed: how long, where and with which reports, not what is computed.
 RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
@@ -65,7 +68,10 @@ def _launch(cfg: DictConfig) -> None:
     from seq2seq.training.run import train
 
     command = f"continue with: python train.py resume={config.run_dir}"
-    checkpoints = Path(config.run_dir) / "checkpoints"
+
+    def has_saved() -> bool:
+        return any((Path(config.run_dir) / "checkpoints").glob("*.ckpt"))
+
     try:
         train(config, resumed)
     except TrainingInterrupted as interrupted:
@@ -73,9 +79,13 @@ def _launch(cfg: DictConfig) -> None:
             print(f"stopped and saved; {command}", file=sys.stderr)
         sys.exit(128 + interrupted.signum)
     except (KeyboardInterrupt, StoppedAtOnce):
-        saved = checkpoints.is_dir() and any(checkpoints.iterdir())
-        print(f"stopped at once; {command if saved else 'nothing was saved yet'}", file=sys.stderr)
+        print(f"stopped at once; {command if has_saved() else 'nothing was saved yet'}", file=sys.stderr)
         sys.exit(128 + signal.SIGINT)
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        remedy = f"make room, then {command}" if has_saved() else "make room, or name another run_dir"
+        raise UserError(f"run_dir={config.run_dir} cannot be written to ({error.strerror}); {remedy}") from error
 
 
 def _fresh_config(cfg: DictConfig) -> RunConfig:

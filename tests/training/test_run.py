@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,29 @@ def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"run_dir=.*file/run cannot be made \(Not a directory\)"):
         train_with(tiny_config(corpus, tmp_path / "file" / "run"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit for the size of files stands in for a full disk")
+def test_a_full_disk_is_an_error_in_a_sentence_and_spoils_nothing(corpus, tmp_path):
+    import resource
+
+    def train_on_a_full_disk(*arguments):
+        size = 300_000  # of the tokenizer, not of a checkpoint
+        limit = resource.RLIMIT_FSIZE, (size, size)
+        return command(*arguments, preexec_fn=lambda: resource.setrlimit(*limit))
+
+    run_dir, changes = tmp_path / "run", {"trainer.max_steps": 3}
+    done = train_on_a_full_disk(*arguments(corpus, run_dir, changes))
+    error = f"error: run_dir={run_dir} cannot be written to (File too large); make room, "
+    assert done.stderr.endswith(error + "or name another run_dir\n"), done.stderr
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert not list((run_dir / "checkpoints").iterdir())
+
+    train_with(tiny_config(corpus, run_dir, changes))
+    done = train_on_a_full_disk(f"resume={run_dir}", "trainer.max_steps=6")
+    assert done.stderr.endswith(error + f"then continue with: python train.py resume={run_dir}\n"), done.stderr
+    assert checkpoint(run_dir)["global_step"] == 3
+    assert not list(run_dir.rglob("*.tmp"))
 
 
 def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
