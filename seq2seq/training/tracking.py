@@ -62,6 +62,8 @@ def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
         return []
 
     def connect(offline: bool) -> Logger:
+        # Before the run's own settings count, W&B would warn of an argument that Lightning gives it.
+        wandb.setup(settings=wandb.Settings(silent=True))
         logger = WandbLogger(
             project=config.logger.project,
             entity=config.logger.entity or None,

@@ -29,6 +29,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     done = command(*arguments(corpus, run_dir, WANDB), env=env)
     assert done.returncode == 0, done.stderr
     assert f"W&B is offline; upload the run later with: wandb sync {run_dir}/wandb/latest-run" in done.stderr
+    assert "WARNING" not in done.stderr
     assert (run_dir / "wandb/latest-run").exists()
     first = read_run(run_dir)
     assert len(set(first["ids"])) == 1
