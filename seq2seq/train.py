@@ -54,6 +54,8 @@ def launch(cfg: DictConfig) -> None:
 
 
 def _launch(cfg: DictConfig) -> None:
+    for empty in {"resume=", "finetune="}.intersection(HydraConfig.get().overrides.task):
+        raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
     resumed = None
     if cfg.resume:
         from seq2seq.checkpoint import resumable
