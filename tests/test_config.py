@@ -204,9 +204,10 @@ def test_added_keys_are_refused():
         (["+unknown=1"], "there is no configuration key 'unknown'"),
         (["optim.lr=fast"], "optim.lr: "),
         (["model=bigg"], "Could not find 'model/bigg'"),
+        (["experiment=multi30kk"], "Could not find 'experiment/multi30kk'"),
         (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
     ],
-    ids=["misspelled", "added", "wrong-type", "unknown-option", "impossible"],
+    ids=["misspelled", "added", "wrong-type", "unknown-option", "unknown-experiment", "impossible"],
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
     done = command(*arguments, f"run_dir={tmp_path / 'run'}")
