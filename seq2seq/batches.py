@@ -162,7 +162,7 @@ class _Steps(Dataset[list[Batch]]):
         return [src for src, _ in sampled], [tgt for _, tgt in sampled]
 
 
-def _outlive_the_run(worker: int) -> None:
+def _outlive_the_signal(worker: int) -> None:
     """Terminals and batch systems signal all processes of a run; without its workers it could not stop cleanly."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "alarm"):  # not on Windows, where no signal reaches a group
@@ -228,7 +228,7 @@ class BatchLoader:
             sampler=range(self.done // accumulate, n_steps),
             num_workers=self.config.n_workers,
             collate_fn=list,
-            worker_init_fn=_outlive_the_run,
+            worker_init_fn=_outlive_the_signal,
             # Without one of its own, each iteration would draw from the global generator and shift what follows.
             generator=torch.Generator().manual_seed(0),
         )
