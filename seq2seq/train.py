@@ -39,6 +39,11 @@ def main() -> None:
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
     command = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(launch)
+    for argument in sys.argv[1:]:
+        group, _, choice = argument.lstrip("+").partition("=")
+        if choice == "null" and (conf_dir() / group).is_dir():  # Hydra would end in a traceback
+            choices = ", ".join(sorted(path.stem for path in (conf_dir() / group).glob("*.yaml")))
+            sys.exit(f"error: {argument} chooses nothing; leave it out, or name one of: {choices}")
     try:
         command()
     except (HydraException, OmegaConfBaseException) as error:

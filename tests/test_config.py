@@ -205,9 +205,10 @@ def test_added_keys_are_refused():
         (["optim.lr=fast"], "optim.lr: "),
         (["model=bigg"], "Could not find 'model/bigg'"),
         (["experiment=multi30kk"], "Could not find 'experiment/multi30kk'"),
+        (["experiment=null"], "experiment=null chooses nothing; leave it out, or name one of: demo, mixed, multi30k,"),
         (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
     ],
-    ids=["misspelled", "added", "wrong-type", "unknown-option", "unknown-experiment", "impossible"],
+    ids=["misspelled", "added", "wrong-type", "unknown-option", "unknown-experiment", "no-experiment", "impossible"],
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
     done = command(*arguments, f"run_dir={tmp_path / 'run'}")
