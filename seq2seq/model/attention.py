@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.dropout import dropout
 from seq2seq.model.positions import RotaryPositions
+from seq2seq.model.stacked import StackedLinear
 
 # On a CPU, plain products are faster than torch's fused kernel up to here: in bf16 training 6 times at 20 tokens and
 # twice at 256; in float32 the two are about equal. Beyond, what counts is that the fused kernel never has all weights
@@ -62,8 +63,7 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = n_heads
         self.p_dropout = dropout
         self.attend: Attend = attention
-        self.to_out = nn.Linear(d_model, d_model, bias=False)
-        nn.init.xavier_uniform_(self.to_out.weight)
+        self.to_out = StackedLinear(1, d_model, d_model)
 
     def _split(self, x: Tensor, n: int) -> Tensor:
         """Several projections side by side, to heads: (B, L, n D) -> (n, B, H, L, K)."""
@@ -80,7 +80,7 @@ class SelfAttention(MultiHeadAttention):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float, rotary: RotaryPositions | None = None) -> None:
         super().__init__(d_model, n_heads, dropout)
-        self.to_qkv = stacked_linear(d_model, 3)
+        self.to_qkv = StackedLinear(3, d_model, d_model)
         self.rotary = rotary
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -107,8 +107,8 @@ class CrossAttention(MultiHeadAttention):
 
     def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
         super().__init__(d_model, n_heads, dropout)
-        self.to_q = stacked_linear(d_model, 1)
-        self.to_kv = stacked_linear(d_model, 2)
+        self.to_q = StackedLinear(1, d_model, d_model)
+        self.to_kv = StackedLinear(2, d_model, d_model)
 
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
@@ -120,14 +120,6 @@ class CrossAttention(MultiHeadAttention):
         k, v = self._split(self.to_kv(memory), 2)
         # Contiguous, or each product would make its own copy.
         return k.contiguous(), v.contiguous()
-
-
-def stacked_linear(d_model: int, n: int) -> nn.Linear:
-    """n projections D -> D as one product; each is initialised for its own size."""
-    linear = nn.Linear(d_model, n * d_model, bias=False)
-    for weight in linear.weight.chunk(n):
-        nn.init.xavier_uniform_(weight)
-    return linear
 
 
 _one_recording = threading.RLock()  # at a time

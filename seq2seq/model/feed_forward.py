@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seq2seq.model.dropout import Dropout
+from seq2seq.model.stacked import StackedLinear
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
@@ -39,11 +40,9 @@ class SwiGLU(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
         super().__init__()
-        self.to_gate_and_value = nn.Linear(d_model, 2 * d_ff, bias=False)
+        self.to_gate_and_value = StackedLinear(2, d_model, d_ff)
         self.dropout = Dropout(dropout)
-        self.to_out = nn.Linear(d_ff, d_model, bias=False)
-        for weight in (*self.to_gate_and_value.weight.chunk(2), self.to_out.weight):
-            nn.init.xavier_uniform_(weight)
+        self.to_out = StackedLinear(1, d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D), by way of twice (B, T, F)."""

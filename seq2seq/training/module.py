@@ -15,12 +15,14 @@ from torch import Tensor, nn
 
 from seq2seq.batches import Batch
 from seq2seq.checkpoint import bytes_to_tensor
-from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
 from seq2seq.loss import Loss, consistent_cross_entropy, smoothed_cross_entropy
 from seq2seq.model.transformer import Transformer
 from seq2seq.schedule import learning_rate
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.clock import time_spent
+from seq2seq.training.hardware import multiplies_bf16
+from seq2seq.training.muon import MuonWithAdamW, linear_matrices
 from seq2seq.training.recovery import step_is_complete
 
 
@@ -98,18 +100,33 @@ class TranslationModule(pl.LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         optim = self.config.optim
-        optimizer = torch.optim.AdamW(
-            _decay_matrices_only(self.model, optim.weight_decay),
+        optimizer = self._optimizer(optim)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps, self._time_spent()) / optim.lr
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _optimizer(self, optim: OptimConfig) -> torch.optim.Optimizer:
+        matrices = list(linear_matrices(self.model)) if optim.optimizer == "muon" else []
+        taken = {parameter for group in matrices for parameter in group["params"]}
+        adamw = torch.optim.AdamW(
+            _decay_matrices_only([p for p in self.model.parameters() if p not in taken], optim.weight_decay),
             lr=optim.lr,
             betas=(optim.beta1, optim.beta2),
             eps=optim.eps,
             # With fp16, gradients must be unscaled before they are clipped; a fused optimizer does it afterwards.
             fused=self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
         )
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps, self._time_spent()) / optim.lr
+        if not matrices:
+            return adamw
+        return MuonWithAdamW(
+            matrices,
+            adamw,
+            lr=optim.lr,
+            momentum=optim.momentum,
+            weight_decay=optim.weight_decay,
+            dtype=torch.bfloat16 if multiplies_bf16(self.device.type) else torch.float32,
         )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _time_spent(self) -> float:
         """By the clock of the first rank: with rates of their own, the ranks' weights would drift apart."""
@@ -147,9 +164,8 @@ class TranslationModule(pl.LightningModule):
         self.wandb_id = checkpoint["wandb_id"]
 
 
-def _decay_matrices_only(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
     """Parameter groups: decaying a norm's gain or a bias pulls towards nothing meaningful."""
-    parameters = list(model.parameters())
     return [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},

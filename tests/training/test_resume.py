@@ -57,6 +57,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tokenizer.sampling": 0.2,
     },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
+    "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1},
 }
 
 
@@ -87,6 +88,7 @@ def unbroken(corpus, tmp_path_factory):
         ("temperature", [7, 22]),
         ("tags", [9, 20]),
         ("bf16", [11]),
+        ("muon", [11]),
     ],
 )
 def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant, stops):

@@ -1,0 +1,107 @@
+"""Muon (Jordan et al. 2024): a step that is equally long in every direction of a matrix.
+
+What a batch teaches lies in few directions, and Adam's steps follow these. Muon makes all singular values of a step
+equal, so that what is rare is learned as fast. It is for matrices that multiply activations; embeddings, norms and
+biases are left to AdamW.
+
+Shapes: N matrices of A rows and B columns
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seq2seq.model.stacked import StackedLinear
+
+# Five rounds of x <- a x + b (x x^T) x + c (x x^T)^2 x take each singular value to between 0.7 and 1.2 (Jordan et al.):
+# near enough to 1, and sooner than by rounds that converge.
+NEWTON_SCHULZ = 3.4445, -4.7750, 2.0315
+ROUNDS = 5
+# The root mean square of a step's elements, times the learning rate: about that of AdamW, so that the same learning
+# rate does for both (Liu et al. 2025, section 2.2).
+STEP_RMS = 0.2
+
+
+class MuonWithAdamW(torch.optim.Optimizer):
+    """Muon for the matrices of a model's linear layers, `adamw` for all other parameters, as one optimizer.
+
+    Args:
+        matrices: as `linear_matrices` groups them.
+        adamw: has the other parameters; nobody else steps it.
+        lr: of both.
+        momentum: share of the past in the mean of gradients that a step follows.
+        weight_decay: of the matrices; as in AdamW, times lr.
+        dtype: to multiply in; `bfloat16` is exact enough.
+    """
+
+    def __init__(
+        self,
+        matrices: Iterable[dict[str, Any]],
+        adamw: torch.optim.AdamW,
+        *,
+        lr: float,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.bfloat16,
+    ) -> None:
+        super().__init__(matrices, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.param_groups += adamw.param_groups
+        self.adamw = adamw
+        self.dtype = dtype
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        # Its state and groups are part of this one's, which loading a checkpoint replaces.
+        self.adamw.state = self.state
+        self.adamw.param_groups = [group for group in self.param_groups if "n_stacked" not in group]
+        self.adamw.step()
+        for group in self.param_groups:
+            if "n_stacked" in group:
+                self._step(group)
+        return loss
+
+    def _step(self, group: dict[str, Any]) -> None:
+        parameters = [p for p in group["params"] if p.grad is not None]
+        if not parameters:
+            return
+        for p in parameters:
+            if p not in self.state:
+                self.state[p]["mean"] = torch.zeros_like(p)
+            self.state[p]["mean"].lerp_(p.grad, 1 - group["momentum"])
+        # One round ahead (Nesterov): the newest gradient counts as if it were in the mean already.
+        ahead = torch.stack([p.grad.lerp(self.state[p]["mean"], group["momentum"]) for p in parameters])
+        matrices = ahead.view(len(parameters) * group["n_stacked"], -1, ahead.size(-1))  # (N, A, B)
+        steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).view_as(ahead)
+        length = group["lr"] * STEP_RMS * math.sqrt(max(matrices.shape[1:]))
+        for p, step in zip(parameters, steps, strict=True):
+            p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=length)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """U V^T of each matrix U S V^T, roughly: the same directions, with singular values near 1. (N, A, B) both."""
+    a, b, c = NEWTON_SCHULZ
+    is_tall = matrices.size(1) > matrices.size(2)
+    x = matrices.mT if is_tall else matrices  # so that x x^T is the smaller product
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(ROUNDS):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if is_tall else x
+
+
+def linear_matrices(model: nn.Module) -> Iterator[dict[str, Any]]:
+    """Weights of the linear layers, in groups of one shape; projections that are stacked in one weight are counted."""
+    groups: dict[tuple[int, torch.Size], list[Tensor]] = defaultdict(list)
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            groups[module.n if isinstance(module, StackedLinear) else 1, module.weight.shape].append(module.weight)
+    for (n_stacked, _), parameters in groups.items():
+        yield {"params": parameters, "n_stacked": n_stacked}

@@ -1,0 +1,128 @@
+"""Muon against torch's own, which takes one matrix at a time."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from seq2seq.config import ModelConfig
+from seq2seq.model.stacked import StackedLinear
+from seq2seq.model.transformer import Transformer
+from seq2seq.training.muon import MuonWithAdamW, linear_matrices, orthogonal
+
+LR, MOMENTUM, DECAY = 0.02, 0.9, 0.3
+
+
+class Layers(nn.Module):
+    """Matrices of all kinds: wide, tall, stacked, two of one shape; and what is left to AdamW."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(11, 8))
+        self.stacked = StackedLinear(3, 8, 8)
+        self.one, self.other = nn.Linear(8, 20), nn.Linear(8, 20)
+        self.wide = nn.Linear(20, 8, bias=False)
+        self.norm = nn.LayerNorm(8)
+
+    def forward(self, x):
+        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + x
+        return self.wide(self.one(x).relu() * self.other(x)) @ self.table.T
+
+
+INPUTS = torch.randn(6, 5, 8, generator=torch.Generator().manual_seed(1))  # one (5, 8) for each step
+
+
+def make_optimizer(model, **options):
+    matrices = list(linear_matrices(model))
+    taken = {p for group in matrices for p in group["params"]}
+    adamw = torch.optim.AdamW([p for p in model.parameters() if p not in taken], lr=LR, fused=True, weight_decay=0.0)
+    settings = {"lr": LR, "momentum": MOMENTUM, "weight_decay": DECAY, "dtype": torch.bfloat16} | options
+    return MuonWithAdamW(matrices, adamw, **settings)
+
+
+def train(model, optimizer, inputs=INPUTS):
+    for x in inputs:
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+
+
+def test_steps_are_those_of_torch_for_each_projection_by_itself():
+    torch.manual_seed(0)
+    model = Layers()
+    plain = copy.deepcopy(model)
+    blocks = [nn.Parameter(block.clone()) for block in plain.stacked.weight.chunk(3)]
+    others = [plain.one.weight, plain.other.weight, plain.wide.weight]
+    theirs = torch.optim.Muon(
+        [*blocks, *others], lr=LR, momentum=MOMENTUM, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw"
+    )
+    rest = [plain.table, plain.one.bias, plain.other.bias, *plain.norm.parameters()]
+    adamw = torch.optim.AdamW(rest, lr=LR, weight_decay=0.0)
+    ours = make_optimizer(model)
+    for _ in range(6):
+        for p, q in zip(model.parameters(), plain.parameters(), strict=True):
+            p.grad = q.grad = torch.randn_like(p)
+        for block, grad in zip(blocks, plain.stacked.weight.grad.chunk(3), strict=True):
+            block.grad = grad
+        for optimizer in (ours, theirs, adamw):
+            optimizer.step()
+    plain.stacked.weight = nn.Parameter(torch.cat(blocks))
+    for weight, expected in zip(model.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(weight, expected, rtol=0, atol=LR / 50)  # bf16 products, summed in another order
+
+
+@pytest.mark.parametrize("shape", [(3, 16, 16), (2, 40, 12), (2, 12, 40)])
+def test_steps_have_all_directions_of_the_gradient_at_one_length(shape):
+    torch.manual_seed(0)
+    matrices = torch.randn(shape)
+    matrices[0] *= 1e-4
+    u, s, v = torch.linalg.svd(matrices, full_matrices=False)
+    found = u.mT @ orthogonal(matrices) @ v.mT
+    lengths = found.diagonal(dim1=1, dim2=2)
+    is_clear = s > 0.02 * s.amax(1, keepdim=True)  # what is weaker takes more rounds
+    assert is_clear.float().mean() > 0.9
+    assert lengths[is_clear].min() > 0.65 and lengths.max() < 1.25
+    assert (found - lengths.diag_embed()).abs().max() < 1e-3
+
+
+def test_a_gradient_of_zero_moves_nothing():
+    assert not orthogonal(torch.zeros(2, 5, 3)).any()
+
+
+@pytest.mark.parametrize("activation", ["relu", "swiglu"])
+def test_every_linear_layer_of_the_transformer_is_meant_and_nothing_else(activation):
+    model = Transformer(ModelConfig(d_model=8, n_heads=2, d_ff=16, activation=activation), vocab_size=50)
+    names = {p: name for name, p in model.named_parameters()}
+    stacked = {names[p]: group["n_stacked"] for group in linear_matrices(model) for p in group["params"]}
+    assert stacked.keys() == {name for p, name in names.items() if p.dim() == 2 and "embeddings" not in name}
+    several = {"to_qkv": 3, "to_kv": 2, "to_gate_and_value": 2}
+    assert stacked == {name: several.get(name.split(".")[-2], 1) for name in stacked}
+
+
+def test_its_state_continues_bit_by_bit():
+    torch.manual_seed(0)
+    whole = Layers()
+    part = copy.deepcopy(whole)
+    train(whole, make_optimizer(whole))
+
+    optimizer = make_optimizer(part)
+    train(part, optimizer, INPUTS[:3])
+    rest = copy.deepcopy(part)
+    continued = make_optimizer(rest)
+    continued.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    train(rest, continued, INPUTS[3:])
+    for weight, expected in zip(rest.parameters(), whole.parameters(), strict=True):
+        assert torch.equal(weight, expected)
+
+
+def test_a_schedule_moves_the_rate_of_all():
+    model = Layers()
+    optimizer = make_optimizer(model, weight_decay=0.0)
+    optimizer.load_state_dict(optimizer.state_dict())  # as when a run is resumed
+    before = copy.deepcopy(model)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.0)
+    train(model, optimizer, INPUTS[:1])
+    assert schedule.get_last_lr() == [0.0] * len(optimizer.param_groups)
+    for p, q in zip(model.parameters(), before.parameters(), strict=True):
+        assert torch.equal(p, q)
