@@ -20,6 +20,7 @@ from seq2seq.loss import smoothed_cross_entropy
 from seq2seq.model import attention, dropout
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.hardware import keep_freed_memory, multiply_float32_in_onednn
+from seq2seq.training.muon import MuonWithAdamW, parameters_of
 
 VOCAB_SIZE = 8000
 PAIRS, LENGTH = 204, 20
@@ -33,6 +34,7 @@ LEVERS = {
     "attention": "torch's fused attention in place of plain products",
     "loss": "F.cross_entropy on the logits of the whole batch, in float32, in place of chunks",
     "optimizer": "AdamW without fused=True",
+    "muon": "Muon for the matrices of the layers, AdamW for the rest",
     "threads": "one thread in place of all",
     "onednn": "float32 products in MKL in place of oneDNN (AMD only)",
     "no dropout": "no dropout at all",
@@ -83,7 +85,11 @@ def step_s(precision: str, lever: str) -> float:
         torch.set_num_threads(1)
     torch.manual_seed(1)
     model = Transformer(ModelConfig(dropout=0.0 if lever == "no dropout" else 0.1), VOCAB_SIZE)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=lever != "optimizer")
+    fused = lever != "optimizer"
+    optimizer: torch.optim.Optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused)
+    if lever == "muon":
+        matrices, others = parameters_of(model)
+        optimizer = MuonWithAdamW(matrices, torch.optim.AdamW(others, lr=1e-4, fused=fused), lr=1e-4)
     loss_of = loss_on_all_logits if lever == "loss" else loss_in_chunks
     src, tgt = torch.randint(4, VOCAB_SIZE, (2, PAIRS, LENGTH))
     seconds = []

@@ -22,7 +22,7 @@ from seq2seq.schedule import learning_rate
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.clock import time_spent
 from seq2seq.training.hardware import multiplies_bf16
-from seq2seq.training.muon import MuonWithAdamW, linear_matrices
+from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.recovery import step_is_complete
 
 
@@ -107,17 +107,17 @@ class TranslationModule(pl.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _optimizer(self, optim: OptimConfig) -> torch.optim.Optimizer:
-        matrices = list(linear_matrices(self.model)) if optim.optimizer == "muon" else []
-        taken = {parameter for group in matrices for parameter in group["params"]}
+        is_muon = optim.optimizer == "muon"
+        matrices, others = parameters_of(self.model) if is_muon else ([], list(self.model.parameters()))
         adamw = torch.optim.AdamW(
-            _decay_matrices_only([p for p in self.model.parameters() if p not in taken], optim.weight_decay),
+            _decay_matrices_only(others, optim.weight_decay),
             lr=optim.lr,
             betas=(optim.beta1, optim.beta2),
             eps=optim.eps,
             # With fp16, gradients must be unscaled before they are clipped; a fused optimizer does it afterwards.
             fused=self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
         )
-        if not matrices:
+        if not is_muon:
             return adamw
         return MuonWithAdamW(
             matrices,

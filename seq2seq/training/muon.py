@@ -9,7 +9,7 @@ Shapes: N matrices of A rows and B columns
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -30,7 +30,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
     """Muon for the matrices of a model's linear layers, `adamw` for all other parameters, as one optimizer.
 
     Args:
-        matrices: as `linear_matrices` groups them.
+        matrices: as `parameters_of` groups them.
         adamw: has the other parameters; nobody else steps it.
         lr: of both.
         momentum: share of the past in the mean of gradients that a step follows.
@@ -97,11 +97,12 @@ def orthogonal(matrices: Tensor) -> Tensor:
     return x.mT if is_tall else x
 
 
-def linear_matrices(model: nn.Module) -> Iterator[dict[str, Any]]:
-    """Weights of the linear layers, in groups of one shape; projections that are stacked in one weight are counted."""
+def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Parameter]]:
+    """What is Muon's, weights of linear layers in groups of one shape and one number of projections; and the rest."""
     groups: dict[tuple[int, torch.Size], list[Tensor]] = defaultdict(list)
     for module in model.modules():
         if isinstance(module, nn.Linear):
             groups[module.n if isinstance(module, StackedLinear) else 1, module.weight.shape].append(module.weight)
-    for (n_stacked, _), parameters in groups.items():
-        yield {"params": parameters, "n_stacked": n_stacked}
+    matrices: list[dict[str, Any]] = [{"params": weights, "n_stacked": n} for (n, _), weights in groups.items()]
+    taken = {weight for group in matrices for weight in group["params"]}
+    return matrices, [parameter for parameter in model.parameters() if parameter not in taken]

@@ -9,7 +9,7 @@ from torch import nn
 from seq2seq.config import ModelConfig
 from seq2seq.model.stacked import StackedLinear
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.muon import MuonWithAdamW, linear_matrices, orthogonal
+from seq2seq.training.muon import MuonWithAdamW, orthogonal, parameters_of
 
 LR, MOMENTUM, DECAY = 0.02, 0.9, 0.3
 
@@ -33,12 +33,10 @@ class Layers(nn.Module):
 INPUTS = torch.randn(6, 5, 8, generator=torch.Generator().manual_seed(1))  # one (5, 8) for each step
 
 
-def make_optimizer(model, **options):
-    matrices = list(linear_matrices(model))
-    taken = {p for group in matrices for p in group["params"]}
-    adamw = torch.optim.AdamW([p for p in model.parameters() if p not in taken], lr=LR, fused=True, weight_decay=0.0)
-    settings = {"lr": LR, "momentum": MOMENTUM, "weight_decay": DECAY, "dtype": torch.bfloat16} | options
-    return MuonWithAdamW(matrices, adamw, **settings)
+def make_optimizer(model, weight_decay=DECAY):
+    matrices, others = parameters_of(model)
+    adamw = torch.optim.AdamW(others, lr=LR, fused=True, weight_decay=0.0)
+    return MuonWithAdamW(matrices, adamw, lr=LR, momentum=MOMENTUM, weight_decay=weight_decay)
 
 
 def train(model, optimizer, inputs=INPUTS):
@@ -63,11 +61,12 @@ def test_steps_are_those_of_torch_for_each_projection_by_itself():
     for _ in range(6):
         for p, q in zip(model.parameters(), plain.parameters(), strict=True):
             p.grad = q.grad = torch.randn_like(p)
-        for block, grad in zip(blocks, plain.stacked.weight.grad.chunk(3), strict=True):
-            block.grad = grad
+            if q is plain.stacked.weight:
+                for block, grad in zip(blocks, q.grad.chunk(3), strict=True):
+                    block.grad = grad
         for optimizer in (ours, theirs, adamw):
             optimizer.step()
-    plain.stacked.weight = nn.Parameter(torch.cat(blocks))
+    plain.stacked.weight = nn.Parameter(torch.cat(list(blocks)))
     for weight, expected in zip(model.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(weight, expected, rtol=0, atol=LR / 50)  # bf16 products, summed in another order
 
@@ -94,8 +93,10 @@ def test_a_gradient_of_zero_moves_nothing():
 def test_every_linear_layer_of_the_transformer_is_meant_and_nothing_else(activation):
     model = Transformer(ModelConfig(d_model=8, n_heads=2, d_ff=16, activation=activation), vocab_size=50)
     names = {p: name for name, p in model.named_parameters()}
-    stacked = {names[p]: group["n_stacked"] for group in linear_matrices(model) for p in group["params"]}
+    matrices, others = parameters_of(model)
+    stacked = {names[p]: group["n_stacked"] for group in matrices for p in group["params"]}
     assert stacked.keys() == {name for p, name in names.items() if p.dim() == 2 and "embeddings" not in name}
+    assert sorted(names[p] for p in others) == sorted(set(names.values()) - stacked.keys())
     several = {"to_qkv": 3, "to_kv": 2, "to_gate_and_value": 2}
     assert stacked == {name: several.get(name.split(".")[-2], 1) for name in stacked}
 
