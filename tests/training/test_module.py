@@ -15,6 +15,7 @@ from seq2seq.schedule import learning_rate
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import valid_batches
 from seq2seq.training.module import TranslationModule, trainable_steps
+from seq2seq.training.muon import MuonWithAdamW
 from seq2seq.vocabulary import PAD
 
 V = 17
@@ -173,9 +174,11 @@ def test_r_drop_makes_passes_agree():
     assert disagreement(5.0) < disagreement(0.0) / 2
 
 
-def test_only_matrices_decay():
-    module = make_module(weight_decay=0.25)
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_only_matrices_decay(name):
+    module = make_module(weight_decay=0.25, optimizer=name)
     optimizer = module.configure_optimizers()["optimizer"]
+    assert isinstance(optimizer, MuonWithAdamW if name == "muon" else torch.optim.AdamW)
     decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
     assert len(decay) == len(list(module.parameters()))
     names = {name: decay[id(p)] for name, p in module.model.named_parameters()}
