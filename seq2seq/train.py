@@ -3,6 +3,7 @@
 Hydra composes the configuration from `conf/` and the command line; `--help` explains, `--cfg job` shows the result.
 """
 
+import contextlib
 import dataclasses
 import errno
 import logging
@@ -93,6 +94,9 @@ def _launch(cfg: DictConfig) -> None:
             raise
         remedy = f"make room, then {command}" if has_saved() else "make room, or name another run_dir"
         raise UserError(f"run_dir={config.run_dir} cannot be written to ({error.strerror}); {remedy}") from error
+    finally:
+        with contextlib.suppress(OSError):  # a run that was refused leaves nothing; any other, a directory with files
+            Path(config.run_dir).rmdir()
 
 
 def _fresh_config(cfg: DictConfig) -> RunConfig:

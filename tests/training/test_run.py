@@ -376,4 +376,4 @@ def test_what_cannot_start_says_why(corpus, tmp_path, changes, message):
     done = command(*arguments(corpus, tmp_path / "run", changes))
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: ") and message in done.stderr
-    assert not (tmp_path / "run/config.yaml").exists()
+    assert not (tmp_path / "run").exists()
