@@ -1,6 +1,5 @@
 """Choose processor and precision for the user, and remove what slows a CPU down."""
 
-import ctypes
 import os
 import platform
 from pathlib import Path
@@ -10,6 +9,7 @@ import torch
 
 from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
+from seq2seq.training.heap import keep_freed_memory
 
 
 def accelerator_of(config: TrainerConfig) -> str:
@@ -50,23 +50,6 @@ def speed_up_cpu() -> None:
     keep_freed_memory()
     keep_compiled_products()
     multiply_float32_in_onednn()
-
-
-def keep_freed_memory() -> None:
-    """Ask glibc to keep freed memory instead of giving it back to the kernel.
-
-    A training step allocates and frees large tensors all the time; by default each is mapped, cleared page by
-    page, and unmapped again, which cost a third of a bf16 step (docs/performance.md). The resident size grows by
-    about a quarter. Without glibc (macOS, Windows, musl) there is nothing to do.
-    """
-    if platform.libc_ver()[0] != "glibc":
-        return
-    mallopt = ctypes.CDLL(None).mallopt
-    m_trim_threshold, m_top_pad, m_mmap_threshold, m_mmap_max = -1, -2, -3, -4
-    mallopt(m_mmap_threshold, 1 << 30)
-    mallopt(m_trim_threshold, (1 << 31) - 1)
-    mallopt(m_top_pad, 256 << 20)
-    mallopt(m_mmap_max, 0)
 
 
 def keep_compiled_products() -> None:

@@ -25,6 +25,7 @@ from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.finish import Outcome, finish_run, summary
 from seq2seq.training.hardware import accelerator_of, precision_of, speed_up_cpu
+from seq2seq.training.heap import HeapTrimming
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.progress import ProgressReport, ThroughputMeter
 from seq2seq.training.recovery import AtomicCheckpointIO, Recovery
@@ -88,6 +89,7 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         *_reporting(config, total_steps),
         Tracking(config, facts, validation),
         *([ema] if ema else []),
+        *([HeapTrimming()] if accelerator == "cpu" else []),
         *_keeping(config.trainer, run_dir),
     ]
     succeeded = False

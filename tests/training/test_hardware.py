@@ -57,21 +57,6 @@ def test_this_cpu_is_judged_by_its_flags():
     assert multiplies_bf16("cpu") == bool({"avx512_bf16", "amx_tile"} & set(flags))
 
 
-def test_keeping_freed_memory_changes_no_result():
-    code = (
-        "import torch\n"
-        "from seq2seq.training.hardware import keep_freed_memory\n"
-        "torch.manual_seed(0)\n"
-        "x = torch.randn(1500, 1500)\n"
-        "before = (x @ x).sum().item()\n"
-        "keep_freed_memory()\n"
-        "for _ in range(3):\n"
-        "    assert (x @ x).sum().item() == before\n"
-        "keep_freed_memory()\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 @pytest.mark.skipif(not multiplies_bf16("cpu"), reason="oneDNN does no bf16 products on this CPU")
 @pytest.mark.parametrize(("users_own", "kept"), [({}, 1200), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}, 0)])
 def test_a_second_epoch_finds_the_compiled_products_of_the_first(users_own: dict[str, str], kept: int) -> None:
