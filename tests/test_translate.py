@@ -358,7 +358,7 @@ def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained
 @pytest.fixture(scope="module")
 def exported(trained_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory with weights for CTranslate2 only."""
-    pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
     from seq2seq import export
 
     folder = tmp_path_factory.mktemp("exported")
@@ -404,7 +404,7 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_
 
 
 def test_ctranslate2_reads_the_same_tags(tagged_dir: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
     from seq2seq import export
 
     lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"

@@ -267,7 +267,9 @@ def require_ctranslate2() -> Any:
     try:
         import ctranslate2
     except ImportError as error:
-        raise ConfigError("CTranslate2 is not installed; run: pip install 'seq2seq[ctranslate2]'") from error
+        raise ConfigError(
+            "CTranslate2 is not installed; run, in a clone of seq2seq: pip install '.[ctranslate2]'"
+        ) from error
     return ctranslate2
 
 

@@ -109,7 +109,8 @@ def _tensorboard(run_dir: Path) -> Logger:
         return TensorBoardLogger(save_dir=run_dir, name="tensorboard", version="")
     except ModuleNotFoundError as error:
         raise ConfigError(
-            "logger.tensorboard=true needs the package tensorboard; pip install 'seq2seq[tensorboard]'"
+            "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
+            "pip install '.[tensorboard]'"
         ) from error
 
 

@@ -21,7 +21,7 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.engines.models import random_model, tokenizer
 from tests.engines.reference import beam_search, next_log_probs
 
-pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
 from seq2seq.engines.conversion import convert
 from seq2seq.engines.ctranslate2 import CTranslate2Engine, load
 

@@ -18,7 +18,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.engines.models import random_model, tokenizer
 
-pytest.importorskip("ctranslate2", reason="pip install 'seq2seq[ctranslate2]'")
+pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
 from seq2seq.engines.conversion import check_convertible, convert
 from seq2seq.engines.ctranslate2 import load
 
