@@ -10,7 +10,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
-STEPS_BETWEEN_TRIMS = 50
+BATCHES_BETWEEN_TRIMS = 50
 
 
 def keep_freed_memory() -> None:
@@ -37,10 +37,14 @@ class HeapTrimming(pl.Callback):
     fits them, so in a corpus of many lengths they come to be more than what is in use (docs/performance.md).
     """
 
+    def __init__(self) -> None:
+        self.n_batches = 0  # whatever the length of an epoch
+
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if batch_idx % STEPS_BETWEEN_TRIMS == STEPS_BETWEEN_TRIMS - 1 and _is_glibc():
+        self.n_batches += 1
+        if self.n_batches % BATCHES_BETWEEN_TRIMS == 0 and _is_glibc():
             ctypes.CDLL(None).malloc_trim(TOP_PAD)
 
 

@@ -11,22 +11,24 @@ from tests.training.tiny_runs import tiny_config, train_with
 HOLES = """
 import resource
 import torch
-from seq2seq.training.heap import STEPS_BETWEEN_TRIMS, HeapTrimming, keep_freed_memory
+from seq2seq.training.heap import BATCHES_BETWEEN_TRIMS, HeapTrimming, keep_freed_memory
 
 def resident():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
 
-def end_of_batch(batch_idx):
-    HeapTrimming().on_train_batch_end(None, None, None, None, batch_idx)
-    return resident()
+def freed_after(n_batches):
+    for _ in range(n_batches):
+        trimming.on_train_batch_end(None, None, None, None, 0)
+    return full - resident()
 
+trimming = HeapTrimming()
 keep_freed_memory()
 pairs = [(torch.ones(1 << 21), torch.ones(1 << 10)) for _ in range(100)]
 kept = [small for _, small in pairs]
 full = resident()
 del pairs
-print(full - resident(), full - end_of_batch(STEPS_BETWEEN_TRIMS - 2), full - end_of_batch(STEPS_BETWEEN_TRIMS - 1))
+print(freed_after(0), freed_after(BATCHES_BETWEEN_TRIMS - 1), freed_after(1))
 assert all(bool((small == 1).all()) for small in kept)
 """
 
