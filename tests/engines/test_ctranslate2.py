@@ -237,7 +237,7 @@ def test_without_the_package_the_message_names_the_extra(directory: Path, monkey
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ConfigError, match=r"pip install 'seq2seq\[ctranslate2\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[ctranslate2\]'"):
         load(directory, tokenizer(), 50)
 
 
