@@ -37,6 +37,12 @@ def test_each_key_has_a_comment_where_it_is_defined(key: str) -> None:
     assert re.search(rf"^    {field}: .*  # \S", (ROOT / "seq2seq/config.py").read_text(), re.M), key
 
 
+def anchors(page: Path) -> set[str]:
+    """The fragments by which GitHub links to the headings of `page`."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_every_relative_link_leads_somewhere() -> None:
     pages = [
         *ROOT.glob("*.md"),
@@ -45,10 +51,10 @@ def test_every_relative_link_leads_somewhere() -> None:
         *ROOT.glob("benchmarks/*.md"),
     ]
     assert len(pages) > 5
-    broken = [
-        f"{page.relative_to(ROOT)}: {target}"
-        for page in pages
-        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text())
-        if not (page.parent / target).exists()
-    ]
+    broken = []
+    for page in pages:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+            there = page.parent / target if target else page
+            if not there.exists() or (anchor and anchor not in anchors(there)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
     assert not broken
