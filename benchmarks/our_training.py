@@ -18,11 +18,11 @@ import pytorch_lightning as pl
 import torch
 from peers.meter import Job, Meter
 
-from seq2seq.batches import Batch, BatchLoader
 from seq2seq.config import read_config
-from seq2seq.prepare import prepare
+from seq2seq.dataset.batches import Batch, BatchLoader
+from seq2seq.dataset.prepare import prepare
+from seq2seq.hardware import accelerator_of, speed_up_cpu
 from seq2seq.training.data import TranslationData
-from seq2seq.training.hardware import accelerator_of, speed_up_cpu
 from seq2seq.training.module import TranslationModule
 from seq2seq.vocabulary import EOS, PAD
 

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import ModelConfig
-from seq2seq.loss import CHUNK
-from seq2seq.training.hardware import speed_up_cpu
+from seq2seq.hardware import speed_up_cpu
+from seq2seq.training.loss import CHUNK
 
 DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
 LONG_ENOUGH_S = 0.1  # for the best time of a product

@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio
 
 from seq2seq.config import DataConfig, RunConfig
-from seq2seq.training.hardware import accelerator_of
+from seq2seq.hardware import accelerator_of
 
 HERE = Path(__file__).parent
 SAMPLE = "bundled:sample"

@@ -10,7 +10,7 @@ from pathlib import Path
 from peers.meter import Job
 
 from seq2seq.config import read_config
-from seq2seq.prepare import prepare
+from seq2seq.dataset.prepare import prepare
 
 
 def main() -> None:

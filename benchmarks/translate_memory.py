@@ -65,7 +65,7 @@ def make_model(text: Path, run: Path) -> None:
     """A run directory with a real tokenizer and random weights, whose translations are short."""
     import torch
 
-    from seq2seq.checkpoint import bytes_to_tensor, write_checkpoint
+    from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
     from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
     from seq2seq.model.transformer import Transformer
     from seq2seq.tokenizer import Tokenizer

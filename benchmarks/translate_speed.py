@@ -198,7 +198,16 @@ def export(run: Path, names: Iterable[str], folder: Path) -> None:
     """Make the model directories, each of which the export compares with the run; what it says goes to stderr."""
     for name in sorted(names):
         form, _, quantization = name.partition("-")
-        command = [sys.executable, "-m", "seq2seq.export", str(run), "--format", form, "--output", str(folder / name)]
+        command = [
+            sys.executable,
+            "-m",
+            "seq2seq.export.export",
+            str(run),
+            "--format",
+            form,
+            "--output",
+            str(folder / name),
+        ]
         if quantization:
             command += ["--quantization", quantization]
         source = next(folder.glob("*.source"))
@@ -236,8 +245,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Translate as translate.py does, from lines of text to lines of text; loading and a warm-up are apart."""
     import torch
 
-    from seq2seq.training.hardware import speed_up_cpu
-    from seq2seq.translator import Translator
+    from seq2seq.hardware import speed_up_cpu
+    from seq2seq.translation.translator import Translator
 
     lines = list(read_lines(Path(job["input"])))
     n_threads = job["threads"] or n_cores()
@@ -284,7 +293,7 @@ def _cpu_s() -> float:
 
 
 def _bleu(texts: Sequence[str], reference: str) -> float | None:
-    from seq2seq.scores import corpus_scores
+    from seq2seq.evaluation.scores import corpus_scores
 
     return corpus_scores(texts, list(read_lines(Path(reference))), ["bleu"])["bleu"].score if reference else None
 

@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seq2seq.translator import Translator
+    from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
 
 
 def load(path: Any, **options: Any) -> "Translator":
-    """The translator of a trained model: `seq2seq.translator.Translator.load`, which says what it takes."""
-    from seq2seq.translator import Translator  # torch takes seconds to import
+    """The translator of a trained model: `seq2seq.translation.translator.Translator.load`, which says what it takes."""
+    from seq2seq.translation.translator import Translator  # torch takes seconds to import
 
     return Translator.load(path, **options)

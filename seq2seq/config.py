@@ -113,7 +113,7 @@ class TokenizerConfig:
 
 @dataclass(kw_only=True)
 class BatchConfig:
-    """How pairs become batches: see `seq2seq/batches.py`."""
+    """How pairs become batches: see `seq2seq/dataset/batches.py`."""
 
     max_tokens: int = 4096  # a micro-batch on one rank: pairs x longest side, padding counted
     accumulate: int = 1  # micro-batches in one optimizer step

@@ -1,7 +1,6 @@
 """What the benchmarks count and compute; how fast something is, no test can say."""
 
 import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -9,13 +8,14 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from seq2seq.config import ModelConfig
-from seq2seq.loss import smoothed_cross_entropy
 from seq2seq.model.transformer import Transformer
+from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import PAD
+from tests.places import ROOT
 
 
 def script(name: str) -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / name
+    path = ROOT / "benchmarks" / name
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -1,5 +1,4 @@
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,10 @@ from omegaconf import OmegaConf
 from seq2seq.config import DataConfig, RunConfig, read_config
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
+from tests.places import ROOT
 from tests.training.tiny_runs import command
 
-CONF = Path(__file__).parents[1] / "conf"
+CONF = ROOT / "conf"
 OPTIONS = sorted(
     f"{path.parent.name}={path.stem}" for path in CONF.glob("*/*.yaml") if path.parent.name != "experiment"
 )

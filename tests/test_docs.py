@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from seq2seq.config import RunConfig
-
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
 
 
 def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -3,31 +3,25 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
+
 STAGES = [
-    ("errors", "vocabulary", "paths"),
+    ("errors", "vocabulary", "files"),
     ("config",),
-    ("corpus", "text", "output"),
+    ("hardware",),
+    ("corpus",),
     ("tokenizer",),
-    ("store", "mixture"),
-    ("prepare", "batches"),
-    ("model", "schedule"),
-    ("loss",),
+    ("dataset",),
+    ("model",),
     ("decoding",),
-    ("scores",),
-    ("checkpoint", "model_directory", "trained_model"),
-    ("engines", "training"),
-    ("translation",),
-    ("stream",),
-    ("translator",),
-    ("model_card", "parity"),
+    ("evaluation",),
+    ("artifacts",),
+    ("training", "translation", "reports"),
     ("export",),
-    ("records", "watch"),
-    ("train", "translate", "learning_curve", "compare", "results", "split"),
+    ("commands",),
 ]
 STAGE_OF = {name: number for number, names in enumerate(STAGES) for name in names}
 
@@ -81,7 +75,9 @@ def test_text_flows_one_way():
 
 @pytest.mark.parametrize("part", ["model", "loss", "schedule"])
 def test_the_model_knows_tensors_and_not_files(part):
-    assert not uses(part, "seq2seq.corpus", "seq2seq.tokenizer", "seq2seq.store", "seq2seq.prepare", "pathlib")
+    assert not uses(
+        part, "seq2seq.corpus", "seq2seq.tokenizer", "seq2seq.dataset.store", "seq2seq.dataset.prepare", "pathlib"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,12 +103,12 @@ def test_lightning_stays_in_training():
     "module",
     [
         "seq2seq",
-        "seq2seq.train",
-        "seq2seq.translate",
-        "seq2seq.prepare",
-        "seq2seq.export",
-        "seq2seq.compare",
-        "seq2seq.split",
+        "seq2seq.commands.train",
+        "seq2seq.commands.translate",
+        "seq2seq.dataset.prepare",
+        "seq2seq.export.export",
+        "seq2seq.reports.compare",
+        "seq2seq.corpus.split",
     ],
 )
 def test_nothing_that_starts_quickly_imports_torch(module):

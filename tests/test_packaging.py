@@ -16,12 +16,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.places import ROOT
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 SHIPPED = {".fr", ".en", ".tags", ".md"}  # of the sample corpus; what generates it stays in the repository
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -68,16 +69,16 @@ def test_the_wheel_adds_one_package_and_three_commands(wheel: Path) -> None:
     assert f"{info}/licenses/LICENSE" in archive.namelist()
     assert archive.read(f"{info}/entry_points.txt").decode().splitlines() == [
         "[console_scripts]",
-        "seq2seq-export = seq2seq.export:main",
-        "seq2seq-train = seq2seq.train:main",
-        "seq2seq-translate = seq2seq.translate:main",
+        "seq2seq-export = seq2seq.export.export:main",
+        "seq2seq-train = seq2seq.commands.train:main",
+        "seq2seq-translate = seq2seq.commands.translate:main",
     ]
 
 
 def test_an_installed_package_finds_its_configuration_and_sample_corpus(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from seq2seq.paths import bundled_corpus, conf_dir; "
+        "import sys; sys.path.insert(0, sys.argv[1]); from seq2seq.files import bundled_corpus, conf_dir; "
         "print(conf_dir() / 'train.yaml', bundled_corpus('sample') / 'README.md', sep='\\n')"
     )
     site = str(tmp_path / "site")

@@ -14,14 +14,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seq2seq import translate
-from seq2seq.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.commands import translate
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import BOS, EOS, PAD
+from tests.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SENTENCES = ["Un chat dort.", "Le chien de la voisine court après la balle rouge.", "Oui !", "Où est la gare ?"]
 TEXT = "".join(f"{sentence}\n" for sentence in SENTENCES)
 
@@ -181,7 +181,8 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
 
 # translate.py with windows of three lines, each brought to disk at once.
 SMALL_WINDOWS = """
-from seq2seq import stream, translate
+from seq2seq.commands import translate
+from seq2seq.translation import stream
 translate._CONFIRM_EVERY_S = -1.0
 stream.WINDOWS = (3,)
 translate.main()

@@ -2,7 +2,7 @@
 
     PYTHON benchmarks/peers/hf_marian.py --model DIR --input FILE --reference FILE --output FILE --beam 5
 
-DIR is what `python -m seq2seq.export RUN --format safetensors` writes, of a post-norm ReLU model with sinusoidal
+DIR is what `python -m seq2seq export RUN --format safetensors` writes, of a post-norm ReLU model with sinusoidal
 positions and one shared table: what Marian is. PYTHON is that of another environment, with torch, transformers,
 sentencepiece and sacrebleu; nothing of this project is imported. The last line on stdout is a JSON object with what was
 measured.

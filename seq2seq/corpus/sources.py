@@ -9,7 +9,7 @@ from typing import Any
 
 from seq2seq.config import DataConfig
 from seq2seq.errors import ConfigError, CorpusError
-from seq2seq.paths import bundled_corpus
+from seq2seq.files import bundled_corpus
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 BUNDLED = "bundled:"

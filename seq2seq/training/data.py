@@ -7,12 +7,12 @@ import numpy as np
 import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
-from seq2seq.batches import Batch, BatchLoader, Pairs, Sampler, collate, plan_epoch
 from seq2seq.config import RunConfig
+from seq2seq.dataset.batches import Batch, BatchLoader, Pairs, Sampler, collate, plan_epoch
+from seq2seq.dataset.mixture import Indices, Mixture
+from seq2seq.dataset.prepare import Prepared
+from seq2seq.dataset.store import PairStore
 from seq2seq.errors import ConfigError
-from seq2seq.mixture import Indices, Mixture
-from seq2seq.prepare import Prepared
-from seq2seq.store import PairStore
 from seq2seq.tokenizer import Tokenizer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
-from seq2seq.checkpoint import atomic_write
+from seq2seq.artifacts.checkpoint import atomic_write
 
 HEADER = ("step", "metric", "value", "unix_time")
 

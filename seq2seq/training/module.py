@@ -13,17 +13,17 @@ import torch
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
-from seq2seq.batches import Batch
-from seq2seq.checkpoint import bytes_to_tensor
+from seq2seq.artifacts.checkpoint import bytes_to_tensor
 from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
-from seq2seq.loss import Loss, consistent_cross_entropy, smoothed_cross_entropy
+from seq2seq.dataset.batches import Batch
+from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
-from seq2seq.schedule import learning_rate
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.callbacks.recovery import step_is_complete
 from seq2seq.training.clock import time_spent
-from seq2seq.training.hardware import multiplies_bf16
+from seq2seq.training.loss import Loss, consistent_cross_entropy, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
-from seq2seq.training.recovery import step_is_complete
+from seq2seq.training.schedule import learning_rate
 
 
 class TranslationModule(pl.LightningModule):

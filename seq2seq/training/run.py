@@ -14,22 +14,22 @@ from omegaconf import OmegaConf
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-from seq2seq.checkpoint import BEST, atomic_write, tensor_to_bytes
+from seq2seq.artifacts.checkpoint import BEST, atomic_write, tensor_to_bytes
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.corpus.report import render
+from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import ConfigError
-from seq2seq.prepare import prepare
+from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.trained_model import TrainedModel
-from seq2seq.training.averaging import ExponentialAverage
+from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.heap import HeapTrimming
+from seq2seq.training.callbacks.progress import ProgressReport, ThroughputMeter
+from seq2seq.training.callbacks.recovery import AtomicCheckpointIO, Recovery
+from seq2seq.training.callbacks.tracking import Tracking, build_loggers, finish, log_final_scores
 from seq2seq.training.data import TranslationData
-from seq2seq.training.finish import Outcome, finish_run, summary
-from seq2seq.training.hardware import accelerator_of, precision_of, speed_up_cpu
-from seq2seq.training.heap import HeapTrimming
 from seq2seq.training.module import TranslationModule, trainable_steps
-from seq2seq.training.progress import ProgressReport, ThroughputMeter
-from seq2seq.training.recovery import AtomicCheckpointIO, Recovery
-from seq2seq.training.tracking import Tracking, build_loggers, finish, log_final_scores
+from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from itertools import chain
 import torch
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.corpus import decode_ids
+from seq2seq.dataset.store import PairStore
+from seq2seq.decoding.sentences import decode_ids
+from seq2seq.evaluation.scores import Score, corpus_scores
 from seq2seq.model.transformer import Transformer
-from seq2seq.scores import Score, corpus_scores
-from seq2seq.store import PairStore
 from seq2seq.tokenizer import Tokenizer
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+from tests.places import ROOT
+
+SAMPLE = ROOT / "data" / "sample"
 SPLITS = {"train": 12_000, "valid": 500, "test": 500}
 GENERATED = [f"{split}.{language}" for split in SPLITS for language in ("fr", "en")] + [
     "test.tags", "lemmas.tsv", "held_out.tsv",

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.corpus import pad_sources
 from seq2seq.decoding.ensemble import Ensemble, mean_log_probs
 from seq2seq.decoding.search import search
+from seq2seq.decoding.sentences import pad_sources
 
 from . import reference
 from .toy import FixedLogits, ToyModel

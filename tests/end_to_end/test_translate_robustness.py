@@ -18,9 +18,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from seq2seq import stream, translate
+from seq2seq.commands import translate
 from seq2seq.corpus.reader import decode_lines, read_lines
-from tests.test_output import device, needs_devices
+from seq2seq.translation import stream
 from tests.translating import (
     SENTENCES,
     SMALL_WINDOWS,
@@ -32,6 +32,7 @@ from tests.translating import (
     trained_content,
     write_run,
 )
+from tests.translation.test_output import device, needs_devices
 
 FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
 SOURCES, REFERENCES = (list(sides) for sides in zip(*sentences(23, seed=3), strict=True))
@@ -466,7 +467,7 @@ def test_an_output_that_fails_ends_the_search(
     status: int,
     message: str,
 ) -> None:
-    from seq2seq.engines.pytorch import PyTorchEngine
+    from seq2seq.translation.engines.pytorch import PyTorchEngine
 
     searched: list[int] = []
     decode = PyTorchEngine.decode
@@ -501,7 +502,7 @@ def test_a_full_disk_is_an_error_with_its_name(cli: Cli, tmp_path: Path) -> None
 def test_a_disk_that_fills_up_keeps_what_was_confirmed(
     trained: Cli, tmp_path: Path, small_windows: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seq2seq.output import ResumableFile
+    from seq2seq.translation.output import ResumableFile
 
     text = "".join(f"{line}\n" for line in SOURCES)
     write, calls = ResumableFile.write, itertools.count()

@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from seq2seq.config import RunConfig, read_config
+from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError
 from seq2seq.model.transformer import Transformer
-from seq2seq.prepare import prepare
-from seq2seq.schedule import learning_rate
+from seq2seq.training.schedule import learning_rate
+from tests.places import ROOT
 from tests.test_config import composed
-from tests.training.tiny_runs import ROOT, train_with
+from tests.training.tiny_runs import train_with
 
 Pairs = list[tuple[str, str]]  # French, English
 SMALL = [

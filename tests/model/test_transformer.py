@@ -15,10 +15,10 @@ from torch import Tensor
 from seq2seq.config import DROPOUTS, ModelConfig
 from seq2seq.decoding.protocol import NextTokenScores
 from seq2seq.errors import UserError
-from seq2seq.loss import smoothed_cross_entropy
 from seq2seq.model.attention import recorded_weights
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.transformer import Transformer
+from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 TINY = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=3, dropout=0.0, max_length=40)

@@ -12,15 +12,15 @@ from torch.nn.utils.rnn import pad_sequence
 
 from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.search import search
-from seq2seq.engines.protocol import Sentence
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
+from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
-from tests.engines.models import random_model, tokenizer
+from tests.translation.engines.models import random_model, tokenizer
 
 pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
-from seq2seq.engines.conversion import check_convertible, convert
-from seq2seq.engines.ctranslate2 import load
+from seq2seq.export.conversion import check_convertible, convert
+from seq2seq.translation.engines.ctranslate2 import load
 
 RANDOM = random.Random(7)
 SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 4, 9, 6)]

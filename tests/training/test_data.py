@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from seq2seq.batches import Batch, BatchLoader, collate, plan_epoch
-from seq2seq.prepare import prepare
+from seq2seq.dataset.batches import Batch, BatchLoader, collate, plan_epoch
+from seq2seq.dataset.prepare import prepare
 from seq2seq.training.data import TagDropout, TranslationData
 from seq2seq.vocabulary import EOS, PAD
 from tests.training.tiny_runs import reversed_pairs, tiny_config, write_split

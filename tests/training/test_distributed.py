@@ -8,13 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.batches import collate, plan_epoch
+from seq2seq.dataset.batches import collate, plan_epoch
+from seq2seq.dataset.prepare import prepare
+from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
-from seq2seq.prepare import prepare
-from seq2seq.schedule import learning_rate
-from seq2seq.training.hardware import multiplies_bf16
 from seq2seq.training.metrics_csv import read_metrics
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.schedule import learning_rate
 from seq2seq.vocabulary import PAD
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
 
@@ -22,7 +22,7 @@ from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
 CLOCKS_APART = """
 import os
 from pytorch_lightning.callbacks import Timer
-from seq2seq.train import main
+from seq2seq.commands.train import main
 
 if os.environ.get("LOCAL_RANK") == "1":
     time_elapsed = Timer.time_elapsed

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, TokenizerError
-from seq2seq.trained_model import TrainedModel
 from tests.training.tiny_runs import (
     arguments,
     checkpoint,

@@ -12,13 +12,13 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from seq2seq.checkpoint import resumable, tensor_to_bytes
+from seq2seq.artifacts.checkpoint import resumable, tensor_to_bytes
 from seq2seq.config import read_config
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.callbacks.recovery import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.metrics_csv import read_metrics
-from seq2seq.training.recovery import STOP_SIGNALS, TrainingInterrupted
-from seq2seq.translator import Translator
+from seq2seq.translation.translator import Translator
 from tests.training.tiny_runs import SignalAt, checkpoint, command, tiny_config, train_in_parts, train_with
 
 TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log

@@ -11,18 +11,19 @@ import pytest
 import sacrebleu
 import torch
 
-from seq2seq import compare
-from seq2seq.checkpoint import tensor_to_bytes
+from seq2seq.artifacts.checkpoint import tensor_to_bytes
 from seq2seq.config import read_config
+from seq2seq.dataset.prepare import prepare
+from seq2seq.dataset.store import PairStore
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
-from seq2seq.prepare import prepare
-from seq2seq.store import PairStore
+from seq2seq.reports import compare
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.averaging import average_checkpoints
-from seq2seq.training.finish import candidates
+from seq2seq.training.callbacks.averaging import average_checkpoints
 from seq2seq.training.metrics_csv import read_metrics
+from seq2seq.training.selection import candidates
 from seq2seq.training.validation import Validation, score_store, translate_store
+from tests.places import ROOT
 from tests.training.tiny_runs import (
     SignalAt,
     arguments,
@@ -299,13 +300,13 @@ def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, 
         "from tests.training.tiny_runs import SignalAt\n"
         "original = run._reporting\n"
         f"run._reporting = lambda *args: [SignalAt(7, {int(signum)}, to_all=True), *original(*args)]\n"
-        "from seq2seq.train import main\n"
+        "from seq2seq.commands.train import main\n"
         "main()\n"
     )
     script = tmp_path / "train.py"
     script.write_text(code)
     changes = {"batch.n_workers": n_workers}
-    done = command(*arguments(corpus, tmp_path / "run", changes), script=str(script), cwd=Path(__file__).parents[2])
+    done = command(*arguments(corpus, tmp_path / "run", changes), script=str(script), cwd=ROOT)
     assert done.returncode == status, done.stderr
     assert f"stopped and saved; continue with: python train.py resume={tmp_path / 'run'}\n" in done.stderr
     assert "Traceback" not in done.stderr
@@ -314,7 +315,7 @@ def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, 
 
 
 def test_a_second_interrupt_stops_at_once(corpus, tmp_path):
-    from seq2seq.training.recovery import StoppedAtOnce
+    from seq2seq.training.callbacks.recovery import StoppedAtOnce
 
     config = tiny_config(corpus, tmp_path / "run")
     with pytest.raises(StoppedAtOnce):

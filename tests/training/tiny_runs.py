@@ -14,13 +14,13 @@ import pytorch_lightning as pl
 import torch
 from omegaconf import OmegaConf
 
-from seq2seq.checkpoint import resumable
+from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.config import RunConfig, read_config
 from seq2seq.training import run
-from seq2seq.training.finish import Outcome
-from seq2seq.training.recovery import TrainingInterrupted
+from seq2seq.training.callbacks.recovery import TrainingInterrupted
+from seq2seq.training.selection import Outcome
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 WORDS = [consonant + vowel for consonant in "bdfgkl" for vowel in "aeio"] + ["ma"]
 
 TINY = {

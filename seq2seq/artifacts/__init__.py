@@ -1,0 +1,1 @@
+"""What a run leaves behind: one module for each form on disk."""

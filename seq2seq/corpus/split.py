@@ -1,0 +1,313 @@
+"""Cut a corpus into train, valid and test:  python -m seq2seq split fra-eng.tsv --languages en fr --output data/tatoeba
+
+Pairs that share a sentence stay together (seq2seq/corpus/groups.py), so that no sentence of valid or test is in train.
+"""
+
+import argparse
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.corpus.groups import Groups, comparable, connected
+from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, hash_pairs
+from seq2seq.corpus.reader import read_pairs
+from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile, without_compression
+from seq2seq.errors import ConfigError, CorpusError, UserError
+
+# What `Plan.places` says of pairs that are in neither valid nor test.
+TRAIN, EMPTY, DUPLICATE = -1, -2, -3
+_BLOCK = 10_000  # pairs hashed at a time
+_MAX_GROUP = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where each pair goes.
+
+    Attributes:
+        places: of each pair as it was read, the number of its group in valid (from 0) or test (from `n_valid`), or
+            `TRAIN`; or `EMPTY` or `DUPLICATE`, for what is left out.
+        group_sizes: pairs in each group, held out or not.
+    """
+
+    places: NDArray[np.int64]
+    n_valid: int
+    n_test: int
+    group_sizes: Groups
+
+
+@dataclass(frozen=True)
+class Side:
+    """Valid or test in one direction: how much there is."""
+
+    n_sources: int
+    n_references: int
+    most: int  # references of one source
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line.
+
+    Raises:
+        SystemExit: 2 after an error that has a remedy, 130 after Ctrl-C.
+    """
+    args = _parser().parse_args(argv)
+    try:
+        print(_run(args))
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m seq2seq split",
+        description="Cut a corpus into train, valid and test, so that no sentence of valid or test is in train.",
+        epilog="Pairs whose sources or targets are alike (but for case, punctuation and spaces), and all that a chain "
+        "of such pairs connects, are a group. Valid and test are groups drawn at random. The same text and seed give "
+        "the same files.",
+    )
+    add = parser.add_argument
+    add(
+        "text",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a .tsv or .jsonl file, or two aligned files; plain, .gz, .xz, .bz2 or .zst",
+    )
+    add(
+        "--languages",
+        nargs="+",
+        required=True,
+        metavar="LANG",
+        help="of the two files, of the columns of the .tsv ('-' skips one), or the keys in the .jsonl",
+    )
+    add("--output", type=Path, required=True, metavar="DIR", help="a directory that does not exist yet")
+    add("--valid", type=int, default=1000, metavar="N", help="groups in valid; default: 1000")
+    add("--test", type=int, default=2000, metavar="N", help="groups in test; default: 2000")
+    add(
+        "--max-group",
+        type=int,
+        default=_MAX_GROUP,
+        metavar="N",
+        help=f"larger groups, in pairs, stay in train; so no source has more references; default: {_MAX_GROUP}",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="of the draw; default: 1")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> str:
+    """What to tell the user in the end."""
+    source = _source(args.text, args.languages)
+    for option in ("valid", "test", "max_group"):
+        if (number := getattr(args, option)) < 1:
+            raise ConfigError(f"--{option.replace('_', '-')} {number} is below 1; choose a larger number")
+    if args.output.exists():
+        raise CorpusError(f"{args.output} exists already; delete it, or choose another --output")
+    src_lang, tgt_lang = (language for language in args.languages if language != "-")
+    plan = make_plan(source, args.valid, args.test, args.max_group, args.seed)
+    report = [f"read {_names(source)}, seed {args.seed}", *describe(plan, args.max_group)]
+    report += write_split(args.output, source, plan, (src_lang, tgt_lang), report)
+    direction = f"{src_lang}-{tgt_lang}"
+    report += [
+        f"wrote {args.output}; train with",
+        f"    python train.py data=files data.dir={args.output} data.src_lang={src_lang} data.tgt_lang={tgt_lang} "
+        f"data.valid=valid.{direction} data.test=test.{direction}",
+    ]
+    return "\n".join(report)
+
+
+def _source(files: Sequence[Path], languages: Sequence[str]) -> Source:
+    for file in files:
+        if not file.is_file():
+            raise CorpusError(f"{file}: {'is a directory' if file.is_dir() else 'no such file'}; name a file")
+    named = [language for language in languages if language != "-"]
+    if len(named) != 2 or len(set(named)) != 2 or not all(re.fullmatch(r"[\w-]+", name) for name in named):
+        raise ConfigError(f"--languages {' '.join(languages)} does not name two languages, such as: --languages en fr")
+    src_lang, tgt_lang = named
+    if len(files) == 2 and len(languages) == 2:
+        return PairedFiles(files[0], files[1])
+    if len(files) == 1:
+        kind = without_compression(files[0]).suffix
+        if kind == ".tsv":
+            return TsvFile(files[0], languages.index(src_lang), languages.index(tgt_lang), len(languages))
+        if kind == ".jsonl" and len(languages) == 2:
+            return JsonlFile(files[0], src_lang, tgt_lang)
+    raise ConfigError(
+        f"{', '.join(map(str, files))} with --languages {' '.join(languages)}: give one .tsv with the language of each "
+        "column, or one .jsonl or two aligned files with two languages"
+    )
+
+
+def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: int) -> Plan:
+    """Read a corpus once and decide where each pair goes, as a function of its pairs and the seed, not of their order.
+
+    Every group of at most `max_group` pairs is as likely as every other to be held out. Memory: about 100 bytes a pair.
+
+    Raises:
+        CorpusError: what `read_pairs` raises; too few groups.
+    """
+    places, pairs, src, tgt = _hashes(source)
+    used = places == TRAIN
+    group = connected(src[used], tgt[used])
+    sizes = np.bincount(group)
+    names = np.full(len(sizes), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(names, group, pairs[used])  # what a group is called must not depend on the order of its pairs
+    small = np.flatnonzero(sizes <= max_group)
+    n_held_out = n_valid + n_test
+    if len(small) < n_held_out or len(sizes) == n_held_out:
+        raise CorpusError(
+            f"{_names(source)}: of {len(sizes):,} groups, {len(small):,} have at most {max_group} pairs, too few "
+            f"for {n_valid:,} in valid, {n_test:,} in test and some in train; lower --valid and --test, or raise "
+            "--max-group"
+        )
+    drawn = small[np.argsort(_draw(names[small], seed))[:n_held_out]]
+    place_of_group = np.full(len(sizes), TRAIN)
+    place_of_group[drawn] = np.arange(n_held_out)
+    places[used] = place_of_group[group]
+    return Plan(places, n_valid, n_test, sizes)
+
+
+def _hashes(source: Source) -> tuple[NDArray[np.int64], Hashes, Hashes, Hashes]:
+    """For each pair, `TRAIN` or the reason to leave it out; hashes of the pair and of what its sides compare by."""
+    blocks: list[tuple[NDArray[np.int64], Hashes, Hashes, Hashes]] = []
+    seen = SeenHashes()
+    reader = read_pairs(source)
+    while block := list(islice(reader, _BLOCK)):
+        hashes = hash_pairs(block)
+        has_text = np.fromiter((bool(src.strip() and tgt.strip()) for src, tgt in block), dtype=np.bool_)
+        places = np.where(has_text, np.where(seen.add(hashes), TRAIN, DUPLICATE), EMPTY)
+        sides = (hash_lines(map(comparable, side)) for side in zip(*block, strict=True))
+        blocks.append((places, hashes, *sides))  # type: ignore[arg-type]
+    places, pairs, src, tgt = map(np.concatenate, zip(*blocks, strict=True))
+    return places, pairs, src, tgt
+
+
+def _draw(names: Hashes, seed: int) -> Hashes:
+    """A random number for each name, the same on every machine and with every version of NumPy."""
+    blocks = (names[start : start + _BLOCK].tolist() for start in range(0, len(names), _BLOCK))
+    return np.concatenate([hash_lines(f"{seed} {name}" for name in block) for block in blocks])
+
+
+def describe(plan: Plan, max_group: int) -> list[str]:
+    """What was read and found, for people."""
+    empty, duplicate = (int((plan.places == reason).sum()) for reason in (EMPTY, DUPLICATE))
+    sizes = plan.group_sizes
+    large = sizes[sizes > max_group]
+    return [
+        f"{len(plan.places):,} pairs; left out {empty + duplicate:,} (empty {empty:,}, duplicate {duplicate:,})",
+        f"{len(sizes):,} groups of pairs that share a sentence; the largest has {sizes.max():,} pairs",
+        f"{len(large):,} groups of more than {max_group} pairs, {large.sum():,} pairs in all, stay in train",
+    ]
+
+
+def write_split(
+    output: Path, source: Source, plan: Plan, languages: tuple[str, str], report: Sequence[str]
+) -> list[str]:
+    """Read the corpus again and write the files of every split; lines about what was written.
+
+    Valid and test are written once for each direction, as `test.fr-en.fr`, `test.fr-en.en`, `test.fr-en.en.1`, ...:
+    each source once, and all its translations as references, blank where it has fewer than others. Their groups come
+    in random order, since a corpus may be sorted and some look at the first lines only.
+
+    Args:
+        report: goes into `split.txt`, together with what is returned.
+    """
+    parent = output.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".tmp", dir=parent))
+    try:
+        n_train, held_out = _write_train(building, source, plan, languages)
+        lines = [f"train: {len(plan.group_sizes) - plan.n_valid - plan.n_test:,} groups, {n_train:,} pairs"]
+        numbers = {"valid": range(plan.n_valid), "test": range(plan.n_valid, plan.n_valid + plan.n_test)}
+        for name, groups in numbers.items():
+            pairs = [pair for group in groups for pair in held_out[group]]
+            lines.append(f"{name}: {len(groups):,} groups, {len(pairs):,} pairs")
+            for direction, directed in ((languages, pairs), (languages[::-1], [(tgt, src) for src, tgt in pairs])):
+                side = _write_held_out(building, name, direction, directed)
+                lines.append(
+                    f"  {direction[0]} to {direction[1]}: {side.n_sources:,} sources with "
+                    f"{side.n_references / side.n_sources:.2f} references each, at most {side.most}"
+                )
+        sums = [f"{file_sha256(file)}  {file.name}" for file in source.files]
+        _write_lines(building / "split.txt", [*report, *lines, "SHA-256 of what was read:", *sums])
+        building.chmod(0o755)  # mkdtemp's 0700 would hide it from colleagues
+        building.rename(output)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    return lines
+
+
+def _write_train(
+    folder: Path, source: Source, plan: Plan, languages: tuple[str, str]
+) -> tuple[int, dict[int, list[tuple[str, str]]]]:
+    """Write the training pairs in their order; how many there are, and the pairs of each group that is held out."""
+    n_train = 0
+    held_out: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    src_file, tgt_file = (folder / f"train.{language}" for language in languages)
+    with (
+        src_file.open("w", encoding="utf-8", newline="") as src_lines,
+        tgt_file.open("w", encoding="utf-8", newline="") as tgt_lines,
+    ):
+        for place, (src, tgt) in _placed(plan, source):
+            if place == TRAIN:
+                src_lines.write(f"{src}\n")
+                tgt_lines.write(f"{tgt}\n")
+                n_train += 1
+            elif place >= 0:
+                held_out[place].append((src, tgt))
+    return n_train, held_out
+
+
+def _placed(plan: Plan, source: Source) -> Iterator[tuple[int, tuple[str, str]]]:
+    try:
+        yield from zip(map(int, plan.places), read_pairs(source), strict=True)
+    except ValueError as error:
+        raise CorpusError(f"{_names(source)} changed while it was read; start again") from error
+
+
+def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> Side:
+    """Each source once, in the order of its first pair, with its different targets in the order of the corpus."""
+    targets: dict[str, dict[str, None]] = {}
+    for src, tgt in pairs:
+        targets.setdefault(src, {})[tgt] = None
+    references = [list(each) for each in targets.values()]
+    most = max(map(len, references))
+    src_lang, tgt_lang = direction
+    prefix = f"{name}.{src_lang}-{tgt_lang}"
+    _write_lines(folder / f"{prefix}.{src_lang}", targets)
+    for number in range(most):
+        suffix = f".{number}" if number else ""
+        lines = (each[number] if number < len(each) else "" for each in references)
+        _write_lines(folder / f"{prefix}.{tgt_lang}{suffix}", lines)
+    return Side(len(references), sum(map(len, references)), most)
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _names(source: Source) -> str:
+    return " and ".join(str(file) for file in source.files)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Which pairs are trained on together, in which order, on which rank: and the tensors made of them.
+
+An epoch's plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one
+micro-batch, every rank gets equally many, and a position in the plan is one number, so that resuming is
+arithmetic: nothing about data order is ever saved but (epoch, batches done). Where sources are mixed by temperature,
+what is planned are slots, which `seq2seq/dataset/mixture.py` fills with pairs.
+
+Shapes: B pairs, S source tokens, T target tokens
+"""
+
+import signal
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from seq2seq.config import BatchConfig
+from seq2seq.dataset.mixture import Indices, Mixture
+from seq2seq.errors import ConfigError
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+# Batches then come in half as many sizes. A CPU compiles products for each; a GPU is fastest with multiples of 8.
+PAIRS_AT_A_TIME = 8
+WORKER_GRACE_S = 60  # for the run to finish its step and save, before a worker that got the same SIGTERM ends
+
+
+class Batch(NamedTuple):
+    """One micro-batch, padded with `pad`."""
+
+    src: Tensor  # (B, S) int64, each row ending with eos
+    tgt_in: Tensor  # (B, T) int64, each row beginning with bos
+    tgt_out: Tensor  # (B, T) int64, each row ending with eos
+    n_step_tokens: Tensor  # () int64: target tokens of this rank's whole optimizer step, over its micro-batches
+
+
+class Pairs(Protocol):
+    """Encoded parallel text: what a plan and its batches read."""
+
+    def __len__(self) -> int: ...
+    @property
+    def src_lengths(self) -> npt.NDArray[Any]: ...  # tokens without eos
+    @property
+    def tgt_lengths(self) -> npt.NDArray[Any]: ...
+    def src(self, index: int) -> npt.NDArray[Any]: ...
+    def tgt(self, index: int) -> npt.NDArray[Any]: ...
+
+
+class Sampler(Protocol):
+    """What is read of a pair in each epoch: another segmentation (subword regularisation), no tag (tag dropout)."""
+
+    def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]: ...
+
+
+def plan_epoch(
+    src_lengths: npt.NDArray[Any],
+    tgt_lengths: npt.NDArray[Any],
+    *,
+    max_tokens: int,
+    seed: int,
+    epoch: int,
+    world_size: int = 1,
+) -> list[Indices]:
+    """The micro-batches of one epoch, in order; rank r trains on every `world_size`-th, beginning with the r-th.
+
+    Pairs are shuffled, sorted by length, and cut wherever pairs x longest side (with eos) would pass
+    `max_tokens`. Then batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step do
+    about the same work. The sorted lengths are the same in each epoch, and so is the number of batches.
+
+    Raises:
+        ConfigError: fewer pairs than ranks, or a pair longer than `max_tokens`.
+    """
+    n_pairs = len(src_lengths)
+    if n_pairs < world_size:
+        raise ConfigError(f"{n_pairs} training pairs cannot feed {world_size} processes; lower trainer.devices")
+    longest = int(max(src_lengths.max(), tgt_lengths.max())) + 1
+    if longest > max_tokens:
+        raise ConfigError(f"batch.max_tokens={max_tokens} cannot hold a sentence of {longest} tokens; raise it")
+    rng = np.random.default_rng((seed, epoch))
+    order = _by_length(rng.permutation(n_pairs), src_lengths, tgt_lengths)
+    batches = _cut(order, np.maximum(src_lengths[order], tgt_lengths[order]) + 1, max_tokens)
+    _split_until_even(batches, world_size)
+    groups = rng.permutation(len(batches) // world_size)
+    return [batches[group * world_size + rank] for group in groups for rank in range(world_size)]
+
+
+def _by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
+    """Sort by target length, then by source length, upwards and downwards in turn.
+
+    A batch that spans two target lengths so meets similar source lengths on both sides of the seam; with
+    upwards only, the longest sources of one length meet the shortest of the next.
+    """
+    src, tgt = src_lengths[members].astype(np.int64), tgt_lengths[members].astype(np.int64)
+    return members[np.lexsort((np.where(tgt % 2, -src, src), tgt))]
+
+
+def _cut(members: Indices, lengths: npt.NDArray[Any], max_tokens: int) -> list[Indices]:
+    """Consecutive runs, each as long as pairs x longest <= max_tokens allows; large ones in multiples of 8 pairs."""
+    batches, start = [], 0
+    while start < len(members):
+        window = lengths[start : start + max_tokens // int(lengths[start])]
+        cost = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
+        n_rows = int(np.searchsorted(cost, max_tokens, side="right"))
+        if PAIRS_AT_A_TIME**2 <= n_rows < len(members) - start:  # no batch gives up more than an eighth for it
+            n_rows -= n_rows % PAIRS_AT_A_TIME
+        batches.append(members[start : start + n_rows])
+        start += n_rows
+    return batches
+
+
+def _split_until_even(batches: list[Indices], world_size: int) -> None:
+    """Halve the batches of most pairs, in place, until every rank gets equally many: no pair twice, none left."""
+    while len(batches) % world_size:
+        largest = max(range(len(batches)), key=lambda i: len(batches[i]))
+        rows = batches[largest]
+        if len(rows) == 1:
+            raise ConfigError(
+                f"{len(batches)} batches of one pair do not share out over {world_size} processes; "
+                "lower trainer.devices or use more training text"
+            )
+        batches[largest : largest + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+
+
+def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = None, end: int | None = None) -> Tensor:
+    """Rows of ids as one (rows, longest) int64 tensor, with an id before and one after each row if given."""
+    first, extra = int(begin is not None), int(begin is not None) + int(end is not None)
+    lengths = [len(row) for row in rows]
+    out = np.full((len(rows), max(lengths) + extra), PAD, dtype=np.int64)
+    for line, row, length in zip(out, rows, lengths, strict=True):
+        line[first : first + length] = row
+        if end is not None:
+            line[first + length] = end
+    if begin is not None:
+        out[:, 0] = begin
+    return torch.from_numpy(out)
+
+
+def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch:
+    """Pad the pairs of one micro-batch and add their bos and eos."""
+    return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), torch.tensor(n_step_tokens))
+
+
+class _Steps(Dataset[list[Batch]]):
+    """The optimizer steps of one rank in one epoch; each is the list of its micro-batches."""
+
+    def __init__(self, pairs: Pairs, plan: list[Indices], accumulate: int, epoch: int, sampler: Sampler | None) -> None:
+        self.pairs, self.plan, self.accumulate = pairs, plan, accumulate
+        self.epoch, self.sampler = epoch, sampler
+
+    def __getitem__(self, step: int) -> list[Batch]:
+        micro = [self._rows(rows) for rows in self.plan[step * self.accumulate : (step + 1) * self.accumulate]]
+        n_tokens = sum(len(row) + 1 for _, tgt in micro for row in tgt)  # + eos
+        return [collate(src, tgt, n_tokens) for src, tgt in micro]
+
+    def _rows(self, indices: Indices) -> tuple[list[Any], list[Any]]:
+        if self.sampler is None:
+            return [self.pairs.src(i) for i in indices], [self.pairs.tgt(i) for i in indices]
+        sampled = [self.sampler(int(i), self.epoch) for i in indices]
+        return [src for src, _ in sampled], [tgt for _, tgt in sampled]
+
+
+def _outlive_the_signal(worker: int) -> None:
+    """Terminals and batch systems signal all processes of a run; without its workers it could not stop cleanly."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "alarm"):  # not on Windows, where no signal reaches a group
+        signal.signal(signal.SIGTERM, lambda *_: signal.alarm(WORKER_GRACE_S))
+
+
+class BatchLoader:
+    """The micro-batches of one rank, epoch after epoch, with a position that can be saved and restored.
+
+    Lightning finds `state_dict` and `load_state_dict` and keeps the position in its checkpoints; its own handling
+    of DataLoaders restarts a resumed epoch from its first batch (Lightning issue 19764), so this is not one.
+    """
+
+    def __init__(
+        self,
+        pairs: Pairs,
+        config: BatchConfig,
+        *,
+        seed: int,
+        rank: int = 0,
+        world_size: int = 1,
+        sampler: Sampler | None = None,
+        mixture: Mixture | None = None,
+    ) -> None:
+        self.pairs, self.config, self.seed, self.sampler, self.mixture = pairs, config, seed, sampler, mixture
+        self.rank, self.world_size = rank, world_size
+        self.epoch, self.done = 0, 0
+        self._planned: tuple[int, list[Indices]] | None = None
+
+    @property
+    def plan(self) -> list[Indices]:
+        """This rank's micro-batches of the current epoch."""
+        if self._planned is None or self._planned[0] != self.epoch:
+            slots = self.mixture or self.pairs
+            batches = plan_epoch(
+                slots.src_lengths,
+                slots.tgt_lengths,
+                max_tokens=self.config.max_tokens,
+                seed=self.seed,
+                epoch=self.epoch,
+                world_size=self.world_size,
+            )
+            share = batches[self.rank :: self.world_size]
+            if self.mixture is not None:
+                pairs = self.mixture.pairs(self.epoch)
+                share = [pairs[rows] for rows in share]
+            self._planned = self.epoch, share
+        return self._planned[1]
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The rest of this epoch; once it is through, the next iteration is the next epoch."""
+        if self.done >= len(self.plan):
+            self.epoch, self.done = self.epoch + 1, 0
+        accumulate = self.config.accumulate
+        steps = _Steps(self.pairs, self.plan, accumulate, self.epoch, self.sampler)
+        n_steps = -(-len(self.plan) // accumulate)
+        loader = DataLoader(
+            steps,
+            batch_size=None,
+            sampler=range(self.done // accumulate, n_steps),
+            num_workers=self.config.n_workers,
+            collate_fn=list,
+            worker_init_fn=_outlive_the_signal,
+            # Without one of its own, each iteration would draw from the global generator and shift what follows.
+            generator=torch.Generator().manual_seed(0),
+        )
+        skip = self.done % accumulate  # of a step that was half done when its position was saved
+        for step in loader:
+            for batch in step[skip:]:
+                self.done += 1
+                yield batch
+            skip = 0
+
+    def state_dict(self) -> dict[str, int]:
+        return {"epoch": self.epoch, "done": self.done, "world_size": self.world_size}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continue after the batch that was handed out last.
+
+        Raises:
+            ConfigError: the position was saved with another number of processes, so it names other batches.
+        """
+        if state["world_size"] != self.world_size:
+            raise ConfigError(
+                f"this run was trained by {state['world_size']} processes and cannot continue exactly with "
+                f"{self.world_size}; resume with the same trainer.devices and trainer.n_nodes"
+            )
+        self.epoch, self.done = state["epoch"], state["done"]
+        if self.done >= len(self.plan):
+            self.epoch, self.done = self.epoch + 1, 0

@@ -1,0 +1,301 @@
+"""From the files that a configuration names to a tokenizer and memory-mapped stores, made once and cached.
+
+The cache holds `tokenizers/KEY.FINGERPRINT.model` and `stores/KEY/`. A key is a SHA-256 over everything that
+decides the content: the bytes of the files, languages, tokenizer, filters and format version. So nothing
+stale can be found, and files may move. What is found is compared with its checksums before use.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from filelock import FileLock, Timeout
+
+from seq2seq.config import DataConfig, RunConfig
+from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.hashes import file_sha256
+from seq2seq.corpus.reader import read_pairs, read_references
+from seq2seq.corpus.report import overlap_report, render
+from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
+from seq2seq.dataset.mixture import copies
+from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
+from seq2seq.errors import ConfigError, CorpusError, TokenizerError
+from seq2seq.evaluation.legacy_tokens import is_tokenised
+from seq2seq.tokenizer import Tokenizer
+
+logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_TEST = "test/"  # begins the name of a test set among all splits: none is taken for train or valid
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that training needs of the text.
+
+    `train` is filtered, and has text only for subword sampling. `valid` and `tests` (by their names in
+    `data.test`) hold every pair of their files, blank and over-long ones included, with text: the references.
+    """
+
+    tokenizer: Tokenizer
+    train: PairStore
+    valid: PairStore
+    tests: dict[str, PairStore]
+    report: dict[str, Any]
+
+
+def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
+    """Find, read, tokenise and store the corpus of a run, or open what an equal run has left in the cache.
+
+    Args:
+        tokenizer: of the model that is resumed; None trains one on the training side.
+    Raises:
+        CorpusError: missing files (of all splits in one message), unreadable or not parallel text, and a
+            cache that cannot be written.
+        TokenizerError: a vocabulary that the training text does not support, or a tag that `tokenizer` does not have.
+    """
+    splits = _find_all(config.data)
+    digests = _digests(splits)
+    cache_dir = _cache_dir(config.data)
+    try:
+        if tokenizer is None:
+            tokenizer = _tokenizer(cache_dir, config, splits["train"], digests)
+        stores = {
+            name: _store(cache_dir, config, name, sources, digests, tokenizer) for name, sources in splits.items()
+        }
+    except OSError as error:
+        raise CorpusError(
+            f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
+            "set data.cache_dir to another directory"
+        ) from error
+    report = _report(config, splits, digests, tokenizer, stores)
+    logger.info("data report\n%s", render(report))
+    return Prepared(
+        tokenizer=tokenizer,
+        train=stores["train"],
+        valid=stores["valid"],
+        tests={name: stores[_TEST + name] for name in config.data.tests},
+        report=report,
+    )
+
+
+def _find_all(config: DataConfig) -> dict[str, list[Source]]:
+    """The sources of every split, or one error that lists the problems of all."""
+    wanted = {"train": config.train, "valid": config.valid}
+    wanted |= {_TEST + name: value for name, value in config.tests.items()}
+    corpus_dir(config)  # one message when the directory is wrong, instead of one a split
+    splits: dict[str, list[Source]] = {}
+    problems: list[str] = []
+    for split, value in wanted.items():
+        try:
+            splits[split] = find_sources(config, value, with_references=split != "train")
+        except (CorpusError, ConfigError) as error:
+            key = split.replace(_TEST, "test.")
+            problems += [f"data.{key}: {line}" for line in str(error).splitlines()]
+    if problems:
+        raise CorpusError("\n".join(problems))
+    return splits
+
+
+def _digests(splits: Mapping[str, list[Source]]) -> dict[Path, str]:
+    """SHA-256 of each file."""
+    digests: dict[Path, str] = {}
+    for file in dict.fromkeys(file for sources in splits.values() for source in sources for file in source.files):
+        try:
+            digests[file] = file_sha256(file)
+        except OSError as error:
+            raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+    return digests
+
+
+def _cache_dir(config: DataConfig) -> Path:
+    chosen = config.cache_dir or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq"
+    return Path(chosen).expanduser().absolute()
+
+
+def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:
+    """The tokenizer that the training text and the settings determine."""
+    settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "sampling"}
+    key = _key({"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings})
+    directory = cache_dir / "tokenizers"
+
+    def find() -> Tokenizer | None:
+        for path in sorted(directory.glob(f"{key}.*.model")):
+            try:
+                tokenizer = Tokenizer.load(path)
+            except TokenizerError:
+                continue
+            if path.name == f"{key}.{tokenizer.fingerprint}.model":
+                return tokenizer
+        return None
+
+    def make() -> Tokenizer:
+        for damaged in directory.glob(f"{key}.*.model"):
+            logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
+            damaged.unlink()
+        logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
+        pairs = chain.from_iterable(map(read_pairs, train))
+        tokenizer = Tokenizer.train(chain.from_iterable(pairs), config.tokenizer, config.data.tags)
+        tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
+        return tokenizer
+
+    return _find_or_make(directory, key, find, make)
+
+
+def _store(
+    cache_dir: Path,
+    config: RunConfig,
+    split: str,
+    sources: list[Source],
+    digests: Mapping[Path, str],
+    tokenizer: Tokenizer,
+) -> PairStore:
+    """The store of one split."""
+    filters = PairFilter(config.data) if split == "train" else None
+    keep_text = split != "train" or config.tokenizer.sampling > 0
+    made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
+    key = _key(
+        made_from
+        | {
+            "format_version": FORMAT_VERSION,
+            "tokenizer": tokenizer.fingerprint,
+            "filters": filters.settings if filters is not None else None,
+            "keep_text": keep_text,
+        }
+    )
+    directory = cache_dir / "stores"
+
+    def open_intact() -> PairStore:
+        store = PairStore.open(directory / key)
+        store.verify()
+        store.check_tokenizer(tokenizer)
+        return store
+
+    def find() -> PairStore | None:
+        with suppress(CorpusError, TokenizerError):
+            return open_intact()
+        return None
+
+    def make() -> PairStore:
+        if (directory / key).exists():
+            try:
+                open_intact()
+            except (CorpusError, TokenizerError) as error:
+                logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
+            shutil.rmtree(directory / key)
+        logger.info("encoding %s", split)
+        has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
+        return write_store(
+            directory / key,
+            [read_pairs(source) for source in sources],
+            tokenizer,
+            tags=[source.tag for source in sources],
+            filters=filters,
+            keep_text=keep_text,
+            references=chain.from_iterable(map(read_references, sources)) if has_references else None,
+            made_from=made_from,
+        )
+
+    return _find_or_make(directory, key, find, make)
+
+
+def _find_or_make(directory: Path, key: str, find: Callable[[], _T | None], make: Callable[[], _T]) -> _T:
+    """A cache entry; of several processes that want the same one, one makes it while the others wait."""
+    if (found := find()) is not None:
+        return found  # without the lock: a cache may be read-only
+    directory.mkdir(parents=True, exist_ok=True)
+    with _locked(directory / f"{key}.lock"):
+        if (found := find()) is not None:
+            return found
+        for leftover in directory.glob(f".{key}.*.tmp"):  # of a process that was killed
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+        return make()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        logger.info("another process is preparing the same text; waiting for it (%s)", path)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _key(parts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[str, Any]]:
+    """What the pairs of the sources, and their tags, depend on; not where the files are."""
+    return [
+        {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
+        for source in sources
+    ]
+
+
+def _languages(config: DataConfig) -> list[str]:
+    return [config.src_lang, config.tgt_lang]
+
+
+def _report(
+    config: RunConfig,
+    splits: Mapping[str, list[Source]],
+    digests: Mapping[Path, str],
+    tokenizer: Tokenizer,
+    stores: Mapping[str, PairStore],
+) -> dict[str, Any]:
+    """The data report: each store's own, the files behind it, and what of it training has seen."""
+    longest = config.model.max_length - 1  # one more token ends a sentence
+    seen = stores["train"].hashes
+    report: dict[str, Any] = {}
+    for name, store in stores.items():
+        split = dict(store.manifest["report"])
+        split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
+        if store.n_references > len(store):
+            split["references"] = store.n_references
+        if name == "train":
+            split["sources"] = _shares(splits[name], store.n_pairs_of_sources, config.data.temperature)
+        else:
+            split["overlap"] = overlap_report(seen, store.hashes)
+            split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
+            n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())
+            if n_long:  # leaving them out would change what the scores are of
+                raise CorpusError(
+                    f"{name}: {n_long:,} pairs have a side of more than {longest} tokens, which the model cannot take; "
+                    f"raise model.max_length={config.model.max_length}, or split those lines into sentences"
+                )
+        report[name] = split
+    return {
+        "languages": {"src": config.data.src_lang, "tgt": config.data.tgt_lang},
+        "tokenizer": {"vocab_size": tokenizer.vocab_size, "fingerprint": tokenizer.fingerprint},
+        "splits": report,
+    }
+
+
+def _shares(sources: list[Source], n_pairs: list[int], temperature: float) -> list[dict[str, Any]]:
+    """What each source is of an epoch."""
+    n_an_epoch = [
+        n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)
+    ]
+    return [
+        {
+            "files": [str(file) for file in source.files],
+            "tag": source.tag,
+            "pairs": n,
+            "times": m / max(n, 1),
+            "share": m / sum(n_an_epoch),
+        }
+        for source, n, m in zip(sources, n_pairs, n_an_epoch, strict=True)
+    ]

@@ -1,0 +1,168 @@
+"""Whether an exported model still is the model: the same lines through both, and what the two say."""
+
+import random
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+
+from seq2seq.config import DecodingConfig, RunConfig
+from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.corpus.sources import find_sources
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.errors import ConfigError, CorpusError, UserError
+from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.files import bundled_corpus
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.vocabulary import EOS
+
+N_LINES = 100
+_BATCH = 10  # lines at once, so that memory is no matter for any model
+
+
+class ParityError(UserError):
+    """What was exported does not compute what the model computes."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Text to compare two engines on."""
+
+    origin: str
+    sources: list[str]
+    references: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two engines made of the same lines.
+
+    Attributes:
+        largest, mean: absolute differences between the log-probabilities (nats) that both give to each token of the
+            same hypotheses.
+        score_difference: the largest between the scores of hypotheses that both found.
+    """
+
+    n_lines: int
+    n_identical: int
+    score_difference: float
+    largest: float
+    mean: float
+    bleu: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_identical} of {self.n_lines} translations identical, their scores up to "
+            f"{self.score_difference:.2g} apart; {self.bleu}\n"
+            f"log-probabilities of the same tokens: {self.largest:.2g} apart at most, {self.mean:.2g} on average"
+        )
+
+
+def compare(before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines) -> Comparison:
+    """Translate the lines with both engines, and score the hypotheses of `before` with both.
+
+    Args:
+        before: with the model itself, in float32.
+        after: with what was exported.
+        lines: at least one, each of at most `max_length - 1` tokens for both.
+    """
+    # What both engines can do.
+    decoding = replace(decoding, n_best=1, sampling=False)
+    if decoding.normalization == "gnmt":
+        decoding = replace(decoding, normalization="length")
+    sources = tokenizer.encode(lines.sources)
+    ours: list[Hypothesis] = []
+    theirs: list[Hypothesis] = []
+    differences: list[float] = []
+    for begin in range(0, len(sources), _BATCH):
+        batch = sources[begin : begin + _BATCH]
+        sentences = [Sentence(source) for source in batch]
+        found = [hypotheses[0] for hypotheses in before.decode(sentences, decoding)]
+        ours += found
+        theirs += [hypotheses[0] for hypotheses in after.decode(sentences, decoding)]
+        targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in found]  # room for eos
+        for expected, log_probs in zip(before.score(batch, targets), after.score(batch, targets), strict=True):
+            differences += [abs(a - b) for a, b in zip(log_probs, expected, strict=True)]
+    same = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
+    return Comparison(
+        n_lines=len(sources),
+        n_identical=len(same),
+        score_difference=max((abs(a.score - b.score) for a, b in same), default=0.0),
+        largest=max(differences),
+        mean=sum(differences) / len(differences),
+        bleu=_bleu(_texts(ours, tokenizer), _texts(theirs, tokenizer), lines.references),
+    )
+
+
+def find_lines(
+    config: RunConfig, tokenizer: Tokenizer, given: Path | None = None, reference: Path | None = None
+) -> Lines:
+    """Up to `N_LINES` lines: those given, else of the validation set, else of the bundled sample, else random ones.
+
+    Raises:
+        CorpusError: a file that was given cannot be read, or has no line that the model can take.
+    """
+    if given is not None:
+        sources = list(read_lines(given))
+        references = list(read_lines(reference)) if reference is not None else None
+        if references is not None and len(references) != len(sources):
+            raise CorpusError(
+                f"{reference} has {len(references)} lines and {given} {len(sources)}; line n of one must translate "
+                "line n of the other"
+            )
+        if lines := _fitting(Lines(str(given), sources, references), config, tokenizer):
+            return lines
+        raise CorpusError(f"{given}: has no line that the model can translate; choose another --parity-input")
+    for lines in (_validation(config), _sample(config)):
+        if lines is not None and (fitting := _fitting(lines, config, tokenizer)) is not None:
+            return fitting
+    return Lines("random pieces of the vocabulary", _random_text(tokenizer, config.model.max_length))
+
+
+def _validation(config: RunConfig) -> Lines | None:
+    try:
+        sources = find_sources(config.data, config.data.valid)
+        pairs = list(islice(chain.from_iterable(map(read_pairs, sources)), 10 * N_LINES))
+    except (CorpusError, ConfigError):  # not on this machine, or not any more
+        return None
+    return Lines("the validation set", [src for src, _ in pairs], [tgt for _, tgt in pairs])
+
+
+def _sample(config: RunConfig) -> Lines | None:
+    file = bundled_corpus("sample") / f"valid.{config.data.src_lang}"
+    return Lines(f"the sample corpus ({file.name})", list(read_lines(file))) if file.is_file() else None
+
+
+def _fitting(lines: Lines, config: RunConfig, tokenizer: Tokenizer) -> Lines | None:
+    """The first `N_LINES` that are not blank, and not too long for the model; None if there are none."""
+    ids = tokenizer.encode(lines.sources)
+    longest = config.model.max_length - 1
+    chosen = [i for i, text in enumerate(lines.sources) if text.strip() and 0 < len(ids[i]) <= longest][:N_LINES]
+    if not chosen:
+        return None
+    references = None if lines.references is None else [lines.references[i] for i in chosen]
+    return Lines(lines.origin, [lines.sources[i] for i in chosen], references)
+
+
+def _random_text(tokenizer: Tokenizer, max_length: int) -> list[str]:
+    """Lines without meaning, but of the model's own pieces."""
+    draw = random.Random(0)
+    n_tokens = max(1, min(20, max_length // 4))  # text of n pieces may come back as more of them
+    ids = [
+        [draw.randrange(EOS + 1, tokenizer.vocab_size) for _ in range(draw.randint(1, n_tokens))]
+        for _ in range(N_LINES)
+    ]
+    texts = [text for text in tokenizer.decode(ids) if text.strip()]
+    encoded = tokenizer.encode(texts)
+    return [text for text, ids_of in zip(texts, encoded, strict=True) if 0 < len(ids_of) < max_length]
+
+
+def _texts(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> list[str]:
+    return tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses])
+
+
+def _bleu(ours: list[str], theirs: list[str], references: list[str] | None) -> str:
+    if references is None:
+        return f"BLEU {corpus_scores(theirs, ours, ['bleu'])['bleu'].score:.2f} against each other (no references)"
+    first, second = (corpus_scores(texts, references, ["bleu"])["bleu"].score for texts in (ours, theirs))
+    return f"BLEU {first:.2f} before and {second:.2f} after"

@@ -1,0 +1,55 @@
+"""Averages of weights over training: exponential while it runs, uniform over the last validations at its end."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+
+from seq2seq.artifacts.checkpoint import read_checkpoint
+
+Weights = dict[str, Tensor]
+
+
+class ExponentialAverage(pl.Callback):
+    """ema <- d * ema + (1 - d) * weights after each optimizer step, in float32.
+
+    d rises from 0.1 to `decay` as (1 + n) / (10 + n), so that the random start is soon forgotten.
+    """
+
+    def __init__(self, decay: float) -> None:
+        self.decay = decay
+        self.n_updates = 0
+        self.weights: Weights = {}
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if not self.weights:
+            self.weights = {name: p.detach().clone().float() for name, p in pl_module.named_parameters()}
+        self.weights = {name: w.to(pl_module.device) for name, w in self.weights.items()}
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if trainer.global_step == self.n_updates:
+            return  # a micro-batch: the weights have not moved
+        self.n_updates = trainer.global_step
+        decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
+        current = [p.detach().float() for p in pl_module.parameters()]
+        torch._foreach_lerp_(list(self.weights.values()), current, 1 - decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"weights": self.weights, "n_updates": self.n_updates}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]
+
+
+def average_checkpoints(paths: Sequence[Path]) -> Weights:
+    """The mean of the weights of checkpoints, in float32; weights that are tied stay equal."""
+    total: Weights = {}
+    for path in sorted(paths):  # in a fixed order, so that averaging twice gives the same bits
+        for name, weight in read_checkpoint(path)["state_dict"].items():
+            total[name] = total[name] + weight.float() if name in total else weight.float().clone()
+    return {name: weight / len(paths) for name, weight in total.items()}

@@ -1,0 +1,141 @@
+"""What a person sees while a run trains: a bar in a terminal, a line now and then in a log file."""
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from seq2seq.dataset.batches import Batch
+from seq2seq.training.callbacks.recovery import step_is_complete
+from seq2seq.training.clock import time_spent
+from seq2seq.vocabulary import PAD
+
+SECONDS_BETWEEN_LINES = 30  # where there is no terminal
+
+
+class ThroughputMeter(pl.Callback):
+    """Target tokens a second and padding share of training, logged with the other metrics.
+
+    Time in validation does not count. Sums stay on the device between two logs, so that a GPU is not waited for.
+    """
+
+    def __init__(self) -> None:
+        self.real: Any = 0
+        self.n_tgt: Any = 0
+        self.slots = 0
+        self.seconds = 0.0
+        self.began = 0.0
+        self.tokens_per_s = 0.0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = time.perf_counter()  # a run resumed within an epoch does not start this epoch
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        n_tgt = (batch.tgt_out != PAD).sum()
+        self.n_tgt = self.n_tgt + n_tgt
+        self.real = self.real + n_tgt + (batch.src != PAD).sum()
+        self.slots += batch.src.numel() + batch.tgt_out.numel()
+        now = time.perf_counter()
+        self.seconds, self.began = self.seconds + now - self.began, now
+        if step_is_complete(trainer) and trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            self.tokens_per_s = float(self.n_tgt) / self.seconds
+            metrics = {
+                "train/tgt_tokens_per_s": self.tokens_per_s,
+                "train/padding_share": 1 - float(self.real) / self.slots,
+            }
+            if torch.cuda.is_available():
+                metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
+            pl_module.log_dict(metrics)
+            self.real, self.n_tgt, self.slots, self.seconds = 0, 0, 0, 0.0
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.seconds += time.perf_counter() - self.began if self.began else 0.0
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = time.perf_counter()
+
+
+class ProgressReport(pl.Callback):
+    """Loss, speed and time left; one line for each validation.
+
+    Args:
+        total_steps: optimizer steps of the run; 0 if only time limits it.
+        max_seconds: the run's time limit; 0 if there is none.
+    """
+
+    def __init__(self, meter: ThroughputMeter, total_steps: int, max_seconds: int) -> None:
+        self.meter, self.total_steps, self.max_seconds = meter, total_steps, max_seconds
+        self.console = Console(stderr=True, highlight=False)
+        self.bar: Progress | None = None
+        self.task = TaskID(0)
+        self.began, self.share_before, self.last_line = 0.0, 0.0, 0.0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = self.last_line = time.monotonic()
+        self.share_before = self._share(trainer)  # of a resumed run
+        if self.console.is_terminal and trainer.is_global_zero:
+            self.bar = Progress(BarColumn(), TextColumn("{task.description}"), console=self.console)
+            self.task = self.bar.add_task("", total=1.0)
+            self.bar.start()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        now = time.monotonic()
+        if not trainer.is_global_zero or (self.bar is None and now - self.last_line < SECONDS_BETWEEN_LINES):
+            return
+        self.last_line = now
+        if self.bar is None:
+            print(self._describe(trainer, now), file=sys.stderr, flush=True)
+        else:
+            self.bar.update(self.task, completed=self._share(trainer), description=self._describe(trainer, now))
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.state.fn == "fit" and trainer.is_global_zero:
+            self.console.print(describe_validation(trainer.global_step, trainer.callback_metrics), soft_wrap=True)
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+
+    def _share(self, trainer: pl.Trainer) -> float:
+        """How much of the run is done, by whichever limit comes first."""
+        by_steps = trainer.global_step / self.total_steps if self.total_steps else 0.0
+        return min(1.0, max(by_steps, time_spent(trainer, self.max_seconds)))
+
+    def _describe(self, trainer: pl.Trainer, now: float) -> str:
+        elapsed, share = now - self.began, self._share(trainer)
+        left = elapsed * (1 - share) / (share - self.share_before) if share > self.share_before else 0.0
+        loss = trainer.callback_metrics.get("train/loss")
+        return (
+            f"epoch {trainer.current_epoch + 1}  step {trainer.global_step}"
+            + (f"/{self.total_steps}" if self.total_steps else "")
+            + (f"  loss {float(loss):.3f}" if loss is not None else "")
+            + f"  {self.meter.tokens_per_s:,.0f} tok/s  {_clock(elapsed)} elapsed  {_clock(left)} left"
+        )
+
+
+def describe_validation(step: int, metrics: Mapping[str, Any]) -> str:
+    """One line with what a validation found."""
+    found = {name.removeprefix("valid/"): float(v) for name, v in metrics.items() if name.startswith("valid/")}
+    return (
+        f"valid  step {step}  loss {found['loss']:.3f}  perplexity {found['perplexity']:.2f}  "
+        f"accuracy {found['accuracy']:.3f}  BLEU {found['bleu']:.2f}  chrF {found['chrf']:.2f}"
+    )
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

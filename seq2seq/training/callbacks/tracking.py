@@ -1,0 +1,173 @@
+"""Weights & Biases and TensorBoard: chosen before the run starts, so that neither can prompt, block or stop it."""
+
+import dataclasses
+import logging
+import netrc
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.loggers import Logger
+
+from seq2seq.config import LoggerConfig, RunConfig
+from seq2seq.errors import ConfigError
+from seq2seq.evaluation.scores import Interval
+from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.module import TranslationModule
+from seq2seq.training.validation import Validation
+
+log = logging.getLogger(__name__)
+
+ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
+
+
+def build_loggers(config: RunConfig, run_dir: Path, resumed_step: int, wandb_id: str) -> list[Logger]:
+    """The loggers of a run; `wandb_id` names the W&B run that a resumed run continues."""
+    loggers: list[Logger] = [MetricsCsv(run_dir / "metrics.csv", resumed_step)]
+    if config.logger.tensorboard:
+        loggers.append(_tensorboard(run_dir))
+    if config.logger.wandb and config.logger.mode != "disabled":
+        loggers += _wandb(config, run_dir, wandb_id)
+    return loggers
+
+
+def wandb_mode(config: LoggerConfig) -> str:
+    """`online` or `offline`: `auto` goes online only where credentials are found."""
+    if config.mode != "auto":
+        return config.mode
+    if (mode := os.environ.get("WANDB_MODE")) in ("online", "offline", "disabled"):
+        return mode
+    return "online" if _has_credentials() else "offline"
+
+
+def _has_credentials() -> bool:
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai").split("//")[-1].split("/")[0]
+    try:
+        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
+
+
+def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
+    """A W&B logger that is connected already, or none: tracking never stops training."""
+    import wandb
+    from pytorch_lightning.loggers import WandbLogger
+
+    mode = wandb_mode(config.logger)
+    if mode == "disabled":
+        return []
+
+    def connect(offline: bool) -> Logger:
+        # Before the run's own settings count, W&B would warn of an argument that Lightning gives it.
+        wandb.setup(settings=wandb.Settings(silent=True))
+        logger = WandbLogger(
+            project=config.logger.project,
+            entity=config.logger.entity or None,
+            name=run_dir.name,
+            group=config.logger.group or config.name,
+            tags=config.logger.tags or None,
+            save_dir=run_dir,
+            offline=offline,
+            id=run_id or None,
+            resume="allow",
+            settings=wandb.Settings(
+                # `offline` alone is an environment variable, which W&B reads once: not again for a second attempt.
+                mode="offline" if offline else "online",
+                console="off",
+                silent=True,
+                init_timeout=ONLINE_TIMEOUT_S,
+            ),
+        )
+        _ = logger.experiment  # connects now, where a failure can still be answered
+        return logger
+
+    try:
+        logger = connect(offline=mode == "offline")
+    except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
+        if mode == "offline":
+            log.warning("W&B did not start (%s); this run is not tracked there", error)
+            return []
+        log.warning("W&B did not start (%s); trying it offline instead", error)
+        try:
+            logger, mode = connect(offline=True), "offline"
+        except Exception as again:
+            log.warning("W&B did not start offline either (%s); this run is not tracked there", again)
+            return []
+    if mode == "offline":
+        log.info("W&B is offline; upload the run later with: wandb sync %s", run_dir / "wandb" / "latest-run")
+    return [logger]
+
+
+def _tensorboard(run_dir: Path) -> Logger:
+    from pytorch_lightning.loggers import TensorBoardLogger
+
+    try:
+        return TensorBoardLogger(save_dir=run_dir, name="tensorboard", version="")
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
+            "pip install '.[tensorboard]'"
+        ) from error
+
+
+class Tracking(pl.Callback):
+    """Configuration, sample translations and final scores, for every logger that can hold them."""
+
+    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation) -> None:
+        self.config, self.facts, self.validation = config, facts, validation
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        for logger in trainer.loggers:
+            logger.log_hyperparams({**dataclasses.asdict(self.config), **self.facts})
+            if run_id := wandb_id(logger):
+                assert isinstance(pl_module, TranslationModule)
+                pl_module.wandb_id = run_id
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        rows = self.validation.samples(self.config.logger.n_samples)
+        if not rows or not trainer.is_global_zero:
+            return
+        columns = ["step", "source", "reference", "translation"]
+        step = trainer.global_step
+        for logger in trainer.loggers:
+            if wandb_id(logger):
+                data = [[step, *row] for row in rows]
+                logger.log_table(key="valid/samples", columns=columns, data=data)  # type: ignore[attr-defined]
+            elif logger.__class__.__name__ == "TensorBoardLogger":
+                text = "\n\n".join(f"**{src}**  \n{ref}  \n*{hyp}*" for src, ref, hyp in rows)
+                logger.experiment.add_text("valid/samples", text, step)  # type: ignore[attr-defined]
+
+
+def wandb_id(logger: Logger) -> str:
+    """The id of a W&B logger's run; empty for other loggers."""
+    return str(logger.version or "") if logger.__class__.__name__ == "WandbLogger" else ""
+
+
+def log_final_scores(
+    loggers: Sequence[Logger], scores: dict[str, dict[str, Interval]], selected: str, step: int
+) -> None:
+    """Put the test scores where each logger keeps a run's results."""
+    flat = {f"test/{name}/{metric}": score.score for name, found in scores.items() for metric, score in found.items()}
+    for logger in loggers:
+        if wandb_id(logger):
+            summary = logger.experiment.summary  # type: ignore[attr-defined]
+            summary.update({**flat, "selected": selected})
+            for name, found in scores.items():
+                summary.update({f"test/{name}/{metric}/half_width": s.half_width for metric, s in found.items()})
+                summary.update({f"test/{name}/{metric}/signature": s.signature for metric, s in found.items()})
+        else:
+            logger.log_metrics(flat, step)
+
+
+def finish(loggers: Sequence[Logger], failed: bool = False) -> None:
+    """Flush and close; W&B loses its tail otherwise, and the next run of a sweep would join this one."""
+    for logger in loggers:
+        logger.finalize("failed" if failed else "success")
+        if wandb_id(logger):
+            import wandb
+
+            wandb.finish(exit_code=int(failed))

@@ -1,0 +1,94 @@
+"""How a translation is written: as a line, as n-best rows, or as JSON; and how its text is read back.
+
+Each function takes the number of the line, from 1, and gives text that ends with a line feed.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from seq2seq.translation.text.alignment import pharaoh
+
+if TYPE_CHECKING:  # it imports torch
+    from seq2seq.translation.result import Alternative, Translation
+
+FORMS = ("line", "n-best", "json")
+_BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it
+
+
+def line(number: int, translation: "Translation") -> str:
+    """The text alone, or followed by ` ||| ` and the word alignment if there is one."""
+    best = translation.hypotheses[0]
+    if best.alignment is None:
+        return translation.text + "\n"
+    return f"{translation.text}{_BEFORE_ALIGNMENT}{pharaoh(best.alignment)}\n"
+
+
+def n_best(number: int, translation: "Translation") -> str:
+    """A row for each hypothesis, best first: line, rank (both from 1), score, text, alignment if there is one."""
+    return "".join(
+        "\t".join([str(number), str(rank), f"{each.score:.4f}", _column(each.text), *_alignment_column(each)]) + "\n"
+        for rank, each in enumerate(translation.hypotheses, start=1)
+    )
+
+
+def as_json(number: int, translation: "Translation") -> str:
+    """One object with all there is to say."""
+    record: dict[str, Any] = {"line": number, "source": translation.source, "translation": translation.text}
+    if len(translation.parts) > 1:
+        record["parts"] = translation.parts
+    record["hypotheses"] = [_alternative(each) for each in translation.hypotheses]
+    record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def score(number: int, source: str, scored: "Alternative", is_json: bool) -> str:
+    """Of a translation that was given: its score, or an object that also has the log-probability of each token."""
+    if not is_json:
+        return f"{scored.score:.4f}\n"
+    record = {"line": number, "source": source, "translation": scored.text, **_alternative(scored)}
+    del record["text"]
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+RECORDS: dict[str, Callable[[int, "Translation"], str]] = {"line": line, "n-best": n_best, "json": as_json}
+
+
+def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]:
+    """The best translation of each line of input, from the lines that were written."""
+    for written in lines:
+        if form == "json":
+            yield json.loads(written)["translation"]
+        elif form == "n-best":
+            _, rank, _, text, *_ = written.split("\t")
+            if rank == "1":
+                yield text
+        else:
+            yield written.rsplit(_BEFORE_ALIGNMENT, 1)[0] if has_alignment else written
+
+
+def _alternative(each: "Alternative") -> dict[str, Any]:
+    record: dict[str, Any] = {"text": each.text, "score": each.score, "log_prob": each.log_prob}
+    if each.tokens is not None:
+        record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in each.tokens]
+    if each.alignment is not None:
+        record["alignment"] = pharaoh(each.alignment)
+    if each.attention is not None:
+        record["attention"] = [
+            {
+                "source": part.src_pieces,
+                "target": part.tgt_pieces,
+                "weights": [[round(float(weight), 4) for weight in row] for row in part.weights],
+            }
+            for part in each.attention
+        ]
+    return record
+
+
+def _alignment_column(each: "Alternative") -> list[str]:
+    return [] if each.alignment is None else [pharaoh(each.alignment)]
+
+
+def _column(text: str) -> str:
+    """A translation may hold a tab, if the training text did."""
+    return text.replace("\t", " ")

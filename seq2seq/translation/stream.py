@@ -1,0 +1,253 @@
+"""A stream of lines through an engine: split, encoded, sorted into batches, searched, decoded, joined.
+
+Memory does not grow with the stream, since lines go through in windows. While the batches of some windows are searched,
+the next one is read and tokenized, and the one before is given back.
+"""
+
+import dataclasses
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice, repeat
+from typing import NamedTuple
+
+import numpy as np
+
+from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.length import length_penalty
+from seq2seq.decoding.sentences import plan_batches
+from seq2seq.errors import TranslationError
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.engines.workers import Workers, result_of
+from seq2seq.translation.result import Alternative, Attention, Translation
+from seq2seq.translation.text.alignment import word_alignment
+from seq2seq.translation.text.health import Finding, findings
+from seq2seq.translation.text.splitting import Part, rejoin, split
+from seq2seq.translation.text.typography import TYPOGRAPHIES
+from seq2seq.vocabulary import EOS
+
+# Lines read, and sorted into batches, at a time. The first windows are smaller, for an early first line; beyond the
+# last size, batches hardly get any fuller, and an interruption loses more.
+WINDOWS = (256, 512, 1024, 2048)
+_AHEAD = 2  # windows being searched while one is given back
+
+# What some reader or other takes for the end of a line; SentencePiece's byte pieces can spell all of them.
+_LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
+_WORD = re.compile(r"\S+")
+
+
+def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
+    """Token ids of each line; none for a blank one, whatever the tokenizer makes of spaces."""
+    return tokenizer.encode(["" if line.isspace() else line for line in lines])
+
+
+class _Found(NamedTuple):
+    """What the search found for one sentence."""
+
+    hypotheses: list[Hypothesis]
+    log_probs: list[list[float]] | None  # of the tokens of each hypothesis, and of its eos
+    attention: list[np.ndarray] | None  # of each hypothesis, (T, S)
+
+
+class _Window(NamedTuple):
+    """Lines whose sentences are being searched."""
+
+    lines: list[str]
+    parts: list[list[Part]]  # of each line; a blank one has none
+    sentences: list[Sentence]  # of all parts of all lines, in order
+    searches: list[tuple[list[int], "Future[list[_Found]]"]]  # which sentences, and what will be found
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Lines on their way through an engine; see `Translator.translate_windows`.
+
+    Attributes:
+        max_source_tokens: longer sources are split.
+        tag: what each source begins with: one id or none.
+        tgt_lang: decides what goes between the translations of two parts.
+        on_batch: told how many lines a batch held the beginnings of.
+    """
+
+    engine: Engine
+    tokenizer: Tokenizer
+    max_source_tokens: int
+    tag: list[int]
+    tgt_lang: str
+    decoding: DecodingConfig
+    token_scores: bool
+    alignment: bool
+    typography: str
+    on_batch: Callable[[int], None]
+
+    def run(
+        self, lines: Iterator[tuple[str, str]], first_number: int, windows: Sequence[int]
+    ) -> Generator[list[Translation], None, None]:
+        """lines: with their prefixes."""
+        sizes = chain(windows, repeat(windows[-1]))
+        ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line waits for the answer to this one
+        pending: deque[_Window] = deque()
+        workers = Workers(self.engine)
+        try:
+            while part := list(islice(lines, next(sizes))):
+                pending.append(self._submit(part, first_number, workers))
+                first_number += len(part)
+                if len(pending) > ahead:
+                    yield self._results(pending.popleft())
+            while pending:
+                yield self._results(pending.popleft())
+        finally:
+            workers.close()
+
+    def _submit(self, lines: Sequence[tuple[str, str]], first_number: int, workers: Workers) -> _Window:
+        texts = [text for text, _ in lines]
+        encoded = encode_lines(self.tokenizer, texts)
+        parts: list[list[Part]] = []
+        sentences: list[Sentence] = []
+        first_of_line = set()  # the sentences that lines begin with
+        for number, ((text, prefix), ids) in enumerate(zip(lines, encoded, strict=True), start=first_number):
+            parts.append(self._split(text, ids))
+            if len(parts[-1]) > 1:
+                sources = self.tokenizer.encode([part.text for part in parts[-1]])
+                # A part may be of such characters alone as the tokenizer leaves out.
+                parts[-1] = [part for part, source in zip(parts[-1], sources, strict=True) if source]
+                sources = [source for source in sources if source]
+            else:
+                sources = [ids] * len(parts[-1])
+            first_of_line.add(len(sentences))
+            # A prefix is that of the first part; the sentences of a line share its random numbers.
+            prefixes = [self._prefix(prefix, number), *[()] * len(sources)]
+            sentences += [
+                Sentence(self.tag + source, prefix, number) for source, prefix in zip(sources, prefixes, strict=False)
+            ]
+        lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
+        searches = []
+        for indices in plan_batches(lengths, self.decoding):
+            batch = [sentences[i] for i in indices]
+            search = workers.submit(_search, batch, self.decoding, self.token_scores, self.alignment)
+            search.add_done_callback(partial(self._count, len(first_of_line.intersection(indices))))
+            searches.append((indices, search))
+        return _Window(texts, parts, sentences, searches)
+
+    def _split(self, text: str, ids: list[int]) -> list[Part]:
+        if not ids:
+            return []
+        if len(ids) <= self.max_source_tokens:
+            return [Part(text, 0)]
+        return split(text, self.max_source_tokens, self._count_tokens)
+
+    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in self.tokenizer.encode(texts)]
+
+    def _prefix(self, text: str, number: int) -> Sequence[int]:
+        if not text:
+            return ()
+        (ids,) = encode_lines(self.tokenizer, [text])
+        if len(ids) >= self.engine.max_length:
+            raise TranslationError(
+                f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
+                f"{self.engine.max_length}; shorten it"
+            )
+        return ids
+
+    def _count(self, n_lines: int, search: "Future[list[_Found]]") -> None:
+        if not search.cancelled():
+            self.on_batch(n_lines)
+
+    def _results(self, window: _Window) -> list[Translation]:
+        found: dict[int, _Found] = {}
+        for indices, search in window.searches:
+            of_batch = result_of(search)
+            found.update(zip(indices, of_batch, strict=True))
+        pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
+        return [
+            self._translation(line, parts, list(islice(pairs, len(parts))))
+            for line, parts in zip(window.lines, window.parts, strict=True)
+        ]
+
+    def _translation(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]]) -> Translation:
+        if not parts:
+            return Translation(line, "", [Alternative("", 0.0, 0.0)], [])
+        n_best = min(len(found.hypotheses) for _, found in pairs)
+        alternatives = [self._alternative(line, parts, pairs, rank) for rank in range(n_best)]
+        n_source = sum(len(sentence.source) - len(self.tag) for sentence, _ in pairs)
+        n_target = sum(len(found.hypotheses[0].tokens) for _, found in pairs)
+        suspicions = findings(line, alternatives[0].text, n_source, n_target)
+        if len(parts) > 1:
+            suspicions.append(
+                Finding(
+                    "split",
+                    f"{n_source} tokens are more than the {self.max_source_tokens} that the model takes, so "
+                    f"the line was translated in {len(parts)} parts",
+                )
+            )
+        if not all(found.hypotheses[0].finished for _, found in pairs):
+            suspicions.append(Finding("cut", f"the translation was cut off after {n_target} tokens"))
+        return Translation(line, alternatives[0].text, alternatives, [part.text for part in parts], suspicions)
+
+    def _alternative(
+        self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int
+    ) -> Alternative:
+        """Hypothesis `rank` of each part, joined."""
+        tokenizer = self.tokenizer
+        hypotheses = [found.hypotheses[rank] for _, found in pairs]
+        texts = [text.translate(_LINE_ENDS) for text in tokenizer.decode([each.tokens for each in hypotheses])]
+        log_prob = sum(each.log_prob for each in hypotheses)
+        n_tokens = sum(len(each.tokens) + each.finished for each in hypotheses)
+        penalty = length_penalty(n_tokens, self.decoding.normalization, self.decoding.alpha)
+        tokens: list[tuple[str, float]] | None = [] if self.token_scores else None
+        if tokens is not None:
+            for (_, found), each in zip(pairs, hypotheses, strict=True):
+                assert found.log_probs is not None
+                ids = [*each.tokens, EOS] if each.finished else each.tokens
+                log_probs = found.log_probs[rank][: len(ids)]
+                if len(each.tokens) == self.engine.max_length:  # the last token was left out of scoring
+                    log_probs[-1] = each.log_prob - sum(log_probs[:-1])
+                tokens += zip(tokenizer.pieces(ids), log_probs, strict=True)
+        text = rejoin(texts, self.tgt_lang)
+        if self.typography:
+            text = TYPOGRAPHIES[self.typography](text)
+        alternative = Alternative(text, log_prob, log_prob / penalty, tokens)
+        if not self.alignment:
+            return alternative
+        attention = []
+        alignment: list[tuple[int, int]] = []
+        words = [match.start() for match in _WORD.finditer(line)]
+        n_words = 0  # of the translation so far
+        for part, (sentence, found), each, translated in zip(parts, pairs, hypotheses, texts, strict=True):
+            assert found.attention is not None
+            weights = found.attention[rank][:, len(self.tag) :]
+            src_pieces = tokenizer.pieces(sentence.source[len(self.tag) :])
+            tgt_pieces = tokenizer.pieces(each.tokens[: len(weights)])
+            attention.append(Attention(src_pieces, tgt_pieces, weights))
+            first = bisect_right(words, part.start) - 1  # a part may begin inside a word
+            alignment += [(first + src, n_words + tgt) for src, tgt in word_alignment(weights, src_pieces, tgt_pieces)]
+            n_words += len(translated.split())
+        return dataclasses.replace(alternative, attention=attention, alignment=alignment)
+
+
+def _search(
+    engine: Engine, sentences: list[Sentence], decoding: DecodingConfig, token_scores: bool, alignment: bool
+) -> list[_Found]:
+    """One batch, in a worker."""
+    found = engine.decode(sentences, decoding)
+    sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
+    # What was cut at the longest possible length has no place for the eos that scoring would append, see above.
+    targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
+    log_probs = iter(engine.score(sources, targets) if token_scores else ())
+    attention = iter(engine.attention(sources, targets) if alignment and isinstance(engine, PyTorchEngine) else ())
+    return [
+        _Found(
+            hypotheses,
+            list(islice(log_probs, len(hypotheses))) if token_scores else None,
+            list(islice(attention, len(hypotheses))) if alignment else None,
+        )
+        for hypotheses in found
+    ]

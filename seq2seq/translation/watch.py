@@ -1,0 +1,93 @@
+"""What stderr says while lines are translated, and after."""
+
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seq2seq.translation.text.health import Finding
+
+MAX_SHOWN_WARNINGS = 20
+ERASE = "\x1b[K"  # what a terminal erases the rest of a line on
+_INTERVAL_S = 0.5  # between two lines of progress
+
+
+class Watch:
+    """Counts lines and warnings, and shows how far it is where that is a terminal."""
+
+    def __init__(self, n_lines: int | None, n_done: int, is_quiet: bool, shows_progress: bool) -> None:
+        """
+        Args:
+            n_lines: of the whole input; None where that is not known before the end.
+            n_done: lines that an earlier run has translated.
+        """
+        self._n_lines = n_lines
+        self._n_before = n_done
+        self._n_found = 0  # lines that the search is done with
+        self._n_written = 0
+        self._is_quiet = is_quiet
+        self._shows_progress = shows_progress
+        self._findings: Counter[str] = Counter()
+        self._n_flagged = 0  # lines
+        self._begin_s = self._shown_s = time.monotonic()
+        self._lock = threading.Lock()
+
+    def count_found(self, n_lines: int) -> None:
+        """Say how far it is, at most twice a second; called by the threads that search."""
+        with self._lock:
+            self._n_found += n_lines
+            now_s = time.monotonic()
+            if not self._shows_progress or now_s - self._shown_s < _INTERVAL_S:
+                return
+            self._shown_s = now_s
+            rate = self._n_found / (now_s - self._begin_s)
+            text = f"{self._n_before + self._n_found:,}"
+            if self._n_lines and self._n_found:  # a first batch may hold no line's beginning
+                left = max(0, self._n_lines - self._n_before - self._n_found)
+                text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
+            else:
+                text += f" sentences, {rate:.1f} sentences/s"
+            print(f"\r{text}{ERASE}", end="", file=sys.stderr, flush=True)
+
+    def count_written(self, number: int, findings: Sequence["Finding"]) -> None:
+        """Warn of what was found in the translation of a line."""
+        self._n_written += 1
+        self._n_flagged += bool(findings)
+        for finding in findings:
+            n_before = sum(self._findings.values())
+            self._findings[finding.kind] += 1
+            if n_before < MAX_SHOWN_WARNINGS:
+                self.say(f"warning: line {number}: {finding.message}")
+            elif n_before == MAX_SHOWN_WARNINGS:
+                self.say("warning: further warnings are counted, but not shown")
+
+    def report(self, n_replaced: int) -> None:
+        """The last lines; n_replaced: see `report_replaced`."""
+        elapsed_s = time.monotonic() - self._begin_s
+        rate = self._n_written / max(elapsed_s, 1e-9)
+        before = f", after {self._n_before:,} of an earlier run" if self._n_before else ""
+        self.say(f"translated {self._n_written:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){before}")
+        if self._findings:
+            kinds = ", ".join(f"{n} {kind}" for kind, n in self._findings.most_common())
+            self.say(f"have a look at {self._n_flagged} of them: {kinds}")
+        self.report_replaced(n_replaced)
+
+    def report_replaced(self, n_replaced: int) -> None:
+        """n_replaced: lines of input that were not UTF-8."""
+        if n_replaced:
+            self.say(f"{n_replaced} lines of input were not UTF-8; U+FFFD stands for what could not be read")
+
+    def say(self, text: str) -> None:
+        """A line of its own, unless all is to be quiet."""
+        if not self._is_quiet:
+            with self._lock:
+                print(("\r" + ERASE if self._shows_progress else "") + text, file=sys.stderr)
+
+
+def _duration(seconds: float) -> str:
+    minutes, left_s = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{left_s:02d}"

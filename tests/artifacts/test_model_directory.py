@@ -1,0 +1,218 @@
+"""What one ships: written whole or not at all, read without running any of it."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.artifacts.checkpoint import tensor_to_bytes
+from seq2seq.artifacts.model_directory import (
+    is_model_directory,
+    portable,
+    read_model_directory,
+    write_model_directory,
+    write_safetensors,
+)
+from seq2seq.config import read_config
+from seq2seq.errors import CheckpointError
+from seq2seq.model.transformer import Transformer
+from seq2seq.tokenizer import Tokenizer
+from tests.translation.engines.models import random_model, run_content, tokenizer
+
+CONTENT = run_content(random_model(embeddings="decoder"))
+
+
+def write(path: Path, content: dict[str, Any] = CONTENT, **options: Any) -> Path:
+    def weights(folder: Path) -> None:
+        write_safetensors(folder, content["state_dict"], content["tokenizer_sha256"])
+
+    write_model_directory(path, content, "# a model\n", weights, **options)
+    return path
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return write(tmp_path / "model")
+
+
+def test_reading_gives_back_what_was_written(directory: Path) -> None:
+    found = read_model_directory(directory)
+    assert {file.name for file in directory.iterdir()} == {
+        "config.json",
+        "tokenizer.model",
+        "README.md",
+        "model.safetensors",
+    }
+    torch.testing.assert_close(found["state_dict"], CONTENT["state_dict"], rtol=0, atol=0)
+    assert Tokenizer.from_bytes(tensor_to_bytes(found["tokenizer"])).fingerprint == found["tokenizer_sha256"]
+    config = read_config(found["config"])
+    Transformer(config.model, tokenizer().vocab_size).load_state_dict(
+        {name.removeprefix("model."): weight for name, weight in found["state_dict"].items()}
+    )
+
+
+def test_a_computed_table_of_positions_is_not_stored(directory: Path) -> None:
+    assert not [name for name in read_model_directory(directory)["state_dict"] if "positions" in name]
+
+
+def test_other_types_and_views_survive(tmp_path: Path) -> None:
+    wide = torch.arange(12.0).reshape(3, 4)
+    weights = {"model.a": wide.t(), "model.b": wide[1:], "model.c": wide.bfloat16(), "model.d": wide.t()}
+    found = read_model_directory(write(tmp_path / "model", CONTENT | {"state_dict": weights}))["state_dict"]
+    torch.testing.assert_close(found, {name: w.contiguous() for name, w in weights.items()}, rtol=0, atol=0)
+
+
+def test_nothing_of_the_machine_is_shipped(directory: Path) -> None:
+    text = (directory / "config.json").read_text()
+    assert "somebody" not in text
+    data = json.loads(text)["config"]["data"]
+    assert data["valid"] == ["news", {"src": "a.fr", "tgt": "b.en"}]
+    assert (data["dir"], data["train"]) == ("", "train")
+
+
+def test_a_bundled_corpus_is_the_same_everywhere() -> None:
+    config = CONTENT["config"] | {"data": CONTENT["config"]["data"] | {"dir": "bundled:sample"}}
+    assert portable(config)["data"]["dir"] == "bundled:sample"
+
+
+def test_weights_for_ctranslate2_only_have_no_state_dict(tmp_path: Path) -> None:
+    write_model_directory(tmp_path / "model", CONTENT, "", lambda folder: (folder / "ctranslate2").mkdir())
+    assert read_model_directory(tmp_path / "model")["state_dict"] == {}
+
+
+# --- whole or not at all ---
+
+
+def fails(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"half")
+    raise RuntimeError("no more")
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no more"):
+        write_model_directory(tmp_path / "model", CONTENT, "", fails)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_one_as_it_was(directory: Path) -> None:
+    with pytest.raises(RuntimeError, match="no more"):
+        write_model_directory(directory, CONTENT, "", fails, overwrite=True)
+    assert list(directory.parent.iterdir()) == [directory]
+    assert read_model_directory(directory)["state_dict"]
+
+
+def test_it_has_no_name_before_it_is_whole(tmp_path: Path) -> None:
+    def look(folder: Path) -> None:
+        assert not (tmp_path / "model").exists()
+        assert {file.name for file in folder.iterdir()} == {"config.json", "tokenizer.model", "README.md"}
+        (folder / "ctranslate2").mkdir()
+
+    write_model_directory(tmp_path / "model", CONTENT, "", look)
+    assert is_model_directory(tmp_path / "model")
+
+
+def test_only_a_model_directory_is_replaced_and_only_if_asked_for(directory: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"exists already, and is kept; add --force to replace it"):
+        write(directory)
+    write(directory, CONTENT | {"config": CONTENT["config"] | {"name": "second"}}, overwrite=True)
+    assert read_model_directory(directory)["config"]["name"] == "second"
+    assert list(tmp_path.iterdir()) == [directory]
+
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1").write_text("It was a dark and stormy night.")
+    with pytest.raises(CheckpointError, match=r"exists already; choose another --output"):
+        write(tmp_path / "thesis", overwrite=True)
+    assert (tmp_path / "thesis" / "chapter1").is_file()
+
+
+def test_others_may_read_it(directory: Path) -> None:
+    umask = os.umask(0)
+    os.umask(umask)
+    assert directory.stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+def test_a_place_where_nothing_can_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"file/model: cannot be written \(.*\); choose another --output"):
+        write(tmp_path / "file" / "model")
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.model"])
+def test_a_missing_file_is_named(directory: Path, file: str) -> None:
+    (directory / file).unlink()
+    with pytest.raises(CheckpointError, match=rf"{file}: cannot be read \(No such file.*copy it again or export"):
+        read_model_directory(directory)
+
+
+def test_missing_weights_are_named(directory: Path) -> None:
+    (directory / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"has neither model\.safetensors nor ctranslate2/"):
+        read_model_directory(directory)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("config.json", b'{"format": ', r"config\.json: is not JSON, so it is damaged"),
+        ("config.json", b"\xff\xfe", r"config\.json: is not JSON, so it is damaged"),
+        ("config.json", b'{"architectures": ["BERT"]}', r"config\.json: does not describe a model of this project"),
+        ("config.json", b"[]", r"config\.json: does not describe a model of this project"),
+        ("tokenizer.model", b"something else", r"tokenizer\.model: is damaged, or not the tokenizer"),
+        ("model.safetensors", b"", r"model\.safetensors: not a whole safetensors file"),
+        ("model.safetensors", b"\x80\x04 a pickle", r"model\.safetensors: not a whole safetensors file"),
+    ],
+)
+def test_damaged_and_foreign_files_are_refused(directory: Path, file: str, content: bytes, message: str) -> None:
+    (directory / file).write_bytes(content)
+    with pytest.raises(CheckpointError, match=message):
+        read_model_directory(directory)
+
+
+def test_weights_that_were_copied_in_part_are_refused(directory: Path) -> None:
+    file = directory / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(CheckpointError, match=r"not a whole safetensors file \(copied in part\?\)"):
+        read_model_directory(directory)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": 2}, "has format version 2 and this version of seq2seq reads 1; install"),
+        ({"config": None}, "has no config, so it was changed"),
+        ({"tokenizer_sha256": None}, "has no tokenizer_sha256, so it was changed"),
+        ({"tokenizer_sha256": "0" * 64}, r"tokenizer\.model: is damaged, or not the tokenizer that config\.json names"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused(directory: Path, changes: dict[str, Any], message: str) -> None:
+    file = directory / "config.json"
+    content = json.loads(file.read_text()) | changes
+    file.write_text(json.dumps({name: value for name, value in content.items() if value is not None}))
+    with pytest.raises(CheckpointError, match=message):
+        read_model_directory(directory)
+
+
+def test_weights_of_another_model_directory_are_refused(directory: Path, tmp_path: Path) -> None:
+    write_safetensors(directory, CONTENT["state_dict"], "f" * 64)
+    with pytest.raises(CheckpointError, match=r"trained with another tokenizer than config\.json names"):
+        read_model_directory(directory)
+
+
+def test_what_is_a_model_directory(directory: Path, tmp_path: Path) -> None:
+    assert is_model_directory(directory)
+    assert not is_model_directory(tmp_path)
+    assert not is_model_directory(tmp_path / "nowhere")
+    assert not is_model_directory(directory / "config.json")
+
+
+def test_the_configuration_of_the_run_is_not_changed() -> None:
+    before = dataclasses.asdict(read_config(CONTENT["config"]))
+    portable(CONTENT["config"])
+    assert CONTENT["config"] == before

@@ -1,0 +1,126 @@
+"""A trained model in any of its forms."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import RunConfig
+from seq2seq.errors import CheckpointError, TokenizerError
+from seq2seq.tokenizer import Tokenizer
+from tests.translating import model_content, write_run
+
+CONTENT = model_content()
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run", CONTENT)
+
+
+@pytest.fixture
+def model_directory(tmp_path: Path) -> Path:
+    def write_weights(folder: Path) -> None:
+        write_safetensors(folder, CONTENT["state_dict"], CONTENT["tokenizer_sha256"])
+
+    write_model_directory(tmp_path / "shipped", CONTENT, "# A model", write_weights)
+    return tmp_path / "shipped"
+
+
+def test_a_run_a_checkpoint_and_a_model_directory_hold_the_same_model(run_dir: Path, model_directory: Path) -> None:
+    of_run = TrainedModel.read(run_dir)
+    of_file = TrainedModel.read(str(run_dir / "checkpoints" / "model.ckpt"))
+    shipped = TrainedModel.read(model_directory)
+    assert of_run.path == of_file.path == run_dir / "checkpoints" / "model.ckpt"
+    assert shipped.path == model_directory
+    expected = {name.removeprefix("model."): weight for name, weight in CONTENT["state_dict"].items()}
+    for model in (of_run, of_file, shipped):
+        assert model.config.decoding.beam_size == 3
+        assert model.config.model == of_run.config.model
+        assert model.tokenizer.fingerprint == CONTENT["tokenizer_sha256"]
+        built = model.build().state_dict()
+        assert built.keys() == expected.keys()
+        assert all(torch.equal(built[name], weight) for name, weight in expected.items())
+
+
+def test_of_a_run_the_selected_model_comes_first_then_the_best_then_the_last(run_dir: Path) -> None:
+    folder = run_dir / "checkpoints"
+    for name in ("best.ckpt", "last.ckpt"):
+        write_checkpoint(CONTENT, folder / name)
+    for name in ("model.ckpt", "best.ckpt", "last.ckpt"):
+        assert TrainedModel.read(run_dir).path == folder / name
+        (folder / name).unlink()
+    with pytest.raises(CheckpointError, match="holds no checkpoint"):
+        TrainedModel.read(run_dir)
+
+
+def test_what_training_keeps_besides_the_model_is_left_out(tmp_path: Path) -> None:
+    more = {"loss.weight": torch.zeros(3), "ema.model.x": torch.zeros(2), 7: torch.zeros(1)}
+    folder = write_run(tmp_path, model_content(state_dict=CONTENT["state_dict"] | more))
+    assert TrainedModel.read(folder).weights.keys() == {name.removeprefix("model.") for name in CONTENT["state_dict"]}
+
+
+def test_fingerprints_tell_models_apart(run_dir: Path, model_directory: Path, tmp_path: Path) -> None:
+    other = TrainedModel.read(write_run(tmp_path / "other", model_content(seed=4)))
+    same = TrainedModel.read(run_dir / "checkpoints" / "model.ckpt")
+    shipped = TrainedModel.read(model_directory)
+    assert TrainedModel.read(run_dir).fingerprint == same.fingerprint
+    assert len({same.fingerprint, other.fingerprint, shipped.fingerprint}) == 3
+    assert TrainedModel.read(model_directory).fingerprint == shipped.fingerprint
+    weights = model_directory / "ctranslate2" / "model.bin"
+    weights.parent.mkdir()
+    weights.write_bytes(b"weights")
+    assert TrainedModel.read(model_directory).fingerprint != shipped.fingerprint
+
+
+def test_a_model_for_ctranslate2_alone_cannot_be_built(model_directory: Path) -> None:
+    (model_directory / "ctranslate2").mkdir()
+    (model_directory / "model.safetensors").unlink()
+    model = TrainedModel.read(model_directory)
+    assert not model.weights
+    with pytest.raises(CheckpointError, match="holds weights for CTranslate2 only; give the run"):
+        model.build()
+
+
+def other_tokenizer() -> Tokenizer:
+    config = dataclasses.replace(RunConfig().tokenizer, vocab_size=290)
+    return Tokenizer.train(["a completely different text", "with other words"], config)
+
+
+def without_decoder() -> dict[str, torch.Tensor]:
+    return {name: weight for name, weight in CONTENT["state_dict"].items() if "decoder" not in name}
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"tokenizer_sha256": "0" * 64}, TokenizerError, "not the one that the model was trained with"),
+        ({"tokenizer": bytes_to_tensor(b"no model")}, TokenizerError, "model.ckpt: not a SentencePiece model"),
+        ({"tokenizer": b"bytes"}, CheckpointError, "its tokenizer is not stored as bytes"),
+        ({"tokenizer": torch.zeros(3)}, CheckpointError, "its tokenizer is not stored as bytes"),
+        (
+            {
+                "tokenizer": bytes_to_tensor(other_tokenizer().proto),
+                "tokenizer_sha256": other_tokenizer().fingerprint,
+            },
+            TokenizerError,
+            "embedding table has 320 rows and the tokenizer 290 pieces",
+        ),
+        ({"state_dict": {}}, CheckpointError, "holds no weights of a Transformer"),
+        ({"state_dict": ["a list"]}, CheckpointError, "holds no weights of a Transformer"),
+        ({"state_dict": without_decoder()}, CheckpointError, "weights do not fit its own configuration"),
+        ({"config": ["a list"]}, CheckpointError, "its config is a list"),
+        ({"config": {"model": {"d_modle": 8}}}, CheckpointError, "(?s)not one of this version.*d_modle"),
+    ],
+)
+def test_parts_that_do_not_belong_together_are_refused(
+    tmp_path: Path, changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    write_checkpoint(CONTENT | changes, tmp_path / "model.ckpt")
+    with pytest.raises(error, match=message):
+        TrainedModel.read(tmp_path / "model.ckpt").build()

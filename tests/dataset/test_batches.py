@@ -1,0 +1,249 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seq2seq.config import BatchConfig, TokenizerConfig
+from seq2seq.dataset.batches import BatchLoader, collate, pad, plan_epoch
+from seq2seq.errors import ConfigError
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.data import SampledSegmentation, valid_batches
+from seq2seq.vocabulary import BOS, EOS, PAD
+
+
+class Pairs:
+    """Pairs whose tokens say which pair they are of."""
+
+    def __init__(self, src_lengths, tgt_lengths):
+        self.src_lengths = np.array(src_lengths, dtype=np.int32)
+        self.tgt_lengths = np.array(tgt_lengths, dtype=np.int32)
+
+    def __len__(self):
+        return len(self.src_lengths)
+
+    def src(self, index):
+        return np.full(self.src_lengths[index], 10 + index)
+
+    def tgt(self, index):
+        return np.full(self.tgt_lengths[index], 10_000 + index)
+
+
+def some_pairs(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return Pairs(rng.integers(1, 12, n), rng.integers(1, 12, n))
+
+
+def plan(pairs, **changes):
+    settings = {"max_tokens": 40, "seed": 3, "epoch": 0} | changes
+    return plan_epoch(pairs.src_lengths, pairs.tgt_lengths, **settings)
+
+
+def members(batch):
+    return [row - 10 for row in batch.src[:, 0].tolist()]
+
+
+lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=8, max_size=120)
+
+
+@given(lengths, st.integers(62, 300), st.integers(1, 4), st.integers(0, 9), st.integers(0, 9))
+def test_every_pair_is_in_one_batch_within_the_budget(pairs, max_tokens, world_size, seed, epoch):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    batches = plan_epoch(src, tgt, max_tokens=max_tokens, seed=seed, epoch=epoch, world_size=world_size)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(pairs)))
+    assert all(len(rows) * (max(src[rows].max(), tgt[rows].max()) + 1) <= max_tokens for rows in batches)
+    assert len(batches) % world_size == 0
+
+
+@given(lengths, st.integers(62, 300), st.integers(1, 3))
+def test_each_epoch_has_as_many_batches(pairs, max_tokens, world_size):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    sizes = {
+        len(plan_epoch(src, tgt, max_tokens=max_tokens, seed=7, epoch=epoch, world_size=world_size))
+        for epoch in range(4)
+    }
+    assert len(sizes) == 1
+
+
+def test_a_plan_is_a_function_of_its_arguments():
+    pairs = some_pairs(200)
+    flat = [rows.tolist() for rows in plan(pairs)]
+    np.random.seed(99)
+    assert [rows.tolist() for rows in plan(pairs)] == flat
+    for changes in ({"epoch": 1}, {"seed": 4}):
+        other = [rows.tolist() for rows in plan(pairs, **changes)]
+        assert other != flat and len(other) == len(flat)
+
+
+def test_epochs_differ_in_the_order_and_the_company_of_pairs():
+    pairs = some_pairs(500)
+    first, second = ({frozenset(rows.tolist()) for rows in plan(pairs, epoch=epoch)} for epoch in (0, 1))
+    assert len(first & second) < len(first) / 4
+
+
+def realistic_lengths():
+    rng = np.random.default_rng(0)
+    tgt = np.clip(rng.lognormal(2.7, 0.5, 20_000).astype(int), 1, 200)  # 15 tokens at the median, 34 at 95%
+    return np.clip((tgt * rng.normal(1.1, 0.15, len(tgt))).astype(int), 1, 200), tgt
+
+
+def test_large_batches_come_in_multiples_of_8_pairs_but_for_the_last():
+    for world_size, exceptions in ((1, 1), (3, 5)):  # cutting a batch in two makes two more
+        batches = plan_epoch(*realistic_lengths(), max_tokens=4096, seed=0, epoch=0, world_size=world_size)
+        large = [len(rows) for rows in batches if len(rows) >= 64]
+        assert len(large) > 50
+        assert sum(n_pairs % 8 != 0 for n_pairs in large) <= exceptions
+
+
+def test_realistic_lengths_leave_little_padding():
+    src, tgt = realistic_lengths()
+    batches = plan_epoch(src, tgt, max_tokens=4096, seed=0, epoch=0)
+    slots = sum(len(rows) * (side[rows].max() + 1) for rows in batches for side in (src, tgt))
+    assert 1 - (src + 1).sum() / slots - (tgt + 1).sum() / slots < 0.08
+    tgt_slots = sum(len(rows) * (tgt[rows].max() + 1) for rows in batches)
+    assert 1 - (tgt + 1).sum() / tgt_slots < 0.03
+
+
+def test_ranks_get_equally_many_batches_of_about_the_same_work():
+    pairs = some_pairs(3000)
+    shares = [
+        BatchLoader(pairs, BatchConfig(max_tokens=100), seed=1, rank=rank, world_size=3).plan for rank in range(3)
+    ]
+    assert len({len(share) for share in shares}) == 1
+    assert sorted(np.concatenate([*shares[0], *shares[1], *shares[2]]).tolist()) == list(range(3000))
+    work = [[len(rows) * (pairs.tgt_lengths[rows].max() + 1) for rows in share] for share in shares]
+    steps = np.array(work)  # (ranks, steps)
+    assert np.median(steps.max(0) / steps.min(0)) < 1.3
+
+
+def test_too_few_pairs_for_the_ranks_are_refused():
+    with pytest.raises(ConfigError, match=r"2 training pairs cannot feed 3 processes; lower trainer\.devices"):
+        plan(some_pairs(2), world_size=3)
+    with pytest.raises(ConfigError, match="3 batches of one pair do not share out over 2 processes"):
+        plan(Pairs([30] * 3, [30] * 3), world_size=2)
+
+
+def test_a_sentence_beyond_the_budget_is_refused():
+    with pytest.raises(ConfigError, match=r"batch\.max_tokens=40 cannot hold a sentence of 41 tokens"):
+        plan(Pairs([3, 40], [3, 4]))
+
+
+def test_padding_frames_each_row():
+    rows = [[7, 8, 9], [5], []]
+    assert pad(rows, begin=BOS).tolist() == [[BOS, 7, 8, 9], [BOS, 5, PAD, PAD], [BOS, PAD, PAD, PAD]]
+    assert pad(rows, end=EOS).tolist() == [[7, 8, 9, EOS], [5, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
+    batch = collate([[4, 5]], [[6, 7, 8]], 4)
+    assert (batch.src.tolist(), batch.tgt_in.tolist()) == ([[4, 5, EOS]], [[BOS, 6, 7, 8]])
+    assert batch.tgt_out.tolist() == [[6, 7, 8, EOS]]
+    assert all(side.dtype == torch.int64 for side in batch)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_each_batch_knows_the_target_tokens_of_its_step(accumulate):
+    pairs = some_pairs(200)
+    loader = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=accumulate), seed=0)
+    batches = list(loader)
+    assert len(batches) == len(loader)
+    assert accumulate == 1 or len(batches) % accumulate  # the last step is a short one
+    for start in range(0, len(batches), accumulate):
+        step = batches[start : start + accumulate]
+        n_tokens = sum(int(pairs.tgt_lengths[i]) + 1 for batch in step for i in members(batch))
+        assert [int(batch.n_step_tokens) for batch in step] == [n_tokens] * len(step)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 60), st.integers(1, 3))
+def test_a_restored_position_continues_with_the_very_next_batch(n_done, accumulate):
+    pairs, config = some_pairs(150), BatchConfig(max_tokens=60, accumulate=accumulate)
+    unbroken = BatchLoader(pairs, config, seed=5)
+    expected = [members(batch) for _ in range(3) for batch in unbroken]
+    n_done = min(n_done, 2 * len(unbroken))
+
+    stopped, state = BatchLoader(pairs, config, seed=5), None
+    seen: list[list[int]] = []
+    while len(seen) < n_done:
+        for batch in stopped:
+            seen.append(members(batch))
+            if len(seen) == n_done:
+                state = stopped.state_dict()
+                break
+    resumed = BatchLoader(pairs, config, seed=5)
+    resumed.load_state_dict(state or resumed.state_dict())
+    while len(seen) < len(expected):
+        seen += [members(batch) for batch in resumed]
+    assert seen == expected
+
+
+@pytest.mark.parametrize("n_done", [4, None], ids=["mid-epoch", "end-of-epoch"])
+def test_workers_change_nothing(n_done):
+    pairs = some_pairs(100)
+    alone = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=2), seed=5)
+    helped = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=2, n_workers=2), seed=5)
+    assert len(alone) > 4
+    state = {"epoch": 1, "done": n_done or len(alone), "world_size": 1}
+    alone.load_state_dict(state)
+    helped.load_state_dict(state)
+    before = torch.get_rng_state()
+    for ours, theirs in zip(alone, helped, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+    assert torch.equal(torch.get_rng_state(), before)  # iterating draws nothing from the global generator
+
+
+def test_a_position_belongs_to_its_number_of_processes():
+    loader = BatchLoader(some_pairs(50), BatchConfig(max_tokens=60), seed=0)
+    with pytest.raises(ConfigError, match="trained by 4 processes and cannot continue exactly with 1"):
+        loader.load_state_dict({"epoch": 0, "done": 1, "world_size": 4})
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 5])
+def test_validation_covers_every_pair_once_with_a_batch_for_each_rank(world_size):
+    pairs = some_pairs(23)
+    shares = [list(valid_batches(pairs, 4096, rank, world_size)) for rank in range(world_size)]
+    assert all(shares)
+    assert sorted(i for share in shares for batch in share for i in members(batch)) == list(range(23))
+
+
+def test_validation_on_more_ranks_than_pairs_is_refused():
+    with pytest.raises(ConfigError, match=r"2 validation pairs cannot feed 3 processes"):
+        valid_batches(some_pairs(2), 100, 0, 3)
+
+
+SENTENCES = [f"le mot numéro {i} a été écrit souvent" for i in range(40)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.train(SENTENCES, TokenizerConfig(vocab_size=340))
+
+
+def segmentation(tokenizer, seed=1, alpha=0.3, max_length=200):
+    ids = tokenizer.encode(SENTENCES)
+    store = SimpleNamespace(
+        src_text=SENTENCES.__getitem__,
+        tgt_text=SENTENCES[::-1].__getitem__,
+        src=lambda i: np.array(ids[i]),
+        tgt=lambda i: np.array(ids[::-1][i]),
+    )
+    return SampledSegmentation(store, tokenizer, alpha, seed, max_length)  # type: ignore[arg-type]
+
+
+def test_sampled_segmentations_are_a_function_of_seed_epoch_and_sentence(tokenizer):
+    sample = segmentation(tokenizer)
+    first = [sample(i, 2) for i in range(40)]
+    torch.manual_seed(5)
+    assert [segmentation(tokenizer)(i, 2) for i in reversed(range(40))] == first[::-1]
+    for other in (segmentation(tokenizer, seed=2), sample):
+        epoch = 3 if other is sample else 2
+        assert sum(other(i, epoch) == first[i] for i in range(40)) < 10
+    assert tokenizer.decode([src for src, _ in first]) == SENTENCES
+    assert tokenizer.decode([tgt for _, tgt in first]) == SENTENCES[::-1]
+
+
+def test_sampled_segmentations_that_the_model_cannot_hold_give_way_to_the_best_one(tokenizer):
+    best = tokenizer.encode(SENTENCES)
+    limit = max(map(len, best)) + 1
+    for index in range(40):
+        src, tgt = segmentation(tokenizer, alpha=0.9, max_length=limit)(index, 0)
+        assert (src, tgt) == (best[index], best[39 - index])

@@ -1,0 +1,437 @@
+import copy
+import gzip
+import json
+import logging
+import multiprocessing
+import random
+from pathlib import Path
+
+import pytest
+
+from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
+from seq2seq.corpus.report import render
+from seq2seq.dataset import prepare as prepare_module
+from seq2seq.dataset.prepare import prepare
+from seq2seq.errors import CorpusError, TokenizerError
+from seq2seq.tokenizer import Tokenizer
+from tests.places import SHARED
+
+MULTI30K = SHARED / "multi30k"
+
+
+def sentence(seed):
+    rng = random.Random(seed)
+    words = ("".join(rng.choices("abcdefghilmnopqrstuvé", k=rng.randint(2, 7))) for _ in range(rng.randint(1, 9)))
+    return " ".join(words)
+
+
+def write_split(folder, split, pairs):
+    for language, side in zip(("fr", "en"), zip(*pairs, strict=True), strict=True):
+        (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in side), newline="")
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    pairs = [(sentence(i), sentence(-i - 1)) for i in range(400)]
+    write_split(folder, "train", [*pairs[:300], ("", "blank"), pairs[0]])
+    write_split(folder, "valid", [pairs[0], *pairs[300:340]])
+    # One source of train with another target; a blank source, which train also has.
+    write_split(folder, "test", [(pairs[1][0], "another target"), ("", ""), *pairs[340:]])
+    return folder
+
+
+@pytest.fixture
+def config(corpus, tmp_path):
+    return RunConfig(
+        data=DataConfig(dir=str(corpus), cache_dir=str(tmp_path / "cache")),
+        tokenizer=TokenizerConfig(vocab_size=400),
+    )
+
+
+def stores(tmp_path):
+    return {path.name for path in (tmp_path / "cache/stores").glob("*/")}
+
+
+def tokenizers(tmp_path):
+    return {path.name for path in (tmp_path / "cache/tokenizers").glob("*.model")}
+
+
+def test_everything_that_training_needs_comes_out(config):
+    prepared = prepare(config)
+    assert prepared.tokenizer.vocab_size == 400
+    assert len(prepared.train) == 301  # of 302, one blank
+    assert len(prepared.valid) == 41
+    assert {name: len(store) for name, store in prepared.tests.items()} == {"test": 62}
+    assert prepared.tokenizer.decode([prepared.train.tgt(7).tolist()]) == [sentence(-8)]
+    for store in (prepared.train, prepared.valid, *prepared.tests.values()):
+        store.check_tokenizer(prepared.tokenizer)
+
+
+def test_held_out_text_is_complete_and_raw(config, corpus):
+    raw = [("  Deux\u00a0espaces  ", "ﬁn\u2028\t."), ("", "blank source"), ("long " * 100, "")]
+    write_split(corpus, "test", raw)
+    store = prepare(config).tests["test"]
+    assert [(store.src_text(i), store.tgt_text(i)) for i in range(len(store))] == raw
+
+
+def test_the_report_counts_rejections_and_overlap(config):
+    report = prepare(config).report
+    assert json.loads(json.dumps(report)) == report
+    splits = report["splits"]
+    assert list(splits) == ["train", "valid", "test/test"]
+    assert splits["train"]["rejected"] == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 0}
+    assert splits["train"]["duplicate_pairs"] == 1
+    assert splits["valid"]["overlap"] == {"sources_in_train": 1, "pairs_in_train": 1}
+    assert splits["test/test"]["overlap"] == {"sources_in_train": 2, "pairs_in_train": 0}
+    assert splits["test/test"]["without_tokens"] == {"src": 1, "tgt": 1}
+    assert [Path(name).name for name in splits["valid"]["files"]] == ["valid.fr", "valid.en"]
+
+
+def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
+    config.data.train = ["train", "valid", {"src": "test.fr", "tgt": "test.en"}]
+    config.data.temperature = 2.0
+    sources = prepare(config).report["splits"]["train"]["sources"]
+    assert [[Path(file).name for file in source.pop("files")] for source in sources] == [
+        ["train.fr", "train.en"],
+        ["valid.fr", "valid.en"],
+        ["test.fr", "test.en"],
+    ]
+    # Of 302, 41 and 62 pairs a blank one each in train and test; 41 x (301 / 41) ** 0.5 = 111.1, and 135.5 likewise.
+    assert sources == [
+        {"tag": "", "pairs": 301, "times": 1.0, "share": 301 / 548},
+        {"tag": "", "pairs": 41, "times": 111 / 41, "share": 111 / 548},
+        {"tag": "", "pairs": 61, "times": 136 / 61, "share": 136 / 548},
+    ]
+
+
+def test_tagged_text_comes_out_with_its_tag(config):
+    config.data.train = ["train", {"source": "valid", "tag": "med"}]
+    config.data.valid = {"source": "valid", "tag": "med"}
+    config.data.test = {"plain": "test", "both": [{"source": "test", "tag": "med"}, "valid"]}
+    prepared = prepare(config)
+    assert prepared.tokenizer.tags == {"med": 4}
+    begins = {"train": prepared.train, "valid": prepared.valid, **prepared.tests}
+    n_tagged = {name: [int(4 in store.src(i)[:1]) for i in range(len(store))] for name, store in begins.items()}
+    # Of the 62 pairs of test the second is blank.
+    assert n_tagged["train"] == [0] * 301 + [1] * 41
+    assert n_tagged["valid"] == [1] * 41
+    assert n_tagged["plain"] == [0] * 62
+    assert n_tagged["both"] == [1, 0] + [1] * 60 + [0] * 41
+    assert prepared.tokenizer.decode([prepared.valid.src(5).tolist()]) == [sentence(304)]
+    assert [source["tag"] for source in prepared.report["splits"]["train"]["sources"]] == ["", "med"]
+    assert "valid.fr (tag med): 41 pairs" in render(prepared.report)
+
+
+def test_another_tag_is_another_tokenizer_and_another_corpus(config, tmp_path):
+    def prepared_with(tag):
+        config.data.train = config.data.valid = {"source": "train", "tag": tag} if tag else "train"
+        prepared = prepare(config)
+        return prepared.tokenizer.fingerprint, prepared.train.directory, prepared.valid.directory
+
+    found = [prepared_with(tag) for tag in ("", "law", "med")]
+    assert all(len(set(column)) == 3 for column in zip(*found, strict=True))
+    assert len(tokenizers(tmp_path)) == 3
+    assert [prepared_with(tag) for tag in ("", "law", "med")] == found
+
+
+def test_a_resumed_tokenizer_without_the_tag_is_refused(config):
+    tokenizer = prepare(config).tokenizer
+    config.data.train = {"source": "train", "tag": "med"}
+    with pytest.raises(TokenizerError, match="has no tag 'med', or any other"):
+        prepare(config, tokenizer)
+
+
+def test_held_out_pairs_that_the_model_cannot_hold_are_an_error(config, corpus):
+    config.model.max_length = 30
+    write_split(corpus, "train", [(sentence(i), sentence(-i - 1)) for i in range(300)])
+    write_split(corpus, "valid", [(sentence(1), sentence(-2))])
+    write_split(corpus, "test", [("a " * 31, "b"), ("a", "b")])
+    with pytest.raises(CorpusError, match=r"test/test: 1 pairs .* more than 29 tokens.*raise model.max_length=30"):
+        prepare(config)
+
+
+def test_the_tokenizer_never_sees_held_out_text(config, corpus, tmp_path):
+    fingerprint = prepare(config).tokenizer.fingerprint
+    for split in ("valid", "test"):
+        write_split(corpus, split, [("zyxzyx " * 40, "qwkqwk " * 40)] * 500)
+    config.data.cache_dir = str(tmp_path / "elsewhere")
+    assert prepare(config).tokenizer.fingerprint == fingerprint
+
+
+def test_the_tokenizer_learns_from_both_sides(config):
+    prepared = prepare(config)
+    lines = [line for i in [*range(300)] for line in (sentence(i), sentence(-i - 1))]
+    lines += ["", "blank", sentence(0), sentence(-1)]
+    assert Tokenizer.train(lines, config.tokenizer).fingerprint == prepared.tokenizer.fingerprint
+
+
+def test_a_second_run_opens_the_cache(config, caplog, monkeypatch):
+    first = prepare(config)
+
+    def not_again(*_, **__):
+        raise AssertionError("prepared again")
+
+    monkeypatch.setattr(prepare_module, "write_store", not_again)
+    monkeypatch.setattr(Tokenizer, "train", not_again)
+    monkeypatch.setattr(prepare_module, "FileLock", not_again)  # a whole cache may be read-only
+    again = prepare(config)
+    assert again.report == first.report
+    assert again.train.manifest == first.train.manifest
+
+
+def test_a_moved_corpus_is_recognised_by_its_content(config, corpus, tmp_path):
+    prepare(config)
+    before = stores(tmp_path), tokenizers(tmp_path)
+    corpus.rename(tmp_path / "moved")
+    config.data.dir = str(tmp_path / "moved")
+    prepare(config)
+    assert (stores(tmp_path), tokenizers(tmp_path)) == before
+
+
+def test_one_changed_byte_of_training_text_makes_everything_new(config, corpus, tmp_path):
+    old = prepare(config)
+    n_stores = len(stores(tmp_path))
+    path = corpus / "train.en"
+    data = bytearray(path.read_bytes())
+    data[3] = ord("z")
+    path.write_bytes(data)
+    new = prepare(config)
+    assert new.tokenizer.fingerprint != old.tokenizer.fingerprint
+    assert len(stores(tmp_path)) == 2 * n_stores
+
+
+def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp_path):
+    old = prepare(config)
+    path = corpus / "test.fr"
+    path.write_bytes(b"Z" + path.read_bytes()[1:])
+    new = prepare(config)
+    assert new.tests["test"].src_text(0)[0] == "Z"
+    assert new.train.directory == old.train.directory
+    assert new.tests["test"].directory != old.tests["test"].directory
+    assert len(tokenizers(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "renewed"),
+    [
+        ("data", "max_tokens", 20, {"train"}),
+        ("data", "max_length_ratio", 3.0, {"train"}),
+        ("data", "drop_duplicates", True, {"train"}),
+        ("data", "temperature", 5.0, set()),
+        ("tokenizer", "sampling", 0.1, {"train"}),
+        ("tokenizer", "vocab_size", 390, {"tokenizer", "train", "valid", "test"}),
+        ("tokenizer", "model_type", "unigram", {"tokenizer", "train", "valid", "test"}),
+        ("optim", "lr", 0.5, set()),
+    ],
+)
+def test_a_changed_setting_renews_what_depends_on_it(config, section, key, value, renewed):
+    def parts(prepared):
+        paths = {"train": prepared.train, "valid": prepared.valid, **prepared.tests}
+        found = {name: store.directory.name for name, store in paths.items()}
+        return found | {"tokenizer": prepared.tokenizer.fingerprint}
+
+    old = parts(prepare(config))
+    changed = copy.deepcopy(config)
+    setattr(getattr(changed, section), key, value)
+    new = parts(prepare(changed))
+    assert {name for name in old if old[name] != new[name]} == renewed
+
+
+def test_the_other_direction_is_another_corpus(config):
+    there = prepare(config)
+    config.data.src_lang, config.data.tgt_lang = "en", "fr"
+    back = prepare(config)
+    assert back.valid.src_text(3) == there.valid.tgt_text(3)
+    assert back.valid.directory != there.valid.directory
+
+
+def test_train_keeps_text_only_for_sampling(config):
+    assert not prepare(config).train.has_text
+    config.tokenizer.sampling = 0.1
+    sampled = prepare(config).train
+    assert sampled.src_text(2) == sentence(2)
+
+
+def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
+    other = Tokenizer.train([sentence(i) for i in range(500, 900)], TokenizerConfig(vocab_size=350))
+    prepared = prepare(config, tokenizer=other)
+    assert prepared.tokenizer is other
+    assert prepared.train.manifest["tokenizer"] == other.fingerprint
+    assert tokenizers(tmp_path) == set()
+
+
+def test_a_run_and_its_resumption_share_the_stores(config, tmp_path):
+    first = prepare(config)
+    resumed = prepare(config, tokenizer=Tokenizer.from_bytes(first.tokenizer.proto))
+    assert resumed.train.directory == first.train.directory
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "no manifest", "stray file"])
+def test_a_damaged_store_is_made_again_and_said(config, caplog, damage):
+    first = prepare(config)
+    path = first.train.directory / "tgt.ids.bin"
+    data = bytearray(path.read_bytes())
+    match damage:
+        case "cut":
+            path.write_bytes(data[:-2])
+        case "flipped":
+            data[10] ^= 1
+            path.write_bytes(data)
+        case "no manifest":
+            (first.train.directory / "manifest.json").unlink()
+        case "stray file":
+            directory = first.train.directory
+            for file in directory.iterdir():
+                file.unlink()
+            (directory / "x").touch()
+    again = prepare(config)
+    again.train.verify()
+    assert again.train.manifest == first.train.manifest
+    assert "the cached text of train is damaged and is made again" in caplog.text
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-7], lambda data: data.replace(b"abc", b"abd"), lambda _: b""])
+def test_a_damaged_tokenizer_is_trained_again_and_said(config, caplog, tmp_path, change):
+    fingerprint = prepare(config).tokenizer.fingerprint
+    (name,) = tokenizers(tmp_path)
+    path = tmp_path / "cache/tokenizers" / name
+    damaged = change(path.read_bytes())
+    path.write_bytes(damaged if damaged != path.read_bytes() else damaged[:-3] + b"   ")
+    assert prepare(config).tokenizer.fingerprint == fingerprint
+    assert f"the cached tokenizer {path} is damaged; training it again" in caplog.text
+
+
+def test_what_a_killed_process_left_is_removed(config, tmp_path):
+    key = prepare(config).train.directory
+    for file in key.iterdir():
+        file.unlink()
+    key.rmdir()
+    leftover = key.parent / f".{key.name}.abc.tmp"
+    leftover.mkdir()
+    (leftover / "src.ids.bin").touch()
+    prepare(config)
+    assert not leftover.exists()
+
+
+def test_further_references_of_held_out_text_are_stored_and_reported(config, corpus, tmp_path):
+    without = prepare(config)
+    n = len(without.tests["test"])
+    for split in ("train", "test"):
+        (corpus / f"{split}.en.1").write_text("another\n" + "\n" * (n - 1))
+    (corpus / "test.en.2").write_text("\n" * (n - 1) + "a third\n")
+    prepared = prepare(config)
+    test = prepared.tests["test"]
+    assert test.references(0) == ["another target", "another"]
+    assert test.references(n - 1) == [test.tgt_text(n - 1), "a third"]
+    assert [test.references(i) for i in range(1, n - 1)] == [[test.tgt_text(i)] for i in range(1, n - 1)]
+    splits = prepared.report["splits"]
+    assert splits["test/test"]["references"] == n + 2
+    files = {Path(file).name for file in splits["test/test"]["files"]}
+    assert files == {"test.fr", "test.en", "test.en.1", "test.en.2"}
+    assert f"  {n + 2} references, several for some sources" in render(prepared.report)
+    # Nothing else is made again: training has one target a source.
+    assert prepared.train.directory == without.train.directory
+    assert prepared.valid.directory == without.valid.directory
+    assert test.directory != without.tests["test"].directory
+    assert "references" not in splits["valid"]
+
+
+def test_the_report_says_where_targets_are_tokens(config, corpus):
+    tokens, text = [("un chat .", "a cat ."), ("oui", "yes")], [("un chat.", "a cat."), ("deux .", "two cats!")]
+    write_split(corpus, "valid", tokens)
+    write_split(corpus, "test", text)
+    report = prepare(config).report
+    assert report["splits"]["valid"]["tokenised"] and not report["splits"]["test/test"]["tokenised"]
+    assert render(report).count("  tgt: tokens with spaces between them, not text") == 1
+
+
+def test_references_of_another_length_are_named(config, corpus):
+    (corpus / "test.en.1").write_text("one\n")
+    with pytest.raises(CorpusError, match=r"test\.en has \d+ lines but .*test\.en\.1 has 1; line n of one"):
+        prepare(config)
+
+
+def test_all_problems_of_all_splits_are_reported_before_any_work(config, corpus, tmp_path):
+    (corpus / "train.en").unlink()
+    config.data.valid = {"src": "dev.fr", "wrong": 1}
+    config.data.test = {"news": "news.tsv", "test": "test"}
+    with pytest.raises(CorpusError) as caught:
+        prepare(config)
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["data.train", "data.valid", "data.test.news"]
+    assert "train.en" in lines[0]
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "valid", "test"])
+def test_a_faulty_file_leaves_no_half_entry(config, corpus, tmp_path, split):
+    with (corpus / f"{split}.fr").open("ab") as file:
+        file.write(b"\xff\n")
+    with pytest.raises(CorpusError, match=rf"{split}\.fr:\d+: byte 1 of the line \(0xff\) is not UTF-8"):
+        prepare(config)
+    leftovers = [path for path in (tmp_path / "cache").rglob("*") if path.name.endswith(".tmp")]
+    assert leftovers == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(config, tmp_path):
+    (tmp_path / "file").touch()
+    config.data.cache_dir = str(tmp_path / "file/cache")
+    with pytest.raises(CorpusError, match=r"cannot keep prepared text under .*file/cache: .*set data\.cache_dir"):
+        prepare(config)
+
+
+def test_the_cache_is_where_the_environment_says(config, tmp_path, monkeypatch):
+    config.data.cache_dir = ""
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "by_variable"))
+    assert prepare(config).train.directory.is_relative_to(tmp_path / "by_variable/stores")
+    monkeypatch.delenv("SEQ2SEQ_CACHE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert prepare(config).train.directory.is_relative_to(tmp_path / "home/.cache/seq2seq/stores")
+
+
+def test_a_vocabulary_that_the_text_does_not_support_is_refused(config):
+    config.tokenizer.vocab_size = 30_000
+    with pytest.raises(TokenizerError, match=r"tokenizer\.vocab_size=30000 .* to at most \d+"):
+        prepare(config)
+
+
+def _prepare_in_child(config, log, barrier):
+    logging.basicConfig(filename=log, level=logging.INFO, format="%(message)s")
+    barrier.wait(timeout=30)
+    prepare(config)
+
+
+def test_two_processes_share_one_preparation(config, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(2)
+    logs = [tmp_path / f"log{i}" for i in range(2)]
+    processes = [context.Process(target=_prepare_in_child, args=(config, log, barrier)) for log in logs]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout=60)
+        assert process.exitcode == 0
+    said = "\n".join(log.read_text() for log in logs)
+    assert said.count("training a tokenizer") == 1
+    assert said.count("encoding train") == 1
+    assert said.count("data report") == 2
+
+
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason=f"no corpus in {MULTI30K}")
+def test_multi30k_has_its_published_size(tmp_path):
+    prepared = prepare(
+        RunConfig(
+            data=DataConfig(
+                dir=str(MULTI30K), valid="val", test={"flickr": "test_2016_flickr"}, cache_dir=str(tmp_path)
+            )
+        )
+    )
+    assert (len(prepared.train), len(prepared.valid), len(prepared.tests["flickr"])) == (29_000, 1_014, 1_000)
+    with gzip.open(MULTI30K / "test_2016_flickr.en.gz", "rt", encoding="utf-8", newline="\n") as file:
+        references = [line.rstrip("\n") for line in file]
+    assert [prepared.tests["flickr"].tgt_text(i) for i in range(1000)] == references
+    # The corpus's own train and valid share one pair; no test pair is in train.
+    assert prepared.report["splits"]["valid"]["overlap"] == {"sources_in_train": 3, "pairs_in_train": 1}
+    assert prepared.report["splits"]["test/flickr"]["overlap"]["pairs_in_train"] == 0

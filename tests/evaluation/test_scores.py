@@ -1,0 +1,308 @@
+import dataclasses
+import json
+import logging
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+import sacremoses
+
+from seq2seq.errors import TranslationError
+from seq2seq.evaluation.scores import METRICS, Interval, bootstrap_interval, corpus_scores, paired_test, report
+
+HYPOTHESES = [
+    "A man in a blue shirt is standing on a ladder cleaning a window.",
+    "Two young, White males are outside near many bushes!",
+    "",
+    "The cat sits on the mat, doesn't it?",
+    "Une élève s'en va à l'école.",
+]
+REFERENCES = [
+    "A man in a blue shirt stands on a ladder and cleans the window.",
+    "Two young, white males are outside near many bushes.",
+    "A blank answer scores nothing.",
+    "Isn't the cat sitting on the mat?",
+    "Une élève va à l’école.",
+]
+
+
+def test_brevity_penalty_and_precisions_of_papineni_2002_are_in_the_score() -> None:
+    # By hand, formulas of Papineni et al. 2002, section 2.3: 5 of 6 words, 3 of 5 pairs, 2 of 4 triples and
+    # 1 of 3 quadruples match; 6 words for 7 give exp(1 - 7 / 6).
+    score = corpus_scores(["the cat is on a mat"], ["the cat is on the red mat"], ["bleu"])["bleu"].score
+    precisions = (5 / 6) * (3 / 5) * (2 / 4) * (1 / 3)
+    assert score == pytest.approx(100 * precisions**0.25 * 2.718281828 ** (1 - 7 / 6), abs=1e-6)
+
+
+def test_repeating_a_word_is_clipped_as_in_example_2_of_papineni_2002() -> None:
+    # 2 of 7 words; longer n-grams match nothing, and sacreBLEU counts 1/2, 1/4, 1/8 of one (`smooth:exp`).
+    scores = corpus_scores(["the the the the the the the"], ["the cat is on the mat ."], ["bleu"])
+    precisions = (2 / 7) * (1 / 2 / 6) * (1 / 4 / 5) * (1 / 8 / 4)
+    assert scores["bleu"].score == pytest.approx(100 * precisions**0.25, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments"),
+    [
+        ("bleu", ["-m", "bleu"]),
+        ("chrf", ["-m", "chrf"]),
+        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
+        ("ter", ["-m", "ter"]),
+    ],
+)
+def test_score_and_signature_are_those_of_the_sacrebleu_command(
+    metric: str, arguments: list[str], tmp_path: Path
+) -> None:
+    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
+    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
+    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "sacrebleu",
+        str(references),
+        "-i",
+        str(hypotheses),
+        *arguments,
+        "-w",
+        "8",
+    ]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    score = corpus_scores(HYPOTHESES, REFERENCES, [metric])[metric]
+    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+
+
+SECOND = ["A man cleans a window.", "", "  ", "The cat is on the mat, isn't it?", ""]
+THIRD = ["", "Two young men are outside.", "", "A cat sits on the mat.", ""]
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "chrf++", "ter"])
+def test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing(metric: str) -> None:
+    theirs = {
+        "bleu": sacrebleu.BLEU(),
+        "chrf": sacrebleu.CHRF(),
+        "chrf++": sacrebleu.CHRF(word_order=2),
+        "ter": sacrebleu.TER(),
+    }
+    streams = [REFERENCES, *([line if line.strip() else None for line in each] for each in (SECOND, THIRD))]
+    expected = theirs[metric].corpus_score(HYPOTHESES, streams)  # type: ignore[arg-type]
+    references = list(zip(REFERENCES, SECOND, THIRD, strict=True))
+    score = corpus_scores(HYPOTHESES, references, [metric])[metric]
+    assert (score.score, score.signature) == (expected.score, str(theirs[metric].get_signature()))
+    assert score.signature.startswith("nrefs:var|")
+    assert report(HYPOTHESES, references, [metric], n_samples=2)[metric].score == pytest.approx(expected.score)
+    compared = paired_test(HYPOTHESES, HYPOTHESES, references, [metric], n_samples=2)[metric]
+    assert compared.system.score == pytest.approx(expected.score)
+    # The trap: for sacreBLEU itself a blank line is a reference, of no words.
+    with_blanks = theirs[metric].corpus_score(HYPOTHESES, [REFERENCES, SECOND, THIRD])
+    assert metric == "chrf" or metric == "chrf++" or with_blanks.score != expected.score
+
+
+def test_several_files_of_references_score_as_on_the_sacrebleu_command_line(tmp_path: Path) -> None:
+    others = [line.replace("the", "a") for line in REFERENCES]
+    for name, lines in (("one", REFERENCES), ("two", others), ("hyp", HYPOTHESES)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "one", "two", "-i", "hyp", "-w", "8"]
+    printed = json.loads(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    score = corpus_scores(HYPOTHESES, list(zip(REFERENCES, others, strict=True)))["bleu"]
+    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+    assert score.signature.startswith("nrefs:2|")
+
+
+def test_the_legacy_score_takes_several_references() -> None:
+    words, others = ["a b c d e", "f g h i"], ["a b c x e", ""]
+    hypotheses = ["a b c x e", "f g h i"]
+    (score,) = corpus_scores(hypotheses, list(zip(words, others, strict=True)), ["bleu_legacy_tok"], "en").values()
+    assert score.score == pytest.approx(100)
+    assert corpus_scores(hypotheses, words, ["bleu_legacy_tok"], "en")["bleu_legacy_tok"].score < 90
+
+
+def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference() -> None:
+    several = corpus_scores(["a b c d", "x"], [["a b c d", "a b"], ["", " "]], METRICS, "en")
+    assert several["bleu"].score == corpus_scores(["a b c d", "x"], [["a b c d", "a b"], [""]])["bleu"].score
+
+
+def test_the_signatures_say_what_was_measured() -> None:
+    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
+    version = sacrebleu.__version__
+    moses = f"moses-en+norm-{sacremoses.__version__}"
+    assert {name: score.signature for name, score in scores.items()} == {
+        "bleu": f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}",
+        "chrf": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}",
+        "chrf++": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{version}",
+        "ter": f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}",
+        "bleu_legacy_tok": f"nrefs:1|case:lc|eff:no|tok:{moses}|smooth:none|version:{version}",
+    }
+
+
+def test_references_against_themselves_are_perfect() -> None:
+    scores = corpus_scores(REFERENCES, REFERENCES, METRICS, "en")
+    assert [scores[name].score for name in METRICS] == pytest.approx([100, 100, 100, 0, 100])
+
+
+def test_without_a_choice_bleu_and_chrf_are_measured() -> None:
+    assert list(corpus_scores(HYPOTHESES, REFERENCES)) == ["bleu", "chrf"]
+
+
+def test_blank_hypotheses_score_nothing() -> None:
+    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS, "en")
+    assert [scores[name].score for name in METRICS] == [0, 0, 0, 100, 0]  # TER: every word is missing
+
+
+@pytest.mark.parametrize(("n_hypotheses", "n_references"), [(3, 5), (5, 3), (0, 5)])
+def test_different_numbers_of_sentences_are_refused_with_both_numbers(n_hypotheses: int, n_references: int) -> None:
+    message = f"{n_hypotheses} hypotheses for {n_references} references"
+    with pytest.raises(TranslationError, match=message):
+        corpus_scores(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
+    with pytest.raises(TranslationError, match=message):
+        bootstrap_interval(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
+
+
+def test_no_sentences_and_unknown_metrics_are_refused() -> None:
+    with pytest.raises(TranslationError, match="no sentences"):
+        corpus_scores([], [])
+    with pytest.raises(
+        TranslationError, match="'meteor' is not a metric; choose from bleu, chrf, chrf\\+\\+, ter, bleu"
+    ):
+        corpus_scores(HYPOTHESES, REFERENCES, ["meteor"])
+
+
+def test_legacy_bleu_asks_for_the_language() -> None:
+    with pytest.raises(TranslationError, match="bleu_legacy_tok splits words by the rules of a language"):
+        report(HYPOTHESES, REFERENCES, ["bleu_legacy_tok"])
+
+
+def test_legacy_bleu_has_no_smoothing_and_no_case_and_splits_as_moses_does() -> None:
+    # By hand: of `l' homme n' a rien .`, 5 of 6 tokens, 3 of 5 pairs, 2 of 4 triples and 1 of 3 quadruples match.
+    score = corpus_scores(["L'homme n’a rien."], ["l’homme n'a pas."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    assert score.score == pytest.approx(100 * ((5 / 6) * (3 / 5) * (2 / 4) * (1 / 3)) ** 0.25)
+    score = corpus_scores(["Une femme assise."], ["Un homme assis."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    assert score.score == 0  # no quadruple matches; sacreBLEU's smoothing would count a part of one
+
+
+def test_anything_but_a_list_of_strings_is_refused() -> None:
+    with pytest.raises(TypeError, match="hypotheses is one string"):
+        corpus_scores("a b", "a b")
+    with pytest.raises(TypeError, match=r"hypotheses\[1\] is a NoneType"):
+        corpus_scores(["a", None], ["a", "b"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"references\[1\] is a NoneType"):
+        corpus_scores(["a", "b"], [["a"], ["b", None]])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"hypotheses\[0\] is a list"):
+        corpus_scores([["a"]], ["a"])  # type: ignore[list-item]
+
+
+def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path) -> None:
+    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
+    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
+    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", str(references), "-i", str(hypotheses), "-w", "6"]
+    command += ["--confidence", "--confidence-n", "200"]
+    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    interval = bootstrap_interval(HYPOTHESES, REFERENCES, n_samples=200)
+    assert round(interval.mean, 6) == printed["confidence_mean"]
+    assert round(interval.half_width, 6) == printed["confidence_var"]
+    assert interval.signature == printed["signature"]
+    assert "bs:200|seed:12345" in interval.signature
+
+
+def test_a_report_has_an_interval_for_each_score() -> None:
+    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=50, language="en")
+    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
+    assert list(found) == list(METRICS)
+    for name, interval in found.items():
+        assert interval == bootstrap_interval(HYPOTHESES, REFERENCES, name, n_samples=50, language="en")
+        assert interval.score == plain[name].score
+        assert interval.signature.replace("|bs:50|seed:12345", "") == plain[name].signature
+        assert abs(interval.mean - interval.score) < 2 * interval.half_width
+    assert list(report(HYPOTHESES, REFERENCES, n_samples=2)) == ["bleu", "chrf", "ter"]
+
+
+def test_intervals_are_those_that_sacrebleu_gives_the_baseline_of_a_paired_test() -> None:
+    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=300, language="en")
+    for name, test in paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en").items():
+        assert dataclasses.astuple(found[name]) == pytest.approx(dataclasses.astuple(test.baseline))
+
+
+OTHERS = [*REFERENCES[:2], "Something else.", *HYPOTHESES[3:]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "arguments"),
+    [
+        ("bleu", ["-m", "bleu"]),
+        ("chrf", ["-m", "chrf"]),
+        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
+        ("ter", ["-m", "ter"]),
+    ],
+)
+def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: list[str], tmp_path: Path) -> None:
+    for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "base", "other", *arguments, "-w", "6"]
+    # Its JSON cannot hold the 32-bit floats of TER, so its table is read.
+    command += ["--paired-bs", "--paired-bs-n", "300", "--format", "text"]
+    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    number = r"(\d+\.\d+)"
+    scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
+    p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
+    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en")[metric]
+    assert [in_print(interval) for interval in (found.baseline, found.system)] == scores
+    assert p_value is not None and f"{found.p_value:.4f}" == p_value[1]
+    assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
+
+
+def in_print(interval: Interval) -> tuple[str, str, str]:
+    return f"{interval.score:.6f}", f"{interval.mean:.6f}", f"{interval.half_width:.6f}"
+
+
+def test_equal_systems_do_not_differ_and_better_ones_do() -> None:
+    same = paired_test(HYPOTHESES * 20, HYPOTHESES * 20, REFERENCES * 20, n_samples=100)
+    assert list(same) == ["bleu", "chrf", "ter"]
+    for comparison in same.values():
+        assert comparison.baseline == comparison.system
+        # Every difference is 0 and none is above it: sacreBLEU's p-value is then the smallest one.
+        assert comparison.p_value == 1 / 101
+    better = paired_test(HYPOTHESES * 20, OTHERS * 20, REFERENCES * 20, n_samples=100)
+    assert better["bleu"].system.score > better["bleu"].baseline.score
+    assert better["bleu"].p_value == 1 / 101
+
+
+def test_a_paired_test_refuses_what_is_not_parallel() -> None:
+    with pytest.raises(TranslationError, match="there are 3 baseline hypotheses for 5 references"):
+        paired_test(HYPOTHESES[:3], HYPOTHESES, REFERENCES)
+    with pytest.raises(TranslationError, match="there are 3 hypotheses for 5 references"):
+        paired_test(HYPOTHESES, HYPOTHESES[:3], REFERENCES)
+    with pytest.raises(TranslationError, match="'meteor' is not a metric"):
+        paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["meteor"])
+    with pytest.raises(TypeError, match="baseline hypotheses is one string"):
+        paired_test("a", ["a"], ["a"])
+
+
+def test_a_paired_test_logs_no_progress_and_leaves_logging_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("sacrebleu")
+    with caplog.at_level(logging.INFO, "sacrebleu"):
+        paired_test(HYPOTHESES, OTHERS, REFERENCES, n_samples=2)
+        assert not caplog.records
+        assert logger.level == logging.INFO
+    assert logger.level == logging.NOTSET
+
+
+def test_tokens_are_advised_against_only_where_references_are_text(caplog: pytest.LogCaptureFixture) -> None:
+    tokens, text = ["A red cat sleeps ."] * 100, ["A red cat sleeps."] * 100
+    assert corpus_scores(tokens, tokens)["bleu"].score == pytest.approx(100)
+    assert not caplog.records
+    corpus_scores(tokens, text)
+    assert "forgot to detokenize" in caplog.text
+
+
+def test_an_interval_around_nothing_is_nothing() -> None:
+    interval = bootstrap_interval(["", ""], REFERENCES[:2], n_samples=10)
+    assert (interval.mean, interval.half_width) == (0.0, 0.0)
+
+
+def test_sacrebleu_is_imported_only_to_score() -> None:
+    code = "import sys, seq2seq.evaluation.scores; sys.exit('sacrebleu' in sys.modules or 'sacremoses' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,87 @@
+import dataclasses
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from seq2seq.config import ModelConfig, OptimConfig, RunConfig, TrainerConfig
+from seq2seq.reports.results import main
+
+
+def finished_run(path: Path, bleu: float, config: RunConfig, valid: float = 50.0) -> str:
+    """What the end of a run leaves behind and this command reads."""
+    path.mkdir()
+    config = dataclasses.replace(config, run_dir=str(path), trainer=TrainerConfig(max_epochs=1))
+    OmegaConf.save(OmegaConf.create(dataclasses.asdict(config)), path / "config.yaml")
+    scores = {"flickr": {"bleu": {"score": bleu}, "ter": {"score": 100 - bleu}}}
+    (path / "scores.json").write_text(json.dumps(scores))
+    selection = {"selected": "last", "valid": {"last": {"bleu": valid}, "best": {"bleu": 1.0}}}
+    (path / "selection.json").write_text(json.dumps(selection))
+    return str(path)
+
+
+def rows(output: str) -> list[list[str]]:
+    return [line.strip("| ").split(" | ") for line in output.splitlines()]
+
+
+def test_seeds_of_a_configuration_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bleu = [52.0, 53.5, 54.0]
+    runs = [
+        finished_run(tmp_path / f"run{seed}", score, RunConfig(seed=seed, name="small"), valid=score + 1)
+        for seed, score in enumerate(bleu, start=1)
+    ]
+    main(runs)
+    mean, deviation = statistics.mean(bleu), statistics.stdev(bleu)
+    assert rows(capsys.readouterr().out) == [
+        ["run", "seeds", "valid bleu", "flickr bleu"],
+        ["---"] * 4,
+        ["small", "1, 2, 3", f"{mean + 1:.2f} ± {deviation:.2f}", f"{mean:.2f} ± {deviation:.2f}"],
+    ]
+
+
+def test_rows_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = RunConfig(name="deep", model=ModelConfig(n_encoder_layers=6), optim=OptimConfig(r_drop=5.0))
+    main([finished_run(tmp_path / "a", 52.0, RunConfig()), finished_run(tmp_path / "b", 53.0, deep)])
+    assert rows(capsys.readouterr().out)[2:] == [
+        ["default model.n_encoder_layers=3 optim.r_drop=0.0", "1", "50.00", "52.00"],
+        ["deep model.n_encoder_layers=6 optim.r_drop=5.0", "1", "50.00", "53.00"],
+    ]
+
+
+def test_other_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([finished_run(tmp_path / "a", 52.0, RunConfig()), "--metrics", "ter", "bleu"])
+    assert rows(capsys.readouterr().out) == [
+        ["run", "seeds", "valid bleu", "flickr ter", "flickr bleu"],
+        ["---"] * 5,
+        ["default", "1", "50.00", "48.00", "52.00"],
+    ]
+
+
+def test_a_run_from_before_a_key_has_its_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [finished_run(tmp_path / name, 52.0, RunConfig(seed=seed)) for seed, name in enumerate("ab")]
+    config = OmegaConf.load(tmp_path / "a" / "config.yaml")
+    del config.optim["r_drop"]
+    OmegaConf.save(config, tmp_path / "a" / "config.yaml")
+    main(runs)
+    assert [row[:2] for row in rows(capsys.readouterr().out)[2:]] == [["default", "0, 1"]]
+
+
+@pytest.mark.parametrize("missing", ["config.yaml", "selection.json", "scores.json"])
+def test_an_unfinished_run_is_one_sentence(missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = finished_run(tmp_path / "run", 52.0, RunConfig())
+    (tmp_path / "run" / missing).unlink()
+    with pytest.raises(SystemExit, match="2"):
+        main([run])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "is not the directory of a finished run" in captured.err
+
+
+def test_an_unknown_metric_names_those_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = finished_run(tmp_path / "run", 52.0, RunConfig())
+    with pytest.raises(SystemExit, match="2"):
+        main([run, "--metrics", "bleu", "comet"])
+    assert "has no comet of flickr; choose from bleu, ter" in capsys.readouterr().err

@@ -1,0 +1,63 @@
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from seq2seq.training.callbacks.heap import HeapTrimming
+from tests.training.tiny_runs import tiny_config, train_with
+
+# A hundred holes of 8 MB, each between small tensors that stay.
+HOLES = """
+import resource
+import torch
+from seq2seq.training.callbacks.heap import BATCHES_BETWEEN_TRIMS, HeapTrimming, keep_freed_memory
+
+def resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() / 1e6
+
+def freed_after(n_batches):
+    for _ in range(n_batches):
+        trimming.on_train_batch_end(None, None, None, None, 0)
+    return full - resident()
+
+trimming = HeapTrimming()
+keep_freed_memory()
+pairs = [(torch.ones(1 << 21), torch.ones(1 << 10)) for _ in range(100)]
+kept = [small for _, small in pairs]
+full = resident()
+del pairs
+print(freed_after(0), freed_after(BATCHES_BETWEEN_TRIMS - 1), freed_after(1))
+assert all(bool((small == 1).all()) for small in kept)
+"""
+
+
+def test_keeping_freed_memory_changes_no_result():
+    code = (
+        "import torch\n"
+        "from seq2seq.training.callbacks.heap import keep_freed_memory\n"
+        "torch.manual_seed(0)\n"
+        "x = torch.randn(1500, 1500)\n"
+        "before = (x @ x).sum().item()\n"
+        "keep_freed_memory()\n"
+        "for _ in range(3):\n"
+        "    assert (x @ x).sum().item() == before\n"
+        "keep_freed_memory()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's heap")
+def test_holes_are_kept_for_the_next_steps_and_then_given_back():
+    done = subprocess.run([sys.executable, "-c", HOLES], check=True, capture_output=True, text=True)
+    when_freed, before, at_a_trim = map(float, done.stdout.split())
+    assert max(when_freed, before) < 10  # MB
+    assert at_a_trim > 700
+
+
+def test_a_run_on_a_cpu_trims_its_heap(corpus, tmp_path, monkeypatch):
+    ends_of_batches = []
+    monkeypatch.setattr(HeapTrimming, "on_train_batch_end", lambda *args: ends_of_batches.append(args[-1]))
+    train_with(tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1}))
+    assert ends_of_batches == list(range(15))

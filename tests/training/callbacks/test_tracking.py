@@ -1,0 +1,153 @@
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from seq2seq.config import LoggerConfig
+from seq2seq.training.callbacks import tracking
+from seq2seq.training.metrics_csv import MetricsCsv, read_metrics
+from tests.training.callbacks.wandb_file import read_run
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
+
+WANDB = {"logger.wandb": True, "logger.n_samples": 3, "logger.project": "reversing", "trainer.max_epochs": 1}
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch, tmp_path):
+    """As on a machine that has never seen W&B."""
+    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+
+
+def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(corpus, tmp_path):
+    """From the command line, with nobody to answer a prompt; then continued."""
+    run_dir = tmp_path / "run"
+    env = {"HOME": str(tmp_path / "home")}
+    done = command(*arguments(corpus, run_dir, WANDB), env=env)
+    assert done.returncode == 0, done.stderr
+    assert f"W&B is offline; upload the run later with: wandb sync {run_dir}/wandb/latest-run" in done.stderr
+    assert "WARNING" not in done.stderr
+    assert (run_dir / "wandb/latest-run").exists()
+    first = read_run(run_dir)
+    assert len(set(first["ids"])) == 1
+    assert first["group"] == "default"
+    assert first["config"]["model"]["d_model"] == 16 and first["config"]["tokenizer"]["vocab_size"] == 300
+    assert first["config"]["precision"] == "32-true" and first["config"]["n_parameters"] > 1000
+    assert first["config"]["data_report"]["splits"]["valid"]["pairs_kept"] == 9
+    logged = {name for row in first["history"] for name in row}
+    assert logged >= {"train/loss", "train/lr", "valid/bleu", "trainer/global_step"}
+    assert any(name.startswith("valid/samples") for name in logged)
+
+    losses = [(row["trainer/global_step"], row["train/loss"]) for row in first["history"] if "train/loss" in row]
+    in_csv = [row for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == "train/loss"]
+    assert [step for step, _ in losses] == [int(row["step"]) for row in in_csv] == list(range(15))
+    assert [loss for _, loss in losses] == pytest.approx([float(row["value"]) for row in in_csv], rel=1e-5)
+
+    (table,) = run_dir.glob("wandb/offline-run-*/files/media/table/valid/samples*.json")
+    content = json.loads(table.read_text())
+    assert content["columns"] == ["step", "source", "reference", "translation"]
+    sources = (corpus / "valid.fr").read_text().split("\n")
+    assert [row[:2] for row in content["data"]] == [[15, source] for source in sources[:3]]
+
+    scores = json.loads((run_dir / "scores.json").read_text())["test"]
+    assert first["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
+    assert first["summary"]["test/test/bleu/signature"] == scores["bleu"]["signature"]
+    assert first["summary"]["selected"] == json.loads((run_dir / "selection.json").read_text())["selected"]
+
+    assert checkpoint(run_dir)["wandb_id"] == first["ids"][0]
+    train_with(tiny_config(corpus, run_dir, WANDB | {"trainer.max_epochs": 2}), resume=True)
+    assert len(list(run_dir.glob("wandb/offline-run-*"))) == 2
+    both = read_run(run_dir)
+    assert set(both["ids"]) == set(first["ids"])
+    steps = [row["trainer/global_step"] for row in both["history"] if "train/loss" in row]
+    assert steps == list(range(30))
+
+
+def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    train_with(tiny_config(corpus, tmp_path / "run", WANDB | {"trainer.max_steps": 2}))
+    assert not (tmp_path / "run/wandb").exists()
+    assert tracking.build_loggers(tiny_config(corpus, tmp_path, WANDB), tmp_path, -1, "")[1:] == []
+
+
+def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, monkeypatch, caplog):
+    import wandb
+
+    attempts = []
+
+    def broken(*args, **kwargs):
+        attempts.append(kwargs.get("mode"))
+        raise wandb.errors.CommError("no route to host")
+
+    monkeypatch.setattr(wandb, "init", broken)
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    with caplog.at_level(logging.WARNING):
+        outcome = train_with(tiny_config(corpus, tmp_path / "run", WANDB | {"trainer.max_steps": 2}))
+    assert outcome.tests.keys() == {"test"}
+    assert "W&B did not start (no route to host); trying it offline instead" in caplog.text
+    assert "W&B did not start offline either (no route to host); this run is not tracked there" in caplog.text
+    assert len(attempts) == 2  # online, then offline
+    assert read_metrics(tmp_path / "run/metrics.csv")
+
+
+def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
+    """With a key but no network: after a timeout, not never."""
+    monkeypatch.setattr(tracking, "ONLINE_TIMEOUT_S", 1)
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    config = tiny_config(corpus, tmp_path / "run", WANDB)
+    (tmp_path / "run").mkdir()
+    loggers = tracking.build_loggers(config, tmp_path / "run", -1, "")
+    tracking.finish(loggers)
+    assert len(loggers) == 2
+    assert list((tmp_path / "run").glob("wandb/offline-run-*/*.wandb"))
+
+
+def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
+    auto = LoggerConfig()
+    assert tracking.wandb_mode(auto) == "offline"
+    assert tracking.wandb_mode(LoggerConfig(mode="online")) == "online"
+    netrc = tmp_path / "home/.netrc"
+    netrc.write_text("machine api.wandb.ai login user password secret\n")
+    netrc.chmod(0o600)
+    assert tracking.wandb_mode(auto) == "online"
+    monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org:8080/path")
+    assert tracking.wandb_mode(auto) == "offline"
+    monkeypatch.setenv("WANDB_API_KEY", "x")
+    assert tracking.wandb_mode(auto) == "online"
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    assert tracking.wandb_mode(auto) == "offline"
+
+
+def test_tensorboard_gets_metrics_and_samples(corpus, tmp_path):
+    event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    changes = {"logger.tensorboard": True, "logger.n_samples": 2, "trainer.max_epochs": 1}
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    events = event_accumulator.EventAccumulator(str(tmp_path / "run/tensorboard"))
+    events.Reload()
+    assert {"train/loss", "valid/bleu", "test/test/chrf"} <= set(events.Tags()["scalars"])
+    assert len(events.Scalars("train/loss")) == 15
+    (sample,) = events.Tensors("valid/samples/text_summary")
+    assert (corpus / "valid.fr").read_text().split("\n")[0].encode() in sample.tensor_proto.string_val[0]
+
+
+def test_metrics_are_appended_and_cut_at_the_step_that_is_continued(tmp_path):
+    path = tmp_path / "metrics.csv"
+    log = MetricsCsv(path)
+    log.log_metrics({"a,b": 1 / 3, "epoch": 4.0}, 0)
+    log.log_metrics({"loss": 2.5}, 1)
+    log.log_metrics({"loss": float("nan")}, 2)
+    assert path.read_text().startswith("step,metric,value,unix_time\n")
+    assert [tuple(row.values())[:3] for row in read_metrics(path)] == [
+        ("0", "a,b", "0.3333333"), ("1", "loss", "2.5"), ("2", "loss", "nan"),
+    ]  # fmt: skip
+    again = MetricsCsv(path, resumed_step=2)  # two steps were done: 0 and 1
+    again.log_metrics({"loss": 7}, 2)
+    assert [tuple(row.values())[:3] for row in read_metrics(path)] == [
+        ("0", "a,b", "0.3333333"), ("1", "loss", "2.5"), ("2", "loss", "7"),
+    ]  # fmt: skip
+    MetricsCsv(path)
+    assert read_metrics(path) == [] and read_metrics(Path("/nowhere/metrics.csv")) == []

@@ -1,0 +1,201 @@
+"""The loss against `F.cross_entropy` and numbers by hand.
+
+Shapes: B 3, T 5, D 7, V 12
+"""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from seq2seq.training import loss as loss_module
+from seq2seq.training.loss import consistent_cross_entropy, smoothed_cross_entropy
+from seq2seq.vocabulary import PAD
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch) -> None:
+    """Four rows at a time, so that these tiny batches have several chunks and a short last one."""
+    monkeypatch.setattr(loss_module, "CHUNK", 4)
+
+
+def example(dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(0)
+    hidden = torch.randn(3, 5, 7, dtype=dtype, requires_grad=True)
+    weight = torch.randn(12, 7, dtype=dtype, requires_grad=True)
+    tgt_out = torch.randint(1, 12, (3, 5))
+    tgt_out[0, 3:] = tgt_out[2, 4:] = PAD
+    return hidden, weight, tgt_out
+
+
+def reference(hidden: Tensor, weight: Tensor, tgt_out: Tensor, eps: float) -> Tensor:
+    logits = (hidden @ weight.T).flatten(0, 1)
+    return F.cross_entropy(logits, tgt_out.flatten(), label_smoothing=eps, ignore_index=PAD, reduction="sum")
+
+
+def test_two_tokens_by_hand() -> None:
+    hidden = torch.tensor([[[1.0], [0.0]]])
+    weight = torch.tensor([[0.0], [0.0], [math.log(2)]])  # p = 1/4, 1/4, 1/2, then uniform
+    result = smoothed_cross_entropy(hidden, weight, torch.tensor([[2, 1]]), 0.3)
+    nll = math.log(2) + math.log(3)
+    uniform = (2 * math.log(4) + math.log(2)) / 3 + math.log(3)
+    assert result.nll.item() == pytest.approx(nll, rel=1e-6)
+    assert result.smoothed.item() == pytest.approx(0.7 * nll + 0.3 * uniform, rel=1e-6)
+    assert result.n_tokens.item() == 2
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_loss_and_gradients_equal_torchs(eps: float, dtype: torch.dtype) -> None:
+    hidden, weight, tgt_out = example(dtype)
+    ours = smoothed_cross_entropy(hidden, weight, tgt_out, eps).smoothed
+    theirs = reference(hidden, weight, tgt_out, eps)
+    torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours / 11, (hidden, weight)), torch.autograd.grad(theirs / 11, (hidden, weight))
+    )
+
+
+def test_gradients_equal_finite_differences() -> None:
+    hidden, weight, tgt_out = example(torch.float64)
+    assert torch.autograd.gradcheck(lambda h, w: smoothed_cross_entropy(h, w, tgt_out, 0.1).smoothed, (hidden, weight))
+
+
+def test_sums_without_gradients_are_the_same() -> None:
+    hidden, weight, tgt_out = example()
+    with_gradients = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)
+    with torch.inference_mode():
+        without = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)
+    torch.testing.assert_close(tuple(with_gradients), tuple(without))
+    assert not without.smoothed.requires_grad
+    assert not with_gradients.nll.requires_grad
+
+
+def test_padding_is_neither_in_the_sums_nor_in_the_counts() -> None:
+    hidden, weight, tgt_out = example()
+    result = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)
+    logits = hidden @ weight.T
+    is_token = tgt_out != PAD
+    assert result.n_tokens.item() == 12
+    assert result.n_correct.item() == ((logits.argmax(-1) == tgt_out) & is_token).sum().item()
+    torch.testing.assert_close(result.nll, reference(hidden, weight, tgt_out, 0.0))
+    (gradient,) = torch.autograd.grad(result.smoothed, hidden)
+    assert (gradient[~is_token] == 0).all()
+    assert (gradient[is_token] != 0).all()
+
+
+def test_a_batch_of_padding_has_no_loss_and_no_nan() -> None:
+    hidden, weight, tgt_out = example()
+    result = smoothed_cross_entropy(hidden, weight, torch.full_like(tgt_out, PAD), 0.1)
+    result.smoothed.backward()
+    assert (result.smoothed.item(), result.n_tokens.item(), result.n_correct.item()) == (0, 0, 0)
+    assert weight.grad is not None
+    assert (weight.grad == 0).all()
+
+
+def test_correct_tokens_are_counted() -> None:
+    weight = torch.eye(12)
+    tgt_out = torch.tensor([[4, 5, 6, 0]])
+    hidden = weight[[4, 5, 7, 0]][None]
+    assert smoothed_cross_entropy(hidden, weight, tgt_out, 0.1).n_correct.item() == 2
+
+
+@pytest.mark.parametrize("scale", [100.0, 1000.0])
+def test_huge_logits_stay_finite(scale: float) -> None:
+    hidden, weight, tgt_out = example()
+    ours = smoothed_cross_entropy(hidden * scale, weight, tgt_out, 0.1).smoothed
+    torch.testing.assert_close(ours, reference(hidden * scale, weight, tgt_out, 0.1))
+    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(ours, (hidden, weight)))
+
+
+def test_bf16_autocast_is_close_to_fp32_and_leaves_fp32_gradients() -> None:
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(5, 60, 64), torch.randn(300, 64) / 4
+    tgt_out = torch.randint(1, 300, (5, 60))
+    inputs = hidden.requires_grad_(), weight.requires_grad_()
+    expected = smoothed_cross_entropy(*inputs, tgt_out, 0.1)
+    with torch.autocast("cpu", torch.bfloat16):
+        result = smoothed_cross_entropy(*inputs, tgt_out, 0.1)
+    assert result.smoothed.dtype == torch.float32
+    torch.testing.assert_close(result.nll, expected.nll, rtol=1e-3, atol=0)
+    torch.testing.assert_close(result.smoothed, expected.smoothed, rtol=1e-3, atol=0)
+    for ours, exact in zip(
+        torch.autograd.grad(result.smoothed, inputs), torch.autograd.grad(expected.smoothed, inputs), strict=True
+    ):
+        assert ours.dtype == torch.float32
+        assert (ours - exact).norm() < 0.01 * exact.norm()
+
+
+def test_smoothing_is_summed_in_fp32_under_autocast() -> None:
+    """All logits are 3, so that each of 301 tokens costs log 12, and 301 * 3 needs more bits than bf16 has."""
+    hidden, weight = torch.ones(7, 43, 1), torch.full((12, 1), 3.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        result = smoothed_cross_entropy(hidden, weight, torch.ones(7, 43, dtype=torch.int64), 0.5)
+    assert result.smoothed.item() == pytest.approx(301 * math.log(12), rel=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(cut=st.integers(1, 14), eps=st.floats(0, 0.9))
+def test_the_loss_of_a_batch_is_the_sum_of_its_parts(cut: int, eps: float) -> None:
+    hidden, weight, tgt_out = example(torch.float64)
+    hidden, tgt_out = hidden.reshape(1, 15, 7), tgt_out.reshape(1, 15)
+    whole = smoothed_cross_entropy(hidden, weight, tgt_out, eps)
+    parts = (
+        smoothed_cross_entropy(hidden[:, rows], weight, tgt_out[:, rows], eps)
+        for rows in (slice(cut), slice(cut, None))
+    )
+    torch.testing.assert_close(tuple(whole), tuple(map(sum, zip(*parts, strict=True))))
+
+
+def two_passes(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(1)
+    _, weight, tgt_out = example(dtype)
+    return torch.randn(6, 5, 7, dtype=dtype, requires_grad=True), weight, tgt_out
+
+
+def consistent_reference(hidden: Tensor, weight: Tensor, tgt_out: Tensor, eps: float, alpha: float) -> Tensor:
+    """Equation 3 of Liang et al. 2021, halved, from their definitions."""
+    is_token = tgt_out != PAD
+    log_p1, log_p2 = ((half @ weight.T).log_softmax(-1)[is_token] for half in hidden.chunk(2))
+    kl12 = F.kl_div(log_p2, log_p1, log_target=True, reduction="sum")  # KL(p1 || p2)
+    kl21 = F.kl_div(log_p1, log_p2, log_target=True, reduction="sum")
+    ce = sum(reference(half, weight, tgt_out, eps) for half in hidden.chunk(2))
+    return (ce + alpha * (kl12 + kl21) / 2) / 2
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_consistent_loss_and_gradients_equal_torchs(alpha: float, eps: float) -> None:
+    hidden, weight, tgt_out = two_passes()
+    ours = consistent_cross_entropy(hidden, weight, tgt_out, eps, alpha).smoothed
+    theirs = consistent_reference(hidden, weight, tgt_out, eps, alpha)
+    torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, (hidden, weight)), torch.autograd.grad(theirs, (hidden, weight))
+    )
+
+
+def test_passes_that_agree_have_the_plain_loss() -> None:
+    hidden, weight, tgt_out = example()
+    plain = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)
+    torch.testing.assert_close(
+        tuple(consistent_cross_entropy(hidden.repeat(2, 1, 1), weight, tgt_out, 0.1, 5.0)),
+        (plain.smoothed, plain.nll, plain.n_tokens, plain.n_correct.float()),
+    )
+
+
+def test_consistent_loss_in_bf16_is_close_to_fp32() -> None:
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(10, 60, 64), torch.randn(300, 64) / 4
+    tgt_out = torch.randint(1, 300, (5, 60))
+    inputs = hidden.requires_grad_(), weight.requires_grad_()
+    expected = consistent_cross_entropy(*inputs, tgt_out, 0.1, 5.0).smoothed
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = consistent_cross_entropy(*inputs, tgt_out, 0.1, 5.0).smoothed
+    assert rounded.item() == pytest.approx(expected.item(), rel=1e-2)
+    for ours, exact in zip(torch.autograd.grad(rounded, inputs), torch.autograd.grad(expected, inputs), strict=True):
+        assert F.cosine_similarity(ours.flatten(), exact.flatten(), dim=0) > 0.999

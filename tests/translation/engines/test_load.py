@@ -1,0 +1,154 @@
+"""Which engine a model gets, and how it is laid out on the machine."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
+from seq2seq.translation.engines import load as loading
+from seq2seq.translation.engines.load import MOST_THREADS, load_engine, n_cores
+from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.translator import Translator
+from tests.translating import SENTENCES, model_content, trained_content, write_run
+
+CPU: dict[str, Any] = {"device": "cpu", "precision": "float32"}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
+    return TrainedModel.read(write_run(tmp_path_factory.mktemp("run"), model_content()))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
+    return TrainedModel.read(write_run(tmp_path_factory.mktemp("other"), model_content(seed=8)))
+
+
+def torch_engine(engine: Engine) -> PyTorchEngine:
+    assert isinstance(engine, PyTorchEngine)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("threads", "workers", "expected"),
+    [
+        (1, 0, (1, 1)),
+        (3, 0, (3, 1)),
+        (9, 0, (MOST_THREADS, 9 // MOST_THREADS)),
+        (6, 2, (2, 3)),
+        (1, 3, (3, 1)),
+        (7, 1, (1, 7)),
+    ],
+)
+def test_threads_are_shared_out_to_workers(
+    model: TrainedModel, threads: int, workers: int, expected: tuple[int, int]
+) -> None:
+    engine = torch_engine(load_engine([model], threads=threads, workers=workers, **CPU))
+    assert (engine.n_workers, engine.threads_per_worker) == expected
+
+
+@pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
+@pytest.mark.parametrize(
+    ("threads", "workers", "expected"),
+    [
+        (1, 0, (1, 1, False)),  # nothing to share out
+        (9, 0, (9, 1, True)),
+        (3, 2, (2, 1, True)),
+        (2, 3, (3, 1, True)),
+        (6, 2, (2, 3, False)),  # a forked process cannot have threads of its own
+    ],
+)
+def test_workers_of_one_thread_may_be_processes(
+    model: TrainedModel, threads: int, workers: int, expected: tuple[int, int, bool]
+) -> None:
+    engine = torch_engine(load_engine([model], threads=threads, workers=workers, forks=True, **CPU))
+    assert (engine.n_workers, engine.threads_per_worker, engine.forks) == expected
+    assert not load_engine([model], threads=threads, workers=workers, **CPU).forks
+
+
+def test_threads_are_as_many_as_cores_by_default(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 <= n_cores() <= 4096
+    monkeypatch.setattr(loading, "n_cores", lambda: 12)
+    engine = torch_engine(load_engine([model], **CPU))
+    assert (engine.n_workers, engine.threads_per_worker) == (4, 3)
+
+
+def test_auto_chooses_bfloat16_only_where_it_is_multiplied(
+    model: TrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for in_hardware, expected in ((True, "bfloat16"), (False, "float32")):
+        monkeypatch.setattr(loading, "multiplies_bf16", lambda device, found=in_hardware: found)
+        assert load_engine([model], device="cpu").precision == expected
+        assert load_engine([model], device="cpu", precision="float32").precision == "float32"
+
+
+def test_bfloat16_gives_nearly_the_scores_of_float32(model: TrainedModel) -> None:
+    expected, found = (
+        Translator([model], load_engine([model], device="cpu", precision=precision, threads=1)).score(
+            (sentence, sentence) for sentence in SENTENCES
+        )
+        for precision in ("float32", "bfloat16")
+    )
+    scores = [each.score for each in expected]
+    assert [each.score for each in found] == pytest.approx(scores, abs=0.05)
+
+
+def test_an_ensemble_averages_probabilities(model: TrainedModel, other: TrainedModel) -> None:
+    (source, target) = model.tokenizer.encode(SENTENCES[:2])
+    both, one, two = (load_engine(models, threads=1, **CPU) for models in ([model, other], [model], [other]))
+    assert len(torch_engine(both).models) == 2
+    joint, first, second = (torch.tensor(engine.score([source], [target])[0]) for engine in (both, one, two))
+    # Of the first token, each model leaves out what may not begin a sentence before the mean is taken or after it.
+    torch.testing.assert_close(joint[1:].exp(), (first.exp() + second.exp())[1:] / 2, atol=1e-4, rtol=1e-2)
+    doubled = load_engine([model, model], threads=1, **CPU)
+    torch.testing.assert_close(torch.tensor(doubled.score([source], [target])[0]), first, atol=1e-4, rtol=1e-4)
+    decoding = model.config.decoding
+    assert [h.tokens for h in doubled.decode([Sentence(source)], decoding)[0]] == [
+        h.tokens for h in one.decode([Sentence(source)], decoding)[0]
+    ]
+
+
+def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, tmp_path: Path) -> None:
+    trained = TrainedModel.read(write_run(tmp_path, trained_content()))
+    with pytest.raises(TokenizerError, match="have different tokenizers; models of an ensemble need the same one"):
+        load_engine([model, trained], **CPU)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "steam"}, "engine='steam' is not one of auto, torch, ctranslate2"),
+        ({"device": "abacus"}, "no device 'abacus' here; use auto or cpu"),
+        ({"precision": "int3"}, "precision='int3' is not one of auto, float32, bfloat16; others need --engine ctr"),
+        ({"precision": "int8"}, "others need --engine ctranslate2"),
+    ],
+)
+def test_what_does_not_exist_is_refused(model: TrainedModel, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TranslationError, match=message):
+        load_engine([model], **options)
+
+
+def test_a_gpu_that_is_not_there_is_refused(model: TrainedModel) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(TranslationError, match="no device 'cuda' here"):
+        load_engine([model], device="cuda")
+    assert torch_engine(load_engine([model], precision="float32")).device.type == "cpu"
+
+
+def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:
+    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    with pytest.raises(CheckpointError, match="has no weights for CTranslate2; make them with"):
+        load_engine([model], engine="ctranslate2")
+    with pytest.raises(ConfigError, match="CTranslate2 has no ensembles"):
+        load_engine([model, other], engine="ctranslate2")
+
+
+def test_torch_needs_no_ctranslate2(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    assert torch_engine(load_engine([model], **CPU))
