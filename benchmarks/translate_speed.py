@@ -39,7 +39,7 @@ class Contender:
         engine: torch, ctranslate2 or hf.
         model: which of the exported directories.
         workers: batches at the same time; 0: as the engine decides, -1: as many as threads.
-        batch_tokens: 0: what suits the engine.
+        max_batch_tokens: 0: what suits the engine.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Contender:
     model: str
     precision: str
     workers: int = 0
-    batch_tokens: int = 0
+    max_batch_tokens: int = 0
 
 
 CONTENDERS = {
@@ -125,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--layouts", action="store_true", help="compare workers x threads and batch sizes of the PyTorch engine instead"
     )
-    add("--batch-tokens", type=int, nargs="+", default=BATCH_TOKENS, metavar="N", help="those that --layouts tries")
+    add("--max-batch-tokens", type=int, nargs="+", default=BATCH_TOKENS, metavar="N", help="those that --layouts tries")
     add(
         "--order",
         nargs="+",
@@ -143,7 +143,7 @@ def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> li
     if not args.model or not args.input:
         parser.error("--model and --input are needed")
     if args.layouts:
-        return _layouts(args.threads or n_cores(), args.batch_tokens)
+        return _layouts(args.threads or n_cores(), args.max_batch_tokens)
     chosen = [CONTENDERS[name] for name in args.contenders or CONTENDERS]
     if args.peers_python:
         return chosen
@@ -153,14 +153,14 @@ def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> li
     return [contender for contender in chosen if contender.engine != "hf"]
 
 
-def _layouts(n_threads: int, batch_tokens: Iterable[int]) -> list[Contender]:
+def _layouts(n_threads: int, max_batch_tokens: Iterable[int]) -> list[Contender]:
     """The PyTorch engine with every number of workers that divides the threads, and every batch size."""
     workers = [n for n in range(n_threads, 0, -1) if n_threads % n == 0]
     return [
         Contender(f"torch {short} {n} x {n_threads // n}, {tokens} tokens", "torch", "safetensors", long, n, tokens)
         for short, long in (("bf16", "bfloat16"), ("fp32", "float32"))
         for n in workers
-        for tokens in batch_tokens
+        for tokens in max_batch_tokens
     ]
 
 
@@ -257,8 +257,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     )
     load_s = time.perf_counter() - began
     decoding = dataclasses.replace(translator.decoding, beam_size=job["beam_size"], n_best=1)
-    if job["batch_tokens"]:
-        decoding = dataclasses.replace(decoding, batch_tokens=job["batch_tokens"])
+    if job["max_batch_tokens"]:
+        decoding = dataclasses.replace(decoding, max_batch_tokens=job["max_batch_tokens"])
     warmup = lines[:: max(1, len(lines) // max(1, job["warmup"]))][: job["warmup"]]  # of all lengths
     translator.translate(warmup, decoding)
 
@@ -281,7 +281,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "bleu": _bleu(texts, job["reference"]),
         "layout": f"{n_workers} x {max(1, n_threads // n_workers)}",
         "precision": translator.engine.precision,
-        "batch_tokens": decoding.batch_tokens,
+        "max_batch_tokens": decoding.max_batch_tokens,
         "versions": {"torch": torch.__version__},
     }
 

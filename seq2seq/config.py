@@ -42,7 +42,7 @@ class DataConfig:
     valid: Source = "valid"  # a source or a list of sources
     test: Source = "test"  # one source, several, or {NAME: SOURCE}
     tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages of a TSV's columns
-    max_tokens: int = 256  # training pairs with a longer side, in subword tokens, are left out and counted
+    max_sentence_tokens: int = 256  # training pairs with a longer side, in subword tokens, are left out and counted
     max_length_ratio: float = 0.0  # longer side over shorter side, in tokens; 0: no limit
     drop_duplicates: bool = False  # leave out repeated (source, target) pairs of the training text
     temperature: float = 1.0  # of several training sources: shares in proportion to pairs ** (1 / temperature)
@@ -67,7 +67,7 @@ class DataConfig:
         return [source for source in sources if source]  # data.test=null: no test set
 
     def problems(self) -> Iterator[str]:
-        yield from _at_least("data", self, max_tokens=1, max_length_ratio=0.0, temperature=1.0)
+        yield from _at_least("data", self, max_sentence_tokens=1, max_length_ratio=0.0, temperature=1.0)
         if self.src_lang == self.tgt_lang:
             yield f"data.src_lang and data.tgt_lang are both {self.src_lang!r}; name two languages"
         if self.max_length_ratio and self.max_length_ratio < 1:
@@ -99,16 +99,19 @@ class TokenizerConfig:
     character_coverage: float = 1.0  # share of characters with a piece of their own; the rest become bytes
     normalization: str = "nmt_nfkc"  # SentencePiece rule; `identity` keeps no-break spaces and double spaces
     max_sentences: int = 5_000_000  # lines a side that the model is trained on, drawn at random beyond that
-    sampling: float = 0.0  # subword regularisation: BPE-dropout probability, or unigram alpha; 0: off
+    subword_regularization: float = 0.0  # subword regularisation: BPE-dropout probability, or unigram alpha; 0: off
 
     def problems(self) -> Iterator[str]:
         yield from _one_of("tokenizer", self, model_type=("bpe", "unigram"))
         yield from _one_of("tokenizer", self, normalization=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "identity"))
-        yield from _at_least("tokenizer", self, vocab_size=261, max_sentences=1, sampling=0.0)
+        yield from _at_least("tokenizer", self, vocab_size=261, max_sentences=1, subword_regularization=0.0)
         if not 0 < self.character_coverage <= 1:
             yield f"tokenizer.character_coverage={self.character_coverage} is not in (0, 1]"
-        if self.model_type == "bpe" and self.sampling >= 1:
-            yield f"tokenizer.sampling={self.sampling} is not a BPE-dropout probability; use 0 <= sampling < 1"
+        if self.model_type == "bpe" and self.subword_regularization >= 1:
+            yield (
+                f"tokenizer.subword_regularization={self.subword_regularization} is not a BPE-dropout probability; "
+                "choose one below 1"
+            )
 
 
 @dataclass(kw_only=True)
@@ -289,7 +292,7 @@ class DecodingConfig:
     top_k: int = 0  # of sampling: only from the k most probable tokens; 0: from all
     top_p: float = 1.0  # of sampling: only from the fewest tokens that have this probability (Holtzman et al. 2020)
     seed: int = 1  # of sampling
-    batch_tokens: int = 8192  # sources decoded together: sentences x longest source x beam_size
+    max_batch_tokens: int = 8192  # sources decoded together: sentences x longest source x beam_size
 
     def problems(self) -> Iterator[str]:
         yield from _one_of("decoding", self, normalization=("none", "length", "gnmt"))
@@ -306,7 +309,7 @@ class DecodingConfig:
             no_repeat_ngram=0,
             top_k=0,
             seed=0,
-            batch_tokens=1,
+            max_batch_tokens=1,
         )
         if self.n_best > self.beam_size and not self.sampling:
             yield f"decoding.n_best={self.n_best} is above decoding.beam_size={self.beam_size}; widen the beam"
@@ -323,15 +326,15 @@ class LoggerConfig:
 
     wandb: bool = True  # track in Weights & Biases
     tensorboard: bool = False  # write TensorBoard events
-    mode: str = "auto"  # W&B: `auto` is online with credentials and offline without; online, offline, disabled
-    project: str = "seq2seq"  # of W&B
-    entity: str = ""  # W&B user or team; empty: the default one
-    group: str = ""  # of W&B; empty: the experiment, or the sweep
-    tags: list[str] = field(default_factory=list)  # of W&B
+    wandb_mode: str = "auto"  # `auto` is online with credentials and offline without; online, offline, disabled
+    wandb_project: str = "seq2seq"  # of W&B
+    wandb_entity: str = ""  # W&B user or team; empty: the default one
+    wandb_group: str = ""  # of W&B; empty: the experiment, or the sweep
+    wandb_tags: list[str] = field(default_factory=list)  # of W&B
     n_samples: int = 20  # validation sentences whose translations are logged at each validation
 
     def problems(self) -> Iterator[str]:
-        yield from _one_of("logger", self, mode=("auto", "online", "offline", "disabled"))
+        yield from _one_of("logger", self, wandb_mode=("auto", "online", "offline", "disabled"))
         yield from _at_least("logger", self, n_samples=0)
 
 
@@ -360,15 +363,15 @@ class RunConfig:
             if dataclasses.is_dataclass(section.type):
                 yield from getattr(self, section.name).problems()
         n_more, ends = (2, "two more tokens tag and end") if self.data.tags else (1, "one more token ends")
-        if self.data.max_tokens + n_more > self.model.max_length:
+        if self.data.max_sentence_tokens + n_more > self.model.max_length:
             yield (
-                f"data.max_tokens={self.data.max_tokens} lets in sentences beyond model.max_length="
+                f"data.max_sentence_tokens={self.data.max_sentence_tokens} lets in sentences beyond model.max_length="
                 f"{self.model.max_length} ({ends} a sentence); lower the first or raise the second"
             )
-        if self.batch.max_tokens < self.data.max_tokens + n_more:
+        if self.batch.max_tokens < self.data.max_sentence_tokens + n_more:
             yield (
-                f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_tokens="
-                f"{self.data.max_tokens} ({ends} it); raise the first or lower the second"
+                f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_sentence_tokens="
+                f"{self.data.max_sentence_tokens} ({ends} it); raise the first or lower the second"
             )
         if self.optim.r_drop and not self.model.has_dropout:
             yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"

@@ -74,7 +74,7 @@ def test_tagged_sources_are_sources():
         ({"model": {"n_heads": 2.5}}, "model.n_heads: "),
         ({"trainer": {"compile": "perhaps"}}, "trainer.compile: "),
         ({"model": {"d_model": None}}, "model.d_model: "),
-        ({"logger": {"tags": "a"}}, "logger.tags"),
+        ({"logger": {"wandb_tags": "a"}}, "logger.wandb_tags"),
     ],
 )
 def test_unknown_keys_and_wrong_types_are_named(sections, message):
@@ -92,7 +92,10 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"model": {"dropout": 1.0}}, "model.dropout=1.0 is not a probability below 1"),
         ({"model": {"n_heads": 0}}, "model.n_heads=0 is below 1"),
         ({"tokenizer": {"vocab_size": 260}}, "tokenizer.vocab_size=260 is below 261"),
-        ({"tokenizer": {"sampling": 1.0}}, "tokenizer.sampling=1.0 is not a BPE-dropout probability"),
+        (
+            {"tokenizer": {"subword_regularization": 1.0}},
+            "tokenizer.subword_regularization=1.0 is not a BPE-dropout probability",
+        ),
         ({"tokenizer": {"character_coverage": 0.0}}, "tokenizer.character_coverage=0.0 is not in (0, 1]"),
         ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be above 0"),
         ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
@@ -119,13 +122,22 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"data": {"test": TAGGED}}, "data.test has the tag '9-b_c', and data.train has no tags;"),
         ({"data": {"test": {"news": ["a", TAGGED]}}}, "data.test has the tag '9-b_c'"),
         (
-            {"data": {"max_tokens": 1023, "train": TAGGED}},
-            "data.max_tokens=1023 lets in sentences beyond model.max_length=1024 (two more tokens tag and end a",
+            {"data": {"max_sentence_tokens": 1023, "train": TAGGED}},
+            "data.max_sentence_tokens=1023 lets in sentences beyond model.max_length=1024 (two more tokens tag and end",
         ),
         ({"batch": {"max_tokens": 257}, "data": {"train": TAGGED}}, "batch.max_tokens=257 cannot hold one sentence"),
-        ({"data": {"max_tokens": 1024}}, "data.max_tokens=1024 lets in sentences beyond model.max_length=1024"),
-        ({"batch": {"max_tokens": 256}}, "batch.max_tokens=256 cannot hold one sentence of data.max_tokens=256"),
-        ({"logger": {"mode": "dryrun"}}, "logger.mode='dryrun' is not one of auto, online, offline, disabled"),
+        (
+            {"data": {"max_sentence_tokens": 1024}},
+            "data.max_sentence_tokens=1024 lets in sentences beyond model.max_length=1024",
+        ),
+        (
+            {"batch": {"max_tokens": 256}},
+            "batch.max_tokens=256 cannot hold one sentence of data.max_sentence_tokens=256",
+        ),
+        (
+            {"logger": {"wandb_mode": "dryrun"}},
+            "logger.wandb_mode='dryrun' is not one of auto, online, offline, disabled",
+        ),
         ({"seed": -1}, "seed=-1 is not in [0, 2^32)"),
     ],
 )
@@ -145,7 +157,7 @@ def test_all_problems_are_reported_together():
         optim={"lr": -1.0},
         trainer={"max_time": "00:00:01:00"},
     )
-    for start in ("model.d_model=30", "optim.lr=-1.0", "data.max_tokens=256", "batch.max_tokens=50"):
+    for start in ("model.d_model=30", "optim.lr=-1.0", "data.max_sentence_tokens=256", "batch.max_tokens=50"):
         assert sum(line.startswith(start) for line in lines) == 1
     assert len(lines) == 4
 

@@ -37,7 +37,7 @@ def model_content(seed: int = 3, **changes: Any) -> dict[str, Any]:
         ),
         decoding=DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=3),
     )
-    config.data.max_tokens = 40
+    config.data.max_sentence_tokens = 40
     config.tokenizer.vocab_size = 320
     lines = [f"{a} {b} {c}." for a in SENTENCES for b in ("et", "ou", "sans") for c in ("moi", "toi", "elle")]
     tokenizer = Tokenizer.train(lines, config.tokenizer)
@@ -58,7 +58,7 @@ def trained_content(*tags: str) -> dict[str, Any]:
         ),
         decoding=DecodingConfig(beam_size=3),
     )
-    config.data.max_tokens = 14
+    config.data.max_sentence_tokens = 14
     config.tokenizer.vocab_size = 340
     drawn = random.Random(1)
     pairs = [sentence_pair(drawn) for _ in range(400)]

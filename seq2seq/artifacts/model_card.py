@@ -31,7 +31,7 @@ def model_card(
         f"d_model {model.d_model}, {model.n_heads} heads, d_ff {model.d_ff}",
         f"- {model.norm}-norm, {model.activation}, {model.positions} positions, {model.embeddings} embeddings",
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type}), for both languages",
-        f"- sources of up to {model.max_length - 1} tokens; {data.max_tokens} at most in training",
+        f"- sources of up to {model.max_length - 1} tokens; {data.max_sentence_tokens} at most in training",
         *([f"- tags for kinds of text (`--tag`): {', '.join(data.tags)}"] if data.tags else []),
         *(f"- {line}" for line in weights),
         "",

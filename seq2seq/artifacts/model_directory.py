@@ -33,7 +33,7 @@ CTRANSLATE2 = "ctranslate2"
 
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 1
-_PATHS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("entity", "group")}
+_PATHS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("wandb_entity", "wandb_group")}
 _BUNDLED = "bundled:"  # a `data.dir` that means the same on every machine
 
 

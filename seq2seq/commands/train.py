@@ -30,7 +30,7 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 # What may differ when a run is resumed: how long, where and with which reports, not what is computed.
 RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
-FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.sampling")
+FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def _fresh_config(cfg: DictConfig) -> RunConfig:
         raise ConfigError("each process would name its own directory; add run_dir=PATH when launching with torchrun")
     job = HydraConfig.get()
     if job.mode == RunMode.MULTIRUN:  # one directory for each job of a sweep, and one W&B group for all
-        config.logger.group = config.logger.group or Path(config.run_dir).name
+        config.logger.wandb_group = config.logger.wandb_group or Path(config.run_dir).name
         config.run_dir = str(Path(config.run_dir) / f"{job.job.num:03d}")
     # Lightning starts further processes with this command again: they must not name a directory of their own.
     config.run_dir = os.environ.setdefault("SEQ2SEQ_RUN_DIR", config.run_dir) if _is_child() else config.run_dir

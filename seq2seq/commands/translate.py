@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # torch takes seconds to import, and --help or a mistyped opt
     from seq2seq.translation.output import ResumableFile, StreamOutput
     from seq2seq.translation.translator import Translator
 
-METRICS = ("bleu", "chrf", "ter")
 _CONFIRM_EVERY_S = 1.0  # at most so often an output file is brought to disk, after a window of lines
 # Options of the same name in `DecodingConfig`.
 _SETTINGS = (
@@ -39,7 +38,7 @@ _SETTINGS = (
     "top_k",
     "top_p",
     "seed",
-    "batch_tokens",
+    "max_batch_tokens",
 )
 
 
@@ -167,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
         help="default: torch where the model has weights for it",
     )
     add(
-        "--batch-tokens",
+        "--max-batch-tokens",
         type=_positive,
         metavar="N",
         help="lines translated together: lines x tokens of the longest x beam size; lower it if memory runs out; "
@@ -440,7 +439,7 @@ def _decoding(default: "DecodingConfig", args: argparse.Namespace) -> "DecodingC
 def _fingerprint(translator: "Translator", decoding: "DecodingConfig", args: argparse.Namespace) -> dict[str, Any]:
     """All that the translation of a line depends on, but for the line."""
     settings = dataclasses.asdict(decoding)
-    del settings["batch_tokens"]
+    del settings["max_batch_tokens"]
     files = {
         name: hashlib.sha256(path.read_bytes()).hexdigest()
         for name in ("prefix", "score")
@@ -477,13 +476,13 @@ def _print_scores(args: argparse.Namespace, hypotheses: list[str] | None) -> Non
         hypotheses = list(records.texts(read_lines(args.output), _form(args), args.alignment))
     references = list(read_aligned(args.reference))
     typography = f"typography:{args.typography or 'none'}"
-    for name, score in scores.report(hypotheses, references, METRICS).items():
+    for name, score in scores.report(hypotheses, references).items():
         print(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}  {typography}", file=sys.stderr)
     if args.compare is None:
         return
     others = list(read_lines(args.compare))
     print(f"\npaired bootstrap against {args.compare}:", file=sys.stderr)
-    for name, test in scores.paired_test(others, hypotheses, references, METRICS).items():
+    for name, test in scores.paired_test(others, hypotheses, references).items():
         ours, theirs = test.system.score, test.baseline.score
         significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"
         print(

@@ -23,7 +23,7 @@ class PairFilter:
     """
 
     def __init__(self, config: DataConfig) -> None:
-        self._max_tokens = config.max_tokens
+        self._max_sentence_tokens = config.max_sentence_tokens
         self._max_ratio = config.max_length_ratio
         self._seen = SeenHashes() if config.drop_duplicates else None
         self.rejected = dict.fromkeys(("empty", "too_long", "length_ratio", "duplicate"), 0)
@@ -32,7 +32,7 @@ class PairFilter:
     def settings(self) -> dict[str, int | float | bool]:
         """What decides which pairs stay; equal settings keep equal pairs."""
         return {
-            "max_tokens": self._max_tokens,
+            "max_sentence_tokens": self._max_sentence_tokens,
             "max_length_ratio": self._max_ratio,
             "drop_duplicates": self._seen is not None,
         }
@@ -52,7 +52,7 @@ class PairFilter:
         kept = np.ones(len(pairs), dtype=np.bool_)
         # A side of no tokens can have text: nmt_nfkc removes U+FFFD and control characters.
         self._reject("empty", kept, has_blank | (shorter == 0))
-        self._reject("too_long", kept, longer > self._max_tokens)
+        self._reject("too_long", kept, longer > self._max_sentence_tokens)
         if self._max_ratio:
             self._reject("length_ratio", kept, longer > self._max_ratio * shorter)
         if self._seen is not None:

@@ -49,7 +49,7 @@ class Pairs(Protocol):
     def tgt(self, index: int) -> npt.NDArray[Any]: ...
 
 
-class Sampler(Protocol):
+class PairReader(Protocol):
     """What is read of a pair in each epoch: another segmentation (subword regularisation), no tag (tag dropout)."""
 
     def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]: ...
@@ -146,9 +146,11 @@ def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch
 class _Steps(Dataset[list[Batch]]):
     """The optimizer steps of one rank in one epoch; each is the list of its micro-batches."""
 
-    def __init__(self, pairs: Pairs, plan: list[Indices], accumulate: int, epoch: int, sampler: Sampler | None) -> None:
+    def __init__(
+        self, pairs: Pairs, plan: list[Indices], accumulate: int, epoch: int, read_pair: PairReader | None
+    ) -> None:
         self.pairs, self.plan, self.accumulate = pairs, plan, accumulate
-        self.epoch, self.sampler = epoch, sampler
+        self.epoch, self.read_pair = epoch, read_pair
 
     def __getitem__(self, step: int) -> list[Batch]:
         micro = [self._rows(rows) for rows in self.plan[step * self.accumulate : (step + 1) * self.accumulate]]
@@ -156,9 +158,9 @@ class _Steps(Dataset[list[Batch]]):
         return [collate(src, tgt, n_tokens) for src, tgt in micro]
 
     def _rows(self, indices: Indices) -> tuple[list[Any], list[Any]]:
-        if self.sampler is None:
+        if self.read_pair is None:
             return [self.pairs.src(i) for i in indices], [self.pairs.tgt(i) for i in indices]
-        sampled = [self.sampler(int(i), self.epoch) for i in indices]
+        sampled = [self.read_pair(int(i), self.epoch) for i in indices]
         return [src for src, _ in sampled], [tgt for _, tgt in sampled]
 
 
@@ -184,10 +186,10 @@ class BatchLoader:
         seed: int,
         rank: int = 0,
         world_size: int = 1,
-        sampler: Sampler | None = None,
+        read_pair: PairReader | None = None,
         mixture: Mixture | None = None,
     ) -> None:
-        self.pairs, self.config, self.seed, self.sampler, self.mixture = pairs, config, seed, sampler, mixture
+        self.pairs, self.config, self.seed, self.read_pair, self.mixture = pairs, config, seed, read_pair, mixture
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
         self._planned: tuple[int, list[Indices]] | None = None
@@ -220,7 +222,7 @@ class BatchLoader:
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
         accumulate = self.config.accumulate
-        steps = _Steps(self.pairs, self.plan, accumulate, self.epoch, self.sampler)
+        steps = _Steps(self.pairs, self.plan, accumulate, self.epoch, self.read_pair)
         n_steps = -(-len(self.plan) // accumulate)
         loader = DataLoader(
             steps,

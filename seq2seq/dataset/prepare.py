@@ -122,7 +122,7 @@ def _cache_dir(config: DataConfig) -> Path:
 
 def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:
     """The tokenizer that the training text and the settings determine."""
-    settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "sampling"}
+    settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
     key = _key({"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings})
     directory = cache_dir / "tokenizers"
 
@@ -159,7 +159,7 @@ def _store(
 ) -> PairStore:
     """The store of one split."""
     filters = PairFilter(config.data) if split == "train" else None
-    keep_text = split != "train" or config.tokenizer.sampling > 0
+    keep_text = split != "train" or config.tokenizer.subword_regularization > 0
     made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
     key = _key(
         made_from

@@ -358,7 +358,7 @@ def _write_manifest(
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
         raise CorpusError(
             f"none of {n_read:,} pairs is left after filtering ({reasons or 'nothing to filter'}); "
-            "check the corpus, data.max_tokens and data.max_length_ratio"
+            "check the corpus, data.max_sentence_tokens and data.max_length_ratio"
         )
     manifest = {
         "format_version": FORMAT_VERSION,

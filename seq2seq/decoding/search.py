@@ -28,7 +28,7 @@ def search(
 
     Args:
         src: (B, S) token ids, each source with at least one token before its eos, padded with pad.
-        config: the section `decoding`; `batch_tokens` is not used here.
+        config: the section `decoding`; `max_batch_tokens` is not used here.
         max_length: most decoder steps the model can do.
         prefixes: of each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
             log-probabilities count like those of other tokens.

@@ -47,7 +47,7 @@ def decode_ids(
 def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[list[int]]:
     """Indices of the sources decoded together, longest first; sources without tokens are in none.
 
-    Longest first, so that running out of memory happens at once. A batch has at most `batch_tokens` =
+    Longest first, so that running out of memory happens at once. A batch has at most `max_batch_tokens` =
     sentences x longest source, eos counted, x hypotheses, and at least one sentence; as a rule its size is one that
     `rows.round_down` gives.
     """
@@ -56,7 +56,7 @@ def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[lis
     begin = 0
     while begin < len(by_length):
         cost = (lengths[by_length[begin]] + 1) * n_hypotheses
-        end = begin + round_down(max(1, config.batch_tokens // cost))
+        end = begin + round_down(max(1, config.max_batch_tokens // cost))
         yield by_length[begin:end]
         begin = end
 

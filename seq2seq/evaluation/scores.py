@@ -50,7 +50,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedScores:
     """Two systems on the same sentences.
 
     Attributes:
@@ -133,7 +133,7 @@ def paired_test(
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
     language: str = "",
-) -> dict[str, Comparison]:
+) -> dict[str, PairedScores]:
     """Whether two systems differ by more than chance: paired bootstrap resampling (Koehn 2004).
 
     The numbers are those of `sacrebleu --paired-bs`. Both systems are scored on the same resamples, so that sentences
@@ -170,7 +170,7 @@ def _interval(metric: "Metric", hypotheses: Sequence[str], n_samples: int) -> In
     return Interval(float(score), float(mean), float(half_width), str(metric.get_signature()))
 
 
-def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_samples: int) -> Comparison:
+def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_samples: int) -> PairedScores:
     """One metric at a time: sacreBLEU would take two kinds of BLEU for one; the resamples are the same each time."""
     from sacrebleu.significance import PairedTest
 
@@ -181,10 +181,10 @@ def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_
     return _comparison(results[name], str(signature))
 
 
-def _comparison(results: Sequence["str | Result"], signature: str) -> Comparison:
+def _comparison(results: Sequence["str | Result"], signature: str) -> PairedScores:
     baseline, system = (result for result in results if not isinstance(result, str))  # names are in another column
     assert system.p_value is not None
-    return Comparison(_measured(baseline, signature), _measured(system, signature), system.p_value)
+    return PairedScores(_measured(baseline, signature), _measured(system, signature), system.p_value)
 
 
 def _measured(result: "Result", signature: str) -> Interval:

@@ -194,7 +194,7 @@ def _write_ctranslate2(run: _Run, directory: Path, quantization: str, lines: "Li
     """
     from seq2seq.artifacts.model_directory import CTRANSLATE2
     from seq2seq.export.conversion import convert
-    from seq2seq.export.parity import ParityError, compare
+    from seq2seq.export.parity import ParityError, measure_parity
     from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
 
     require_ctranslate2()
@@ -205,7 +205,7 @@ def _write_ctranslate2(run: _Run, directory: Path, quantization: str, lines: "Li
 
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f"{directory.name}.") as folder:
         engine = converted(directory if quantization == "float32" else Path(folder), None)
-        found = compare(run.engine, engine, run.tokenizer, run.config.decoding, lines)
+        found = measure_parity(run.engine, engine, run.tokenizer, run.config.decoding, lines)
     print(f"PyTorch and CTranslate2 in float32, {found.n_lines} lines of {lines.origin}:\n{found}")
     if not found.largest <= _LARGEST_DIFFERENCE:  # nan is not
         raise ParityError(
@@ -216,7 +216,7 @@ def _write_ctranslate2(run: _Run, directory: Path, quantization: str, lines: "Li
         return
     engine = converted(directory, quantization)
     computed = engine.translator.compute_type
-    found = compare(run.engine, engine, run.tokenizer, run.config.decoding, lines)
+    found = measure_parity(run.engine, engine, run.tokenizer, run.config.decoding, lines)
     print(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{found}")
     allowed = max(_mean_difference(quantization), _mean_difference(computed))
     if not found.mean <= allowed:

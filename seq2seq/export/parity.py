@@ -34,7 +34,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ParityReport:
     """What two engines made of the same lines.
 
     Attributes:
@@ -58,7 +58,9 @@ class Comparison:
         )
 
 
-def compare(before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines) -> Comparison:
+def measure_parity(
+    before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Lines
+) -> ParityReport:
     """Translate the lines with both engines, and score the hypotheses of `before` with both.
 
     Args:
@@ -84,7 +86,7 @@ def compare(before: Engine, after: Engine, tokenizer: Tokenizer, decoding: Decod
         for expected, log_probs in zip(before.score(batch, targets), after.score(batch, targets), strict=True):
             differences += [abs(a - b) for a, b in zip(log_probs, expected, strict=True)]
     same = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
-    return Comparison(
+    return ParityReport(
         n_lines=len(sources),
         n_identical=len(same),
         score_difference=max((abs(a.score - b.score) for a, b in same), default=0.0),

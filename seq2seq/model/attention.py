@@ -65,7 +65,7 @@ class MultiHeadAttention(nn.Module):
         self.attend: Attend = attention
         self.to_out = StackedLinear(1, d_model, d_model)
 
-    def _split(self, x: Tensor, n: int) -> Tensor:
+    def _to_heads(self, x: Tensor, n: int) -> Tensor:
         """Several projections side by side, to heads: (B, L, n D) -> (n, B, H, L, K)."""
         return x.view(*x.shape[:2], n, self.n_heads, -1).permute(2, 0, 3, 1, 4)
 
@@ -98,7 +98,7 @@ class SelfAttention(MultiHeadAttention):
 
     def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> Tensor:
         """(B, L, D) -> (3, B, H, L, K), queries and keys turned to their positions if these are rotary."""
-        qkv = self._split(self.to_qkv(x), 3)
+        qkv = self._to_heads(self.to_qkv(x), 3)
         return qkv if self.rotary is None else self.rotary(qkv, position, n_positions)
 
 
@@ -112,12 +112,12 @@ class CrossAttention(MultiHeadAttention):
 
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
-        (q,) = self._split(self.to_q(x), 1)
+        (q,) = self._to_heads(self.to_q(x), 1)
         return self._heads(q, *memory, mask)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) -> keys and values, each (B, H, S, K); once a sentence, however many tokens ask."""
-        k, v = self._split(self.to_kv(memory), 2)
+        k, v = self._to_heads(self.to_kv(memory), 2)
         # Contiguous, or each product would make its own copy.
         return k.contiguous(), v.contiguous()
 

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import TranslationError, UserError
-from seq2seq.evaluation.scores import METRICS, TEST_METRICS, Comparison, paired_test
+from seq2seq.evaluation.scores import METRICS, TEST_METRICS, PairedScores, paired_test
 
 SIGNIFICANT = 0.05  # a p-value below it is taken for more than chance
 
@@ -90,7 +90,7 @@ class OnTestSet:
     """Both runs on one test set; in each metric the first run is the baseline and the second the system."""
 
     n_sentences: int
-    metrics: Mapping[str, Comparison]
+    metrics: Mapping[str, PairedScores]
 
 
 def compare(
@@ -151,7 +151,7 @@ def table(a: FinishedRun, b: FinishedRun, found: Mapping[str, OnTestSet]) -> str
     return "\n".join(lines)
 
 
-def _verdict(metric: str, found: Comparison) -> str:
+def _verdict(metric: str, found: PairedScores) -> str:
     difference, p_value = _difference(found), _p_value(found)
     if p_value is None:
         return "equal"
@@ -161,11 +161,11 @@ def _verdict(metric: str, found: Comparison) -> str:
     return "B is better" if (difference > 0) == is_higher_better else "A is better"
 
 
-def _difference(found: Comparison) -> float:
+def _difference(found: PairedScores) -> float:
     return found.system.score - found.baseline.score
 
 
-def _p_value(found: Comparison) -> float | None:
+def _p_value(found: PairedScores) -> float | None:
     """None where the scores are equal, and sacreBLEU's p-value means nothing."""
     return found.p_value if _difference(found) else None
 
@@ -173,7 +173,7 @@ def _p_value(found: Comparison) -> float | None:
 def as_json(a: FinishedRun, b: FinishedRun, found: Mapping[str, OnTestSet]) -> dict[str, Any]:
     """What `compare` found, for programs; `p_value` is None where scores are equal."""
 
-    def plain(each: Comparison) -> dict[str, Any]:
+    def plain(each: PairedScores) -> dict[str, Any]:
         sides = {"a": dataclasses.asdict(each.baseline), "b": dataclasses.asdict(each.system)}
         for side in sides.values():
             del side["signature"]  # one and the same

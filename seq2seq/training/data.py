@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader
 
 from seq2seq.config import RunConfig
-from seq2seq.dataset.batches import Batch, BatchLoader, Pairs, Sampler, collate, plan_epoch
+from seq2seq.dataset.batches import Batch, BatchLoader, PairReader, Pairs, collate, plan_epoch
 from seq2seq.dataset.mixture import Indices, Mixture
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
@@ -44,14 +44,14 @@ class TagDropout:
     """
 
     def __init__(
-        self, store: PairStore, tokenizer: Tokenizer, share: float, seed: int, sampler: Sampler | None = None
+        self, store: PairStore, tokenizer: Tokenizer, share: float, seed: int, read_pair: PairReader | None = None
     ) -> None:
-        """sampler: gives the segmentations; None for those of the store."""
-        self.store, self.tokenizer, self.share, self.seed, self.sampler = store, tokenizer, share, seed, sampler
+        """read_pair: gives the segmentations; None for those of the store."""
+        self.store, self.tokenizer, self.share, self.seed, self.read_pair = store, tokenizer, share, seed, read_pair
 
     def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]:
-        if self.sampler is not None:
-            src, tgt = self.sampler(index, epoch)
+        if self.read_pair is not None:
+            src, tgt = self.read_pair(index, epoch)
         else:
             src, tgt = self.store.src(index).tolist(), self.store.tgt(index).tolist()
         if _tag(src, self.tokenizer) and random.Random(_seed(self.seed, epoch, index)).random() < self.share:
@@ -83,21 +83,21 @@ class TranslationData(pl.LightningDataModule):
             seed=self.config.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            sampler=self._sampler(),
+            read_pair=self._pair_reader(),
             mixture=self._mixture(),
         )
 
-    def _sampler(self) -> Sampler | None:
+    def _pair_reader(self) -> PairReader | None:
         """None where each pair is read as it is stored."""
         config, train, tokenizer = self.config, self.prepared.train, self.prepared.tokenizer
-        sampler: Sampler | None = None
-        if config.tokenizer.sampling:
-            sampler = SampledSegmentation(
-                train, tokenizer, config.tokenizer.sampling, config.seed, config.model.max_length
+        read_pair: PairReader | None = None
+        if config.tokenizer.subword_regularization:
+            read_pair = SampledSegmentation(
+                train, tokenizer, config.tokenizer.subword_regularization, config.seed, config.model.max_length
             )
         if tokenizer.tags and config.data.tag_dropout:
-            sampler = TagDropout(train, tokenizer, config.data.tag_dropout, config.seed, sampler)
-        return sampler
+            read_pair = TagDropout(train, tokenizer, config.data.tag_dropout, config.seed, read_pair)
+        return read_pair
 
     def _mixture(self) -> Mixture | None:
         """None where each pair stands in an epoch once."""

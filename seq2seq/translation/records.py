@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.translation.text.alignment import pharaoh
 
 if TYPE_CHECKING:  # it imports torch
-    from seq2seq.translation.result import Alternative, Translation
+    from seq2seq.translation.result import TextHypothesis, Translation
 
 FORMS = ("line", "n-best", "json")
 _BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it
@@ -42,7 +42,7 @@ def as_json(number: int, translation: "Translation") -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def score(number: int, source: str, scored: "Alternative", is_json: bool) -> str:
+def score(number: int, source: str, scored: "TextHypothesis", is_json: bool) -> str:
     """Of a translation that was given: its score, or an object that also has the log-probability of each token."""
     if not is_json:
         return f"{scored.score:.4f}\n"
@@ -67,7 +67,7 @@ def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]
             yield written.rsplit(_BEFORE_ALIGNMENT, 1)[0] if has_alignment else written
 
 
-def _alternative(each: "Alternative") -> dict[str, Any]:
+def _alternative(each: "TextHypothesis") -> dict[str, Any]:
     record: dict[str, Any] = {"text": each.text, "score": each.score, "log_prob": each.log_prob}
     if each.tokens is not None:
         record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in each.tokens]
@@ -85,7 +85,7 @@ def _alternative(each: "Alternative") -> dict[str, Any]:
     return record
 
 
-def _alignment_column(each: "Alternative") -> list[str]:
+def _alignment_column(each: "TextHypothesis") -> list[str]:
     return [] if each.alignment is None else [pharaoh(each.alignment)]
 
 

@@ -17,7 +17,7 @@ class Attention(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Alternative:
+class TextHypothesis:
     """One translation of a line.
 
     Attributes:
@@ -51,6 +51,6 @@ class Translation:
 
     source: str
     text: str
-    hypotheses: list[Alternative]
+    hypotheses: list[TextHypothesis]
     parts: list[str]
     findings: list[Finding] = field(default_factory=list)

@@ -26,10 +26,10 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers, result_of
-from seq2seq.translation.result import Alternative, Attention, Translation
+from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.text.alignment import word_alignment
 from seq2seq.translation.text.health import Finding, findings
-from seq2seq.translation.text.splitting import Part, rejoin, split
+from seq2seq.translation.text.splitting import Part, rejoin, split_line
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
 
@@ -141,7 +141,7 @@ class Stream:
             return []
         if len(ids) <= self.max_source_tokens:
             return [Part(text, 0)]
-        return split(text, self.max_source_tokens, self._count_tokens)
+        return split_line(text, self.max_source_tokens, self._count_tokens)
 
     def _count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in self.tokenizer.encode(texts)]
@@ -174,7 +174,7 @@ class Stream:
 
     def _translation(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]]) -> Translation:
         if not parts:
-            return Translation(line, "", [Alternative("", 0.0, 0.0)], [])
+            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [])
         n_best = min(len(found.hypotheses) for _, found in pairs)
         alternatives = [self._alternative(line, parts, pairs, rank) for rank in range(n_best)]
         n_source = sum(len(sentence.source) - len(self.tag) for sentence, _ in pairs)
@@ -194,7 +194,7 @@ class Stream:
 
     def _alternative(
         self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int
-    ) -> Alternative:
+    ) -> TextHypothesis:
         """Hypothesis `rank` of each part, joined."""
         tokenizer = self.tokenizer
         hypotheses = [found.hypotheses[rank] for _, found in pairs]
@@ -214,7 +214,7 @@ class Stream:
         text = rejoin(texts, self.tgt_lang)
         if self.typography:
             text = TYPOGRAPHIES[self.typography](text)
-        alternative = Alternative(text, log_prob, log_prob / penalty, tokens)
+        alternative = TextHypothesis(text, log_prob, log_prob / penalty, tokens)
         if not self.alignment:
             return alternative
         attention = []

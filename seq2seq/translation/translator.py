@@ -20,7 +20,7 @@ from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers, result_of
-from seq2seq.translation.result import Alternative, Translation
+from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.stream import WINDOWS, Stream, encode_lines
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
@@ -63,12 +63,12 @@ class Translator:
     @property
     def decoding(self) -> DecodingConfig:
         """The settings that the model was validated with, in batches that suit the engine."""
-        return dataclasses.replace(self.config.decoding, batch_tokens=self.engine.batch_tokens)
+        return dataclasses.replace(self.config.decoding, max_batch_tokens=self.engine.max_batch_tokens)
 
     @property
     def max_source_tokens(self) -> int:
         """Longer sources are split: training saw none of them, or the model cannot read them."""
-        return min(self.config.data.max_tokens, self.engine.max_length - 1)
+        return min(self.config.data.max_sentence_tokens, self.engine.max_length - 1)
 
     def translate(
         self, lines: Sequence[str], decoding: DecodingConfig | None = None, **settings: Any
@@ -162,7 +162,7 @@ class Translator:
         *,
         tag: str = "",
         first_number: int = 0,
-    ) -> Iterator[Alternative]:
+    ) -> Iterator[TextHypothesis]:
         """How probable the model finds each given translation, in order.
 
         Args:
@@ -191,7 +191,7 @@ class Translator:
         tag: list[int],
         decoding: DecodingConfig,
         workers: Workers,
-    ) -> list[Alternative]:
+    ) -> list[TextHypothesis]:
         sources = [tag + ids if ids else ids for ids in encode_lines(self.tokenizer, [src for _, (src, _) in window])]
         targets = encode_lines(self.tokenizer, [tgt for _, (_, tgt) in window])
         for (number, _), source, target in zip(window, sources, targets, strict=True):
@@ -218,7 +218,7 @@ class Translator:
             total = sum(of_pair)
             penalty = length_penalty(max(1, len(of_pair)), decoding.normalization, decoding.alpha)
             tokens = list(zip(self.tokenizer.pieces([*target, EOS]), of_pair, strict=False))
-            scored.append(Alternative(text, total, total / penalty, tokens))
+            scored.append(TextHypothesis(text, total, total / penalty, tokens))
         return scored
 
 

@@ -74,7 +74,7 @@ OPTIONS = {
     "--top-p": "test_samples_come_from_the_likelier_tokens",
     "--seed": "test_samples_depend_on_their_seed_alone",
     "--engine": "test_ctranslate2_writes_what_torch_writes",
-    "--batch-tokens": "test_the_machine_s_options_reach_the_engine",
+    "--max-batch-tokens": "test_the_machine_s_options_reach_the_engine",
     "--device": "test_the_machine_s_options_reach_the_engine",
     "--precision": "test_the_machine_s_options_reach_the_engine",
     "--threads": "test_the_machine_s_options_reach_the_engine",
@@ -137,7 +137,7 @@ def test_lines_come_out_in_order_whatever_the_batches(cli: Cli) -> None:
     assert len(lines) == 8
     assert len(set(lines)) == 4
     assert lines[:4] == lines[4:]
-    assert cli.lines(TEXT * 2, "--batch-tokens", 1) == lines
+    assert cli.lines(TEXT * 2, "--max-batch-tokens", 1) == lines
     assert cli.lines("\n".join(SENTENCES[::-1])) == lines[3::-1]
 
 
@@ -308,7 +308,7 @@ def test_samples_depend_on_their_seed_alone(cli: Cli, run_dir: Path) -> None:
     translator = Translator.load(run_dir, device="cpu", precision="float32", threads=1)
     assert [each.text for each in translator.translate(SENTENCES * 3, sampling=True, seed=4)] == drawn
     assert cli.lines(TEXT * 3, "--sample", "--seed", 4) == drawn
-    assert cli.lines(TEXT * 3, "--sample", "--seed", 4, "--batch-tokens", 1) == drawn
+    assert cli.lines(TEXT * 3, "--sample", "--seed", 4, "--max-batch-tokens", 1) == drawn
     assert cli.lines(TEXT * 3, "--sample", "--seed", 5) != drawn
     assert cli.lines(TEXT * 3, "--sample") == cli.lines(TEXT * 3, "--sample", "--seed", 1)
     several = [line.split("\t") for line in cli.lines(TEXT, "--sample", "--n-best", 5)]  # more than the beam
@@ -424,7 +424,7 @@ def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:
 
 
 def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
-    options = ("--threads", 2, "--batch-tokens", 60, "--alignment", "--n-best", 2)
+    options = ("--threads", 2, "--max-batch-tokens", 60, "--alignment", "--n-best", 2)
     text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(20))
     assert cli.lines(text, "--workers", 2, *options) == cli.lines(text, "--workers", 1, *options)
     assert cli.lines(text, "--workers", 2) == cli.lines(text, "--workers", 1)
@@ -443,7 +443,7 @@ def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pyte
         return decode(self, sentences, config)
 
     monkeypatch.setattr(PyTorchEngine, "decode", watched)
-    options = ("--device", "cpu", "--precision", "bfloat16", "--threads", 6, "--workers", 2, "--batch-tokens", 1)
+    options = ("--device", "cpu", "--precision", "bfloat16", "--threads", 6, "--workers", 2, "--max-batch-tokens", 1)
     status, _, err = run_cli("--model", run_dir, *options, stdin=TEXT)
     assert status == 0, err
     (engine,) = set(engines)
@@ -661,7 +661,7 @@ def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: P
         ("--top-k", ["0"]),
         ("--top-p", ["0", "1.1", "nan"]),
         ("--seed", ["-1", "1.5"]),
-        ("--batch-tokens", ["0"]),
+        ("--max-batch-tokens", ["0"]),
         ("--threads", ["0"]),
         ("--workers", ["0"]),
         ("--device", ["abacus"]),
@@ -893,7 +893,7 @@ def test_progress_is_shown_to_terminals_only(cli: Cli, tmp_path: Path, monkeypat
     ticks = iter(range(100_000))
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
     source = write(tmp_path / "in.fr", SENTENCES)
-    arguments = ("--input", source, "--batch-tokens", 1, *GREEDY)
+    arguments = ("--input", source, "--max-batch-tokens", 1, *GREEDY)
     shown = cli(*arguments, on_terminal=True)[2]
     assert re.search(r"\r2 of 4 sentences, \d\.\d sentences/s, 0:00:\d\d left\x1b\[K", shown)
     assert re.search(r"\r2 sentences, \d\.\d sentences/s\x1b\[K", cli(*arguments[2:], stdin=TEXT, on_terminal=True)[2])

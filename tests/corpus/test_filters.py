@@ -20,7 +20,7 @@ def test_blank_text_and_text_without_tokens_are_empty():
 
 
 def test_a_side_may_have_max_tokens_but_no_more():
-    filters = PairFilter(DataConfig(max_tokens=3))
+    filters = PairFilter(DataConfig(max_sentence_tokens=3))
     assert keep(filters, [("a a a", "b b b"), ("a a a a", "b"), ("a", "b b b b")]) == [True, False, False]
     assert filters.rejected["too_long"] == 2
 
@@ -52,7 +52,7 @@ def test_alternative_translations_are_no_duplicates_and_repetitions_stay_by_defa
 
 
 def test_each_pair_counts_under_its_first_reason_only():
-    filters = PairFilter(DataConfig(max_tokens=2, max_length_ratio=1.5, drop_duplicates=True))
+    filters = PairFilter(DataConfig(max_sentence_tokens=2, max_length_ratio=1.5, drop_duplicates=True))
     pairs = [("", "b b b"), ("a a a", "b"), ("a a", "b"), ("a", "b"), ("a", "b"), ("a a a", "b")]
     assert keep(filters, pairs) == [False, False, False, True, False, False]
     assert filters.rejected == {"empty": 1, "too_long": 2, "length_ratio": 1, "duplicate": 1}

@@ -216,11 +216,11 @@ def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp
 @pytest.mark.parametrize(
     ("section", "key", "value", "renewed"),
     [
-        ("data", "max_tokens", 20, {"train"}),
+        ("data", "max_sentence_tokens", 20, {"train"}),
         ("data", "max_length_ratio", 3.0, {"train"}),
         ("data", "drop_duplicates", True, {"train"}),
         ("data", "temperature", 5.0, set()),
-        ("tokenizer", "sampling", 0.1, {"train"}),
+        ("tokenizer", "subword_regularization", 0.1, {"train"}),
         ("tokenizer", "vocab_size", 390, {"tokenizer", "train", "valid", "test"}),
         ("tokenizer", "model_type", "unigram", {"tokenizer", "train", "valid", "test"}),
         ("optim", "lr", 0.5, set()),
@@ -249,7 +249,7 @@ def test_the_other_direction_is_another_corpus(config):
 
 def test_train_keeps_text_only_for_sampling(config):
     assert not prepare(config).train.has_text
-    config.tokenizer.sampling = 0.1
+    config.tokenizer.subword_regularization = 0.1
     sampled = prepare(config).train
     assert sampled.src_text(2) == sentence(2)
 

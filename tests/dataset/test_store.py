@@ -142,7 +142,7 @@ def test_the_sources_of_a_tagged_corpus_begin_with_its_tag(tmp_path, monkeypatch
 def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
     tokenizer = train(tags=["law"])
     longest = max(len(ids) for side in zip(*PAIRS, strict=True) for ids in tokenizer.encode(side))
-    filters = PairFilter(DataConfig(max_tokens=longest))
+    filters = PairFilter(DataConfig(max_sentence_tokens=longest))
     pairs = iter([*PAIRS, ("\u200b", "no tokens")])
     store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], filters=filters, keep_text=False)
     assert len(store) == 25
@@ -212,9 +212,11 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, tokenizer, error, monkeyp
 
 
 def test_a_corpus_that_is_filtered_away_leaves_nothing_and_says_why(tmp_path, tokenizer):
-    filters = PairFilter(DataConfig(max_tokens=1))
+    filters = PairFilter(DataConfig(max_sentence_tokens=1))
     pairs = [("", "x"), *repeat(("a long line", "another one"), 3)]
-    with pytest.raises(CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_tokens"):
+    with pytest.raises(
+        CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_sentence_tokens"
+    ):
         write_store(tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False)
     assert list(tmp_path.iterdir()) == []
 

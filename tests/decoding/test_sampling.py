@@ -170,6 +170,6 @@ def test_batch_size_and_order_change_no_sample() -> None:
     lengths = torch.randint(0, 9, (30,), generator=generator).tolist()
     sources = [torch.randint(4, 12, (length,), generator=generator).tolist() for length in lengths]
     small, large = (
-        decode_ids(model, sources, replace(SAMPLING, batch_tokens=n), torch.device("cpu"), 100) for n in (1, 10**6)
+        decode_ids(model, sources, replace(SAMPLING, max_batch_tokens=n), torch.device("cpu"), 100) for n in (1, 10**6)
     )
     assert small == large

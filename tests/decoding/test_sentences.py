@@ -30,15 +30,15 @@ def test_batch_size_and_order_change_nothing(beam_size: int) -> None:
     model = ToyModel(seed=2, n_ids=12, eos_bonus=1.0)
     sources = random_sources(40)
 
-    def decode(sources: list[list[int]], batch_tokens: int) -> list[list[Hypothesis]]:
-        config = DecodingConfig(beam_size=beam_size, n_best=beam_size, batch_tokens=batch_tokens)
+    def decode(sources: list[list[int]], max_batch_tokens: int) -> list[list[Hypothesis]]:
+        config = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_batch_tokens=max_batch_tokens)
         return decode_ids(model, sources, config, CPU, max_length=100)
 
-    expected = decode(sources, batch_tokens=1)
+    expected = decode(sources, max_batch_tokens=1)
     assert all(n_sentences == 1 for n_sentences, _ in model.batches)
-    assert decode(sources, batch_tokens=100) == expected
-    assert decode(sources, batch_tokens=10**6) == expected
-    assert decode(sources[::-1], batch_tokens=100) == expected[::-1]
+    assert decode(sources, max_batch_tokens=100) == expected
+    assert decode(sources, max_batch_tokens=10**6) == expected
+    assert decode(sources[::-1], max_batch_tokens=100) == expected[::-1]
 
 
 def test_an_empty_source_gives_an_empty_hypothesis_without_the_model() -> None:
@@ -54,7 +54,7 @@ def test_an_empty_source_gives_an_empty_hypothesis_without_the_model() -> None:
 
 def test_batches_come_longest_first_in_widths_of_four() -> None:
     model = ToyModel(seed=2, n_ids=12)
-    decode_ids(model, random_sources(30), DecodingConfig(beam_size=2, batch_tokens=60), CPU, 100)
+    decode_ids(model, random_sources(30), DecodingConfig(beam_size=2, max_batch_tokens=60), CPU, 100)
     widths = [width for _, width in model.batches]
     assert widths == sorted(widths, reverse=True) and len(widths) > 3
     assert all(width % 4 == 0 for width in widths)
@@ -74,21 +74,21 @@ def test_no_source_is_padded_beyond_what_the_model_reads() -> None:
     ]
 
 
-@given(lengths=st.lists(st.integers(0, 40)), batch_tokens=st.integers(1, 400), beam_size=st.integers(1, 5))
+@given(lengths=st.lists(st.integers(0, 40)), max_batch_tokens=st.integers(1, 400), beam_size=st.integers(1, 5))
 def test_batches_hold_every_source_once_within_the_budget(
-    lengths: list[int], batch_tokens: int, beam_size: int
+    lengths: list[int], max_batch_tokens: int, beam_size: int
 ) -> None:
-    config = DecodingConfig(beam_size=beam_size, batch_tokens=batch_tokens)
+    config = DecodingConfig(beam_size=beam_size, max_batch_tokens=max_batch_tokens)
     batches = list(plan_batches(lengths, config))
     assert Counter(chain.from_iterable(batches)) == Counter(i for i, n in enumerate(lengths) if n)
 
     def cost(batch: list[int]) -> int:
         return len(batch) * (max(lengths[i] for i in batch) + 1) * beam_size
 
-    assert all(len(batch) == 1 or cost(batch) <= batch_tokens for batch in batches)
+    assert all(len(batch) == 1 or cost(batch) <= max_batch_tokens for batch in batches)
     for batch, following in pairwise(batches):
         more = round_up(len(batch) + 1) - len(batch)  # no batch could have been a size larger
-        assert len(following) < more or cost([*batch, *following[:more]]) > batch_tokens
+        assert len(following) < more or cost([*batch, *following[:more]]) > max_batch_tokens
 
 
 def test_decoding_keeps_no_gradients_and_leaves_the_consumer_in_its_own_mode() -> None:
@@ -99,7 +99,7 @@ def test_decoding_keeps_no_gradients_and_leaves_the_consumer_in_its_own_mode() -
             modes.append(torch.is_inference_mode_enabled())
             return super().start(src, max_length)
 
-    decode_ids(Watched(1, 12), [[4], [5, 6]], DecodingConfig(batch_tokens=1), CPU, 100)
+    decode_ids(Watched(1, 12), [[4], [5, 6]], DecodingConfig(max_batch_tokens=1), CPU, 100)
     assert not torch.is_inference_mode_enabled()
     assert modes == [True, True]
 

@@ -20,7 +20,7 @@ def test_a_small_model_learns_to_reverse_sentences(tmp_path):
         f"data.dir={corpus}",
         f"data.cache_dir={tmp_path / 'cache'}",
         f"run_dir={run_dir}",
-        "data.max_tokens=40",
+        "data.max_sentence_tokens=40",
         "tokenizer.vocab_size=320",
         "batch.max_tokens=512",
         "model.d_model=64",

@@ -339,7 +339,7 @@ def test_another_model_or_text_is_refused(trained: Cli, run_dir: Path, broken_of
 
 def test_what_makes_no_difference_may_change(trained: Cli, broken_off: Path) -> None:
     text = "".join(f"{line}\n" for line in SOURCES)
-    options = ("--batch-tokens", 50, "--workers", 2, "--threads", 2, "--quiet")
+    options = ("--max-batch-tokens", 50, "--workers", 2, "--threads", 2, "--quiet")
     assert trained("--output", broken_off, "--resume", *options, stdin=text)[0] == 0
     assert broken_off.read_text().split("\n")[:-1] == trained.lines(text)
 
@@ -483,7 +483,7 @@ def test_an_output_that_fails_ends_the_search(
     source.write_text(TEXT * 9)
     n_threads = threading.active_count()
     with pytest.raises(SystemExit) as stopped:
-        translate.main([*map(str, Cli(run_dir).defaults), "--quiet", "--batch-tokens", "1", "--input", str(source)])
+        translate.main([*map(str, Cli(run_dir).defaults), "--quiet", "--max-batch-tokens", "1", "--input", str(source)])
     assert stopped.value.code == status
     assert capsys.readouterr().err == message
     assert threading.active_count() == n_threads

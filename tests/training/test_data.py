@@ -62,7 +62,9 @@ def rows_of(loader: BatchLoader) -> list[tuple[int, ...]]:
 
 def test_all_tags_are_read_without_dropout(corpus):
     for sampling in (0.0, 0.3):
-        loader = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.0, tokenizer__sampling=sampling)
+        loader = loader_of(
+            corpus, data__train=TAGGED, data__tag_dropout=0.0, tokenizer__subword_regularization=sampling
+        )
         rows = rows_of(loader)
         assert [row.count(FEW) for row in rows] == [0] * 300 + [1] * 30
         assert all(row[0] == FEW for row in rows[300:])
@@ -73,7 +75,7 @@ def test_all_tags_are_read_without_dropout(corpus):
 def test_a_tag_that_is_left_out_changes_nothing_else(corpus):
     for sampling in (0.0, 0.3):
         whole, loader = (
-            loader_of(corpus, data__train=TAGGED, data__tag_dropout=share, tokenizer__sampling=sampling)
+            loader_of(corpus, data__train=TAGGED, data__tag_dropout=share, tokenizer__subword_regularization=sampling)
             for share in (0.0, 0.4)
         )
         assert all(torch.equal(a.tgt_out, b.tgt_out) for a, b in zip(whole, loader, strict=True))
@@ -84,7 +86,7 @@ def test_a_tag_that_is_left_out_changes_nothing_else(corpus):
         left_out = [[row[0] != FEW for row in rows[300:]] for _, rows in epochs]
         assert left_out[0] != left_out[1]
         assert 10 <= sum(map(sum, left_out)) <= 38  # of 60, 24 expected
-        again = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.4, tokenizer__sampling=sampling)
+        again = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.4, tokenizer__subword_regularization=sampling)
         again.load_state_dict({"epoch": 2, "done": 0, "world_size": 1})
         assert rows_of(again) == epochs[1][1]
 

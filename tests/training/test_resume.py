@@ -47,14 +47,14 @@ def plain(value, run_dir):
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"trainer.max_epochs": 3, "trainer.patience": 3, "trainer.ema_decay": 0.9},
     "accumulate": {"batch.accumulate": 4, "trainer.max_epochs": 4, "batch.max_tokens": 100},
-    "sampling": {"tokenizer.sampling": 0.2, "trainer.val_every_n_steps": 6, "trainer.max_epochs": 2},
+    "sampling": {"tokenizer.subword_regularization": 0.2, "trainer.val_every_n_steps": 6, "trainer.max_epochs": 2},
     "workers": {"batch.n_workers": 2, "trainer.max_steps": 25, "trainer.max_epochs": 0},
     "temperature": {"data.train": ["train", "valid"], "data.temperature": 4.0, "batch.max_tokens": 220},
     "tags": {
         "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
         "data.valid": {"source": "valid", "tag": "b"},
         "data.tag_dropout": 0.4,
-        "tokenizer.sampling": 0.2,
+        "tokenizer.subword_regularization": 0.2,
     },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
     "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1},

@@ -26,7 +26,7 @@ WORDS = [consonant + vowel for consonant in "bdfgkl" for vowel in "aeio"] + ["ma
 TINY = {
     "data.name": "reversing",
     "tokenizer.vocab_size": 300,
-    "data.max_tokens": 64,
+    "data.max_sentence_tokens": 64,
     "batch.max_tokens": 160,
     "model.d_model": 16,
     "model.n_heads": 2,

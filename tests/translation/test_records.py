@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from seq2seq.commands.translate import _form, _parser
 from seq2seq.translation import records
-from seq2seq.translation.result import Alternative, Attention, Translation
+from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.text.health import Finding
 
 # Texts of translations have no line ends; see `Translator`.
@@ -18,7 +18,7 @@ one_line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 
 
 def translation(*texts: str, **changes: Any) -> Translation:
-    alternatives = [Alternative(text, -2.0 - rank, -0.5 - rank) for rank, text in enumerate(texts)]
+    alternatives = [TextHypothesis(text, -2.0 - rank, -0.5 - rank) for rank, text in enumerate(texts)]
     return Translation(**{
         "source": "un chat", "text": texts[0], "hypotheses": alternatives, "parts": ["un chat"]
     } | changes)  # fmt: skip
@@ -26,19 +26,19 @@ def translation(*texts: str, **changes: Any) -> Translation:
 
 def test_a_line_is_its_text() -> None:
     assert records.line(7, translation("a cat", "one cat")) == "a cat\n"
-    aligned = translation("a cat", hypotheses=[Alternative("a cat", -1.0, -1.0, alignment=[(1, 0), (0, 1)])])
+    aligned = translation("a cat", hypotheses=[TextHypothesis("a cat", -1.0, -1.0, alignment=[(1, 0), (0, 1)])])
     assert records.line(7, aligned) == "a cat ||| 0-1 1-0\n"
 
 
 def test_an_n_best_list_has_a_row_for_each_hypothesis() -> None:
     assert records.n_best(7, translation("a\tcat", "one cat")) == "7\t1\t-0.5000\ta cat\n7\t2\t-1.5000\tone cat\n"
-    aligned = translation("a cat", hypotheses=[Alternative("a cat", -1.0, -1.0, alignment=[(0, 0), (1, 1)])])
+    aligned = translation("a cat", hypotheses=[TextHypothesis("a cat", -1.0, -1.0, alignment=[(0, 0), (1, 1)])])
     assert records.n_best(7, aligned) == "7\t1\t-1.0000\ta cat\t0-0 1-1\n"
 
 
 def test_json_is_one_object_a_line() -> None:
     attention = Attention(["▁un", "▁chat"], ["▁a"], np.array([[0.123456, 0.5]], dtype=np.float32))
-    best = Alternative("a", -1.25, -0.5, [("▁a", -1.0), ("</s>", -0.25)], [attention], [(1, 0)])
+    best = TextHypothesis("a", -1.25, -0.5, [("▁a", -1.0), ("</s>", -0.25)], [attention], [(1, 0)])
     whole = translation("a", hypotheses=[best], parts=["un", "chat"], findings=[Finding("cut", "It was cut.")])
     assert json.loads(records.as_json(3, whole)) == {
         "line": 3,
@@ -70,7 +70,7 @@ def test_text_in_json_stays_readable_and_on_its_line() -> None:
 
 
 def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
-    scored = Alternative("a cat", -3.0, -1.23456, [("▁a", -1.0), ("▁cat", -1.5), ("</s>", -0.5)])
+    scored = TextHypothesis("a cat", -3.0, -1.23456, [("▁a", -1.0), ("▁cat", -1.5), ("</s>", -0.5)])
     assert records.score(2, "un chat", scored, is_json=False) == "-1.2346\n"
     assert json.loads(records.score(2, "un chat", scored, is_json=True)) == {
         "line": 2,
@@ -103,7 +103,7 @@ def test_the_best_texts_are_read_back(form: str, has_alignment: bool, texts: lis
             translation(
                 text,
                 hypotheses=[
-                    Alternative(text if rank == 0 else f"not {text}", -1.0, -1.0 - rank, alignment=alignment)
+                    TextHypothesis(text if rank == 0 else f"not {text}", -1.0, -1.0 - rank, alignment=alignment)
                     for rank in range(n_best)
                 ],
             ),
@@ -115,7 +115,7 @@ def test_the_best_texts_are_read_back(form: str, has_alignment: bool, texts: lis
 
 
 def test_what_looks_like_an_alignment_is_text() -> None:
-    aligned = translation("a ||| b", hypotheses=[Alternative("a ||| b", -1.0, -1.0, alignment=[])])
+    aligned = translation("a ||| b", hypotheses=[TextHypothesis("a ||| b", -1.0, -1.0, alignment=[])])
     assert records.line(1, aligned) == "a ||| b ||| \n"
     assert list(records.texts(["a ||| b ||| "], "line", has_alignment=True)) == ["a ||| b"]
     assert list(records.texts(["a ||| b"], "line", has_alignment=False)) == ["a ||| b"]

@@ -20,7 +20,7 @@ from seq2seq.decoding.search import search
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
-from seq2seq.translation.result import Alternative, Translation
+from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.stream import WINDOWS
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import EOS
@@ -107,8 +107,8 @@ def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, b
     decoding = dataclasses.replace(translator.config.decoding, beam_size=beam_size)
     alone = [translator.translate([line], decoding)[0].text for line in lines]
     assert len(set(alone)) > 3
-    for batch_tokens in (1, 100, 100_000):
-        decoding = dataclasses.replace(decoding, batch_tokens=batch_tokens)
+    for max_batch_tokens in (1, 100, 100_000):
+        decoding = dataclasses.replace(decoding, max_batch_tokens=max_batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
     for windows in ((1,), (4,), (3, 5), (11,)):
         found = list(translator.translate_stream(lines, decoding, windows=windows))
@@ -121,7 +121,7 @@ def test_blank_lines_stay_blank_and_do_not_reach_the_model(
 ) -> None:
     monkeypatch.setattr(translator.engine, "decode", lambda *_: pytest.fail("the model was asked"))
     blank = ["", " ", "\t\u2028\u00a0", "\u3000\x0c"]
-    expected = [Translation(line, "", [Alternative("", 0.0, 0.0)], []) for line in blank]
+    expected = [Translation(line, "", [TextHypothesis("", 0.0, 0.0)], []) for line in blank]
     assert translator.translate(blank, alignment=True, token_scores=True) == expected
     assert translator.translate([]) == []
 
@@ -197,7 +197,7 @@ def test_the_sizes_of_windows_are_those_that_are_asked_for(translator: Translato
 def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
     lines = [" ".join(SENTENCES[i % 4 :]) for i in range(25)]
     several = Translator.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
-    options: dict[str, Any] = {"batch_tokens": 60, "windows": (7,), "alignment": True, "token_scores": True}
+    options: dict[str, Any] = {"max_batch_tokens": 60, "windows": (7,), "alignment": True, "token_scores": True}
     found, expected = several.translate(lines, **options), translator.translate(lines, **options)
     assert texts(found) == texts(expected)
     assert [each.hypotheses[0].alignment for each in found] == [each.hypotheses[0].alignment for each in expected]
@@ -238,7 +238,9 @@ def test_a_stream_that_is_closed_early_searches_no_further(
 
     monkeypatch.setattr(translator.engine, "decode", counts)
     before = n_threads()
-    stream = translator.translate_windows(SENTENCES * 50, dataclasses.replace(SHORT, batch_tokens=1), windows=(1, 90))
+    stream = translator.translate_windows(
+        SENTENCES * 50, dataclasses.replace(SHORT, max_batch_tokens=1), windows=(1, 90)
+    )
     next(stream)
     stream.close()
     assert n_threads() == before
@@ -414,7 +416,7 @@ def test_each_source_and_each_part_of_one_begins_with_the_tag(
 
 
 def test_a_tag_takes_a_place_of_the_longest_source(tagged: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tagged.config.data, "max_tokens", 100)  # the model reads 48, its end included
+    monkeypatch.setattr(tagged.config.data, "max_sentence_tokens", 100)  # the model reads 48, its end included
     line = "ba " * 22 + "ba."
     ids = tagged.tokenizer.encode([line])[0]
     assert len(ids) == 47
@@ -539,7 +541,7 @@ def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: T
     options: dict[str, Any] = {"sampling": True, "seed": 5, "beam_size": 1}
     drawn = texts(translator.translate(lines, **options))
     assert len(set(drawn)) > 3
-    assert texts(translator.translate(lines, **options, batch_tokens=1, windows=(4,))) == drawn
+    assert texts(translator.translate(lines, **options, max_batch_tokens=1, windows=(4,))) == drawn
     assert texts(translator.translate(lines[2:], **options, first_number=2)) == drawn[2:]
     assert texts(translator.translate(lines, **{**options, "seed": 6})) != drawn
 
@@ -550,7 +552,7 @@ def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: T
 def test_own_translations_are_scored_as_the_search_scored_them(trained: Translator) -> None:
     lines = ["", *(src for src, _ in sentences(7)), " "]
     found = trained.translate(lines, normalization="gnmt", alpha=0.6)
-    decoding = dataclasses.replace(trained.config.decoding, normalization="gnmt", alpha=0.6, batch_tokens=40)
+    decoding = dataclasses.replace(trained.config.decoding, normalization="gnmt", alpha=0.6, max_batch_tokens=40)
     scored = list(trained.score(((line, each.text) for line, each in zip(lines, found, strict=True)), decoding))
     assert [each.text for each in scored] == texts(found)
     for each, translation in zip(scored, found, strict=True):
@@ -608,5 +610,5 @@ def test_running_out_of_memory_names_what_to_lower(translator: Translator, monke
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(engine_of(translator).models[0], "start", run_out)
-    with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.batch_tokens=8192"):
+    with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.max_batch_tokens=8192"):
         translator.translate(["Oui !"])

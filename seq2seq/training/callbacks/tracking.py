@@ -28,15 +28,15 @@ def build_loggers(config: RunConfig, run_dir: Path, resumed_step: int, wandb_id:
     loggers: list[Logger] = [MetricsCsv(run_dir / "metrics.csv", resumed_step)]
     if config.logger.tensorboard:
         loggers.append(_tensorboard(run_dir))
-    if config.logger.wandb and config.logger.mode != "disabled":
+    if config.logger.wandb and config.logger.wandb_mode != "disabled":
         loggers += _wandb(config, run_dir, wandb_id)
     return loggers
 
 
 def wandb_mode(config: LoggerConfig) -> str:
     """`online` or `offline`: `auto` goes online only where credentials are found."""
-    if config.mode != "auto":
-        return config.mode
+    if config.wandb_mode != "auto":
+        return config.wandb_mode
     if (mode := os.environ.get("WANDB_MODE")) in ("online", "offline", "disabled"):
         return mode
     return "online" if _has_credentials() else "offline"
@@ -65,11 +65,11 @@ def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
         # Before the run's own settings count, W&B would warn of an argument that Lightning gives it.
         wandb.setup(settings=wandb.Settings(silent=True))
         logger = WandbLogger(
-            project=config.logger.project,
-            entity=config.logger.entity or None,
+            project=config.logger.wandb_project,
+            entity=config.logger.wandb_entity or None,
             name=run_dir.name,
-            group=config.logger.group or config.name,
-            tags=config.logger.tags or None,
+            group=config.logger.wandb_group or config.name,
+            tags=config.logger.wandb_tags or None,
             save_dir=run_dir,
             offline=offline,
             id=run_id or None,

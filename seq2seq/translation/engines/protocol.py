@@ -20,7 +20,7 @@ class Engine(Protocol):
 
     precision: str  # of matrix products
     max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
-    batch_tokens: int  # size of a batch, as `decoding.batch_tokens` counts it, that suits the engine
+    max_batch_tokens: int  # size of a batch, as `decoding.max_batch_tokens` counts it, that suits the engine
     n_workers: int  # how many batches at the same time, each from its own worker, keep the device busy
     forks: bool  # whether the workers are forked processes, and not threads
 

@@ -27,7 +27,7 @@ class PyTorchEngine:
 
     # Python's share of a step does not grow with the batch: at a beam of 5, 4096 was 15% slower, and 16384 no faster
     # (d_model 256, two cores).
-    batch_tokens = 8192
+    max_batch_tokens = 8192
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PyTorchEngine:
                 return search(Ensemble(self.models), src, config, self.max_length, prefixes, numbers)
         except torch.OutOfMemoryError as error:
             raise TranslationError(
-                f"not enough memory on {self.device} for decoding.batch_tokens={config.batch_tokens} and "
+                f"not enough memory on {self.device} for decoding.max_batch_tokens={config.max_batch_tokens} and "
                 f"beam_size={config.beam_size}; lower one of them"
             ) from error
 

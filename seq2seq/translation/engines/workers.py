@@ -54,7 +54,7 @@ def result_of(future: "Future[T]") -> T:
     except BrokenProcessPool as error:
         raise TranslationError(
             "a worker process was killed, most likely because memory ran out; use fewer workers (--workers), or a "
-            "lower decoding.batch_tokens or beam_size"
+            "lower decoding.max_batch_tokens or beam_size"
         ) from error
 
 

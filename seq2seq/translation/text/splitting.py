@@ -47,7 +47,7 @@ class _Span(NamedTuple):
     n_tokens: int
 
 
-def split(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Part]:
+def split_line(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Part]:
     """Parts of `text` of at most `max_tokens` tokens each, in order; only white space between them is left out.
 
     Each sentence is a part of its own, since a sentence model translates sentences best; a fragment of one or two

@@ -10,7 +10,7 @@ from seq2seq.training.metrics_csv import MetricsCsv, read_metrics
 from tests.training.callbacks.wandb_file import read_run
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
 
-WANDB = {"logger.wandb": True, "logger.n_samples": 3, "logger.project": "reversing", "trainer.max_epochs": 1}
+WANDB = {"logger.wandb": True, "logger.n_samples": 3, "logger.wandb_project": "reversing", "trainer.max_epochs": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
 def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
     auto = LoggerConfig()
     assert tracking.wandb_mode(auto) == "offline"
-    assert tracking.wandb_mode(LoggerConfig(mode="online")) == "online"
+    assert tracking.wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
     netrc = tmp_path / "home/.netrc"
     netrc.write_text("machine api.wandb.ai login user password secret\n")
     netrc.chmod(0o600)

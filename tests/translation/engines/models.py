@@ -47,11 +47,11 @@ def random_model(seed: int = 1, end_bonus: float = 0.0, **changes: Any) -> Trans
 def run_content(model: Transformer) -> dict[str, Any]:
     """What a run saves as its model."""
     config = RunConfig(model=model.config, decoding=DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=4))
-    config.data.max_tokens = 30
+    config.data.max_sentence_tokens = 30
     config.data.dir, config.data.cache_dir = "/home/somebody/corpora", "/home/somebody/cache"
     config.data.valid = ["/home/somebody/other/news", {"src": "/home/somebody/a.fr", "tgt": "b.en"}]
     config.run_dir, config.resume = "/home/somebody/runs/1", "/home/somebody/runs/0"
-    config.logger.entity = "somebody"
+    config.logger.wandb_entity = "somebody"
     config.trainer.max_steps = 1
     config.tokenizer.vocab_size = tokenizer().vocab_size
     return {

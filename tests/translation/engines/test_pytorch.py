@@ -165,7 +165,7 @@ def test_running_out_of_memory_says_what_to_lower(monkeypatch: pytest.MonkeyPatc
 
     tested = engine()
     monkeypatch.setattr(tested.models[0], "start", fail)
-    with pytest.raises(TranslationError, match="batch_tokens=8192 and beam_size=3; lower one"):
+    with pytest.raises(TranslationError, match="max_batch_tokens=8192 and beam_size=3; lower one"):
         tested.decode(sentences(), BEAM)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.splitting import rejoin, split
+from seq2seq.translation.text.splitting import rejoin, split_line
 from tests.translation.engines.models import tokenizer
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -23,7 +23,7 @@ def count_pieces(texts: Sequence[str]) -> list[int]:
 
 def parts_of(text: str, max_tokens: int) -> list[str]:
     """With SentencePiece; all that must be true of every text is checked here."""
-    parts = split(text, max_tokens, count_pieces)
+    parts = split_line(text, max_tokens, count_pieces)
     assert "".join("".join(part.text for part in parts).split()) == "".join(text.split())
     assert all(text.startswith(part.text, part.start) for part in parts)
     texts = [part.text for part in parts]
@@ -67,7 +67,7 @@ def fewest(text: str, max_tokens: int) -> int:
     ],
 )
 def test_sentences_are_parts(sentences: list[str]) -> None:
-    assert [part.text for part in split(" ".join(sentences), 50, count)] == sentences
+    assert [part.text for part in split_line(" ".join(sentences), 50, count)] == sentences
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_sentences_are_parts(sentences: list[str]) -> None:
     ],
 )
 def test_chinese_needs_no_space_and_fragments_stay_with_their_neighbour(text: str, expected: list[str]) -> None:
-    assert [part.text for part in split(text, 50, count)] == expected
+    assert [part.text for part in split_line(text, 50, count)] == expected
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_chinese_needs_no_space_and_fragments_stay_with_their_neighbour(text: st
     ],
 )
 def test_a_sentence_that_is_too_long_is_cut_between_clauses(clauses: list[str]) -> None:
-    assert [part.text for part in split(" ".join(clauses), 13, count)] == clauses
+    assert [part.text for part in split_line(" ".join(clauses), 13, count)] == clauses
 
 
 def test_a_number_with_a_decimal_comma_is_no_clause() -> None:
-    assert [part.text for part in split("il coûte 3,50 euros ici", 5, count)] == ["il coûte 3,50", "euros ici"]
+    assert [part.text for part in split_line("il coûte 3,50 euros ici", 5, count)] == ["il coûte 3,50", "euros ici"]
 
 
 # --- with SentencePiece ---
@@ -169,7 +169,7 @@ def test_any_text_fits(text: str, max_tokens: int) -> None:
 
 @given(text=st.text() | st.text(alphabet="aB .!,é\u0301\u200d。\u202f»"), max_tokens=st.integers(1, 9))
 def test_only_white_space_is_left_out_and_every_part_fits(text: str, max_tokens: int) -> None:
-    parts = split(text, max_tokens, count)
+    parts = split_line(text, max_tokens, count)
     assert "".join("".join(part.text for part in parts).split()) == "".join(text.split())
     for part in parts:
         assert part.text and part.text == part.text.strip()
@@ -179,7 +179,7 @@ def test_only_white_space_is_left_out_and_every_part_fits(text: str, max_tokens:
 
 def test_no_tokens_are_refused() -> None:
     with pytest.raises(ValueError, match="max_tokens=0; a part needs at least 1 token"):
-        split("a", 0, count)
+        split_line("a", 0, count)
 
 
 def test_parts_are_joined_as_the_language_is_written() -> None:
