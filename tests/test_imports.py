@@ -92,7 +92,7 @@ def test_decoding_knows_a_protocol_and_not_the_model():
 
 
 def test_only_train_knows_hydra():
-    assert {use.split()[0] for part in STAGE_OF for use in uses(part, "hydra")} == {"train"}
+    assert {use.split()[0] for part in STAGE_OF for use in uses(part, "hydra")} == {"commands.train"}
 
 
 def test_lightning_stays_in_training():
