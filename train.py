@@ -1,6 +1,6 @@
 """Train a translation model:  python train.py experiment=multi30k data.dir=PATH"""
 
-from seq2seq.commands.train import main
+from seq2seq.cli import front_door
 
 if __name__ == "__main__":
-    main()
+    front_door("train")

@@ -24,5 +24,9 @@ class CheckpointError(UserError):
     """A file that is not a checkpoint, not a whole one, or not one of this project's."""
 
 
+class RunError(UserError):
+    """A directory that is not that of a run, or not a whole one."""
+
+
 class TranslationError(UserError):
     """Input or output of a translation that cannot be read, written or translated."""

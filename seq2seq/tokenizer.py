@@ -6,10 +6,8 @@ the text itself, except that U+2581 and line ends come back as spaces.
 
 import hashlib
 import io
-import os
 import random
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
@@ -18,6 +16,7 @@ import sentencepiece
 
 from seq2seq.config import TokenizerConfig
 from seq2seq.errors import TokenizerError
+from seq2seq.files import atomic_file
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 # The pieces that unigram finds depend on the number of threads; a machine must not decide the vocabulary.
@@ -110,19 +109,8 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write a SentencePiece model file, whole or not at all."""
-        path = Path(path)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.proto)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.chmod(0o644)  # mkstemp's 0600 would hide a shared model from colleagues
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with atomic_file(Path(path)) as file:
+            file.write(self.proto)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of each text, without bos and eos; strings like `</s>` in a text are text.

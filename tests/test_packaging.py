@@ -62,16 +62,14 @@ def test_the_wheel_holds_all_code_and_configuration_and_the_sample_corpus(wheel:
     assert inside == code | {f"seq2seq/{name}" for name in conf | sample}
 
 
-def test_the_wheel_adds_one_package_and_three_commands(wheel: Path) -> None:
+def test_the_wheel_adds_one_package_and_one_command(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     info = f"seq2seq-{pyproject()['project']['version']}.dist-info"
     assert {name.split("/")[0] for name in archive.namelist()} == {"seq2seq", info}
     assert f"{info}/licenses/LICENSE" in archive.namelist()
     assert archive.read(f"{info}/entry_points.txt").decode().splitlines() == [
         "[console_scripts]",
-        "seq2seq-export = seq2seq.export.export:main",
-        "seq2seq-train = seq2seq.commands.train:main",
-        "seq2seq-translate = seq2seq.commands.translate:main",
+        "seq2seq = seq2seq.cli:main",
     ]
 
 

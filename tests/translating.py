@@ -1,6 +1,5 @@
 """Small models to translate with, random and trained, and the command line in this process."""
 
-import dataclasses
 import functools
 import io
 import os
@@ -14,7 +13,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.artifacts.checkpoint import write_model
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.commands import translate
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.model.transformer import Transformer
@@ -29,7 +29,7 @@ TEXT = "".join(f"{sentence}\n" for sentence in SENTENCES)
 LEXICON = {c + v: f"{c.upper()}{v}s" for c in "bdfgkl" for v in "aeio"}
 
 
-def model_content(seed: int = 3, **changes: Any) -> dict[str, Any]:
+def model_content(seed: int = 3) -> SavedModel:
     """What a run saves as its model: random weights, but a real tokenizer and configuration."""
     config = RunConfig(
         model=ModelConfig(
@@ -42,11 +42,11 @@ def model_content(seed: int = 3, **changes: Any) -> dict[str, Any]:
     lines = [f"{a} {b} {c}." for a in SENTENCES for b in ("et", "ou", "sans") for c in ("moi", "toi", "elle")]
     tokenizer = Tokenizer.train(lines, config.tokenizer)
     torch.manual_seed(seed)
-    return _content(config, tokenizer, Transformer(config.model, tokenizer.vocab_size)) | changes
+    return _content(config, tokenizer, Transformer(config.model, tokenizer.vocab_size))
 
 
 @functools.cache
-def trained_content(*tags: str) -> dict[str, Any]:
+def trained_content(*tags: str) -> SavedModel:
     """What a run saves as a model that has learned `LEXICON`, in two seconds.
 
     Args:
@@ -103,21 +103,13 @@ def _padded(sequences: list[list[int]]) -> torch.Tensor:
     return torch.tensor([[*ids, EOS, *[PAD] * (width - len(ids) - 1)] for ids in sequences])
 
 
-def _content(config: RunConfig, tokenizer: Tokenizer, model: Transformer) -> dict[str, Any]:
+def _content(config: RunConfig, tokenizer: Tokenizer, model: Transformer) -> SavedModel:
     config.trainer.max_steps = 1
-    return {
-        "state_dict": {f"model.{name}": weight for name, weight in model.state_dict().items()},
-        "config": dataclasses.asdict(config),
-        "tokenizer": bytes_to_tensor(tokenizer.proto),
-        "tokenizer_sha256": tokenizer.fingerprint,
-        "selected": "last (step 1)",
-        "valid": {},
-        "global_step": 1,
-    }
+    return SavedModel.of(config, tokenizer, model.state_dict())
 
 
-def write_run(folder: Path, content: dict[str, Any]) -> Path:
-    write_checkpoint(content, folder / "checkpoints" / "model.ckpt")
+def write_run(folder: Path, model: SavedModel) -> Path:
+    write_model(model, folder / "checkpoints" / "model.ckpt", step=1)
     return folder
 
 

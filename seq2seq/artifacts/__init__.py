@@ -1,1 +1,1 @@
-"""What a run leaves behind: one module for each form on disk."""
+"""What a run leaves behind. Each form on disk has one module, whose docstring draws it."""

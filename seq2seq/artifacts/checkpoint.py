@@ -1,33 +1,50 @@
-"""Read and write checkpoints: whole or not at all, and never by unpickling code.
+"""Checkpoints: written whole or not at all, and never read by unpickling code.
 
-A training checkpoint holds what continues a run; a model checkpoint holds what translates. Both hold `config` (plain
-containers), `tokenizer` (its bytes as a uint8 tensor), `tokenizer_sha256` and `state_dict`, so that either is
-enough to rebuild the model.
+A checkpoint is a file of `torch.save` that holds tensors and plain containers only:
+
+    format_version      which of these fields there are, and what they mean
+    config              of the run, as plain containers
+    tokenizer           a SentencePiece model, as uint8
+    tokenizer_sha256    of the tokenizer that the weights were trained with
+    state_dict          weights, those of the Transformer under `model.`
+    global_step         optimizer steps done
+    wandb_id            of the W&B run; empty or missing if there is none
+
+One that continues a run also holds what Lightning and the callbacks of `training/` need for that.
 """
 
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import torch
+from torch import Tensor
 
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.errors import CheckpointError
+from seq2seq.files import atomic_file
 
-SELECTED = "model.ckpt"  # the weights that won the selection at the end of a run
-BEST = "best.ckpt"  # best validation so far
-LAST = "last.ckpt"  # where a run continues
-
+FORMAT_VERSION = 1
 FIELDS = ("config", "tokenizer", "tokenizer_sha256", "state_dict")
+_PREFIX = "model."  # of the Transformer inside the LightningModule
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint, on the CPU.
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was read of a checkpoint, on the CPU. What only Lightning needs, it reads from the file itself."""
 
+    path: Path
+    model: SavedModel
+    step: int  # optimizer steps done
+    wandb_id: str  # empty if there is none
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """
     Raises:
-        CheckpointError: missing, unreadable, truncated, or not written by this project.
+        CheckpointError: missing, unreadable, truncated, of another version, or not written by this project.
     """
     if not path.is_file():
         raise CheckpointError(f"{path}: no such checkpoint; give a run directory or a .ckpt file inside it")
@@ -40,10 +57,46 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             f"{path}: not a checkpoint, or not a whole one (copied in part?); train again or take another checkpoint "
             f"of the run [{type(error).__name__}]"
         ) from error
-    missing = [name for name in FIELDS if name not in content] if isinstance(content, dict) else list(FIELDS)
-    if missing:
-        raise CheckpointError(f"{path}: has no {', '.join(missing)}, so this project did not write it")
-    return content
+    _check(content, path)
+    weights = {
+        name.removeprefix(_PREFIX): weight
+        for name, weight in content["state_dict"].items()
+        if isinstance(name, str) and name.startswith(_PREFIX) and isinstance(weight, Tensor)
+    }
+    if not weights:
+        raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
+    tokenizer = bytes(content["tokenizer"].numpy())
+    model = SavedModel(content["config"], tokenizer, str(content["tokenizer_sha256"]), weights)
+    return Checkpoint(path, model, int(content.get("global_step", 0)), str(content.get("wandb_id", "")))
+
+
+def description_of(model: SavedModel) -> dict[str, Any]:
+    """The fields of a checkpoint that say what model it is, all but its weights."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "config": dict(model.config),
+        "tokenizer": torch.frombuffer(bytearray(model.tokenizer), dtype=torch.uint8),
+        "tokenizer_sha256": model.tokenizer_sha256,
+    }
+
+
+def write_model(model: SavedModel, path: Path, step: int, **more: Any) -> None:
+    """Save a checkpoint that translates but continues no run; see `write_checkpoint`."""
+    state_dict = {f"{_PREFIX}{name}": weight for name, weight in model.weights.items()}
+    write_checkpoint({**description_of(model), "state_dict": state_dict, "global_step": step, **more}, path)
+
+
+def write_checkpoint(content: Mapping[str, Any], path: Path) -> None:
+    """Save tensors and plain containers, whole or not at all.
+
+    Raises:
+        OSError: as when the disk is full.
+    """
+    with atomic_file(path) as file:
+        try:
+            torch.save(dict(content), file)
+        except RuntimeError as error:  # what torch says is that its archive has no proper end
+            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def find_model(path: Path) -> Path:
@@ -56,82 +109,42 @@ def find_model(path: Path) -> Path:
         return path
     if not path.exists():
         raise CheckpointError(f"{path}: no such run directory or checkpoint")
-    for name in (SELECTED, BEST, LAST):
-        if (found := path / "checkpoints" / name).is_file():
-            return found
+    run = RunDirectory(path)
+    for file in (run.selected, run.best, run.last):
+        if file.is_file():
+            return file
     raise CheckpointError(f"{path}: holds no checkpoint; a run writes its first one after its first validation")
 
 
-def resumable(run_dir: Path) -> tuple[Path, dict[str, Any]]:
-    """The newest whole training checkpoint of a run, and its content.
+def resumable(run: RunDirectory) -> Checkpoint:
+    """The newest whole training checkpoint of a run.
 
     Raises:
         CheckpointError: there is none; the reasons of all that were tried are in the message.
     """
-    folder = run_dir / "checkpoints"
-    found = sorted(
-        (path for name in (LAST, BEST) if (path := folder / name).is_file()),
-        key=lambda path: path.stat().st_mtime,
-        reverse=True,
-    )
+    found = [file for file in (run.last, run.best) if file.is_file()]
     reasons = []
-    for path in found:
+    for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True):
         try:
-            return path, read_checkpoint(path)
+            return read_checkpoint(file)
         except CheckpointError as error:
             reasons.append(str(error))
     if reasons:
         raise CheckpointError("no checkpoint of this run is whole:\n" + "\n".join(reasons))
-    raise CheckpointError(f"{run_dir}: nothing to resume; {folder} holds no {LAST}")
+    raise CheckpointError(f"{run.path}: nothing to resume; {run.checkpoints} holds no {run.last.name}")
 
 
-@contextmanager
-def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when it is whole and on disk.
-
-    Written beside its target, since a rename from another file system (such as /tmp) would be a copy.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if hasattr(os, "O_DIRECTORY"):  # the rename itself reaches the disk with its directory
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
-
-def write_checkpoint(content: dict[str, Any], path: Path) -> None:
-    """Save tensors and plain containers under `path`, whole or not at all.
-
-    Raises:
-        OSError: as when the disk is full.
-    """
-    with atomic_write(path) as file:
-        try:
-            torch.save(content, file)
-        except RuntimeError as error:  # what torch says is that its archive has no proper end
-            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
-
-
-def bytes_to_tensor(data: bytes) -> torch.Tensor:
-    """Bytes in the form that checkpoints hold."""
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
-
-
-def tensor_to_bytes(data: torch.Tensor) -> bytes:
-    """Inverse of `bytes_to_tensor`."""
-    return bytes(data.numpy())
+def _check(content: Any, path: Path) -> None:
+    missing = [name for name in FIELDS if name not in content] if isinstance(content, dict) else list(FIELDS)
+    if missing:
+        raise CheckpointError(f"{path}: has no {', '.join(missing)}, so this project did not write it")
+    if (version := content.get("format_version")) != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path}: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the seq2seq "
+            "that wrote it"
+        )
+    tokenizer = content["tokenizer"]
+    if not isinstance(tokenizer, Tensor) or tokenizer.dtype != torch.uint8:
+        raise CheckpointError(f"{path}: its tokenizer is not stored as bytes, so this project did not write it")
+    if not isinstance(content["state_dict"], dict):
+        raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")

@@ -1,25 +1,22 @@
 """What a model directory says about itself: its README.md."""
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
-from seq2seq.errors import CheckpointError
 
 
 def model_card(
-    config: RunConfig, n_parameters: int, vocab_size: int, weights: Sequence[str], run_dir: Path | None
+    config: RunConfig, n_parameters: int, vocab_size: int, weights: Sequence[str], run: RunDirectory | None
 ) -> str:
     """The text of README.md, in Markdown.
 
     Args:
         weights: a line about each form of the weights.
-        run_dir: where scores.json and selection.json are, if the run has ended; None if there is no run.
+        run: has the scores, if it has ended; None if there is no run.
     Raises:
-        CheckpointError: one of these files is damaged.
+        RunError: the files with the scores are damaged.
     """
     model, data = config.model, config.data
     lines = [
@@ -37,7 +34,7 @@ def model_card(
         "",
         "## Scores",
         "",
-        *_scores(run_dir),
+        *_scores(run),
         "",
         "## Use",
         "",
@@ -52,15 +49,14 @@ def model_card(
     return "\n".join(lines) + "\n"
 
 
-def _scores(run_dir: Path | None) -> list[str]:
-    selection = _json(run_dir, "selection.json")
-    valid = selection.get("valid", {}).get(selection.get("selected"), {})
-    tests = _json(run_dir, "scores.json")
-    if not valid and not tests:
+def _scores(run: RunDirectory | None) -> list[str]:
+    if run is None or not run.is_scored:
         return ["The run that this model was exported from had not been scored."]
+    selection, tests = run.selection(), run.scores()
+    valid = selection.valid[selection.selected]
     rows = ["| text | metric | score | signature |", "|---|---|---|---|"]
     signatures = {
-        metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score["signature"])
+        metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score.signature)
         for scores in tests.values()
         for metric, score in scores.items()
     }
@@ -68,20 +64,11 @@ def _scores(run_dir: Path | None) -> list[str]:
         rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")
     for name, scores in tests.items():
         for metric, score in scores.items():
-            interval = f" ± {score['half_width']:.2f}" if "half_width" in score else ""  # older runs had none
-            rows.append(f"| {name} | {metric} | {score['score']:.2f}{interval} | {_code(score['signature'])} |")
+            rows.append(
+                f"| {name} | {metric} | {score.score:.2f} ± {score.half_width:.2f} | {_code(score.signature)} |"
+            )
     return rows
 
 
 def _code(signature: str) -> str:
     return f"`{signature}`".replace("|", "\\|") if signature else ""  # a bar would end the column
-
-
-def _json(run_dir: Path | None, name: str) -> Mapping[str, Any]:
-    if run_dir is None or not (run_dir / name).is_file():
-        return {}
-    try:
-        content: Mapping[str, Any] = json.loads((run_dir / name).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise CheckpointError(f"{run_dir / name}: is not JSON, so it is damaged; restore or delete it") from error
-    return content

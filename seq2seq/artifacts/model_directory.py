@@ -11,19 +11,19 @@ It appears whole or not at all, and reading it runs no code from it.
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
-from seq2seq.artifacts.checkpoint import bytes_to_tensor, tensor_to_bytes
+from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.corpus.sources import BUNDLED
 from seq2seq.errors import CheckpointError
+from seq2seq.files import atomic_directory, write_json
+
+if TYPE_CHECKING:  # a model for CTranslate2 is read without torch
+    from torch import Tensor
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.model"
@@ -32,9 +32,9 @@ WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
 
 FORMAT = "seq2seq model directory"
-FORMAT_VERSION = 1
-_PATHS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("wandb_entity", "wandb_group")}
-_BUNDLED = "bundled:"  # a `data.dir` that means the same on every machine
+FORMAT_VERSION = 2
+# Keys that are true of one machine or account only.
+_LOCAL_KEYS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("wandb_entity", "wandb_group")}
 
 
 def is_model_directory(path: Path) -> bool:
@@ -46,60 +46,33 @@ def is_model_directory(path: Path) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def read_model_directory(path: Path) -> dict[str, Any]:
-    """The content of a model directory, as `checkpoint.read_checkpoint` gives that of a checkpoint.
+def read_model_directory(path: Path) -> SavedModel:
+    """What a model directory holds. Weights are read when they are asked for, and torch is imported then.
 
-    Returns:
-        `config` (plain containers), `tokenizer` (uint8), `tokenizer_sha256` and `state_dict`. The last is
-        empty where there are weights for CTranslate2 only, and memory-mapped otherwise.
     Raises:
         CheckpointError: a file that is missing, damaged, or not from the same model as the others.
     """
-    file = path / CONFIG
-    try:
-        content = json.loads(_read(file))
-    except ValueError as error:
-        raise CheckpointError(f"{file}: is not JSON, so it is damaged; export the model again") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{file}: does not describe a model of this project; make one with python -m seq2seq export"
-        )
-    if content.get("format_version") != FORMAT_VERSION:
-        raise CheckpointError(
-            f"{file}: has format version {content.get('format_version')} and this version of seq2seq reads "
-            f"{FORMAT_VERSION}; install the seq2seq that wrote it, or export the model again"
-        )
-    if missing := [name for name in ("config", "tokenizer_sha256") if name not in content]:
-        raise CheckpointError(f"{file}: has no {', '.join(missing)}, so it was changed; export the model again")
+    content = _description(path / CONFIG)
+    sha256 = content["tokenizer_sha256"]
     weights = path / WEIGHTS
     if not weights.exists() and not (path / CTRANSLATE2).is_dir():
         raise CheckpointError(f"{path}: has neither {WEIGHTS} nor {CTRANSLATE2}/, so it is not whole; copy it again")
     tokenizer = _read(path / TOKENIZER)
-    if hashlib.sha256(tokenizer).hexdigest() != content["tokenizer_sha256"]:
+    if hashlib.sha256(tokenizer).hexdigest() != sha256:
         raise CheckpointError(
             f"{path / TOKENIZER}: is damaged, or not the tokenizer that {CONFIG} names; copy all files of the "
             "directory again"
         )
-    return {
-        "config": content["config"],
-        "tokenizer": bytes_to_tensor(tokenizer),
-        "tokenizer_sha256": content["tokenizer_sha256"],
-        "state_dict": _weights(weights, content["tokenizer_sha256"]) if weights.exists() else {},
-    }
+    return SavedModel(content["config"], tokenizer, sha256, StoredWeights(weights, sha256) if weights.exists() else {})
 
 
 def write_model_directory(
-    path: Path,
-    content: Mapping[str, Any],
-    readme: str,
-    write_weights: Callable[[Path], None],
-    *,
-    overwrite: bool = False,
+    path: Path, model: SavedModel, readme: str, write_weights: Callable[[Path], None], *, overwrite: bool = False
 ) -> None:
     """Write a model directory, whole or not at all.
 
     Args:
-        content: `config`, `tokenizer` and `tokenizer_sha256`, as in a checkpoint. Paths of this machine are left out.
+        model: its weights are not used, and paths of this machine are left out of its configuration.
         readme: the model card, in Markdown.
         write_weights: is given the directory under a temporary name, with all other files in it. It may also check
             what it wrote: if it raises, nothing is left behind.
@@ -112,74 +85,76 @@ def write_model_directory(
         remedy = "add --force to replace it" if is_model_directory(path) else "choose another --output"
         raise CheckpointError(f"{path}: exists already{'' if overwrite else ', and is kept'}; {remedy}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A sibling, since a rename from another file system would be a copy.
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
-        try:
-            _write_json(temporary / CONFIG, _description(content))
-            (temporary / TOKENIZER).write_bytes(tensor_to_bytes(content["tokenizer"]))
-            (temporary / README).write_text(readme, encoding="utf-8")
-            write_weights(temporary)
-            _to_disk(temporary)
-            _publish(temporary, path)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        with atomic_directory(path, replace=overwrite) as building:
+            description = {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "tokenizer_sha256": model.tokenizer_sha256,
+                "config": portable(model.config),
+            }
+            write_json(building / CONFIG, description)
+            (building / TOKENIZER).write_bytes(model.tokenizer)
+            (building / README).write_text(readme, encoding="utf-8")
+            write_weights(building)
     except OSError as error:
         raise CheckpointError(
             f"{path}: cannot be written ({error.strerror or error}); choose another --output"
         ) from error
 
 
-def write_safetensors(directory: Path, state_dict: Mapping[str, Tensor], tokenizer_sha256: str) -> None:
+def write_safetensors(directory: Path, weights: Mapping[str, "Tensor"], tokenizer_sha256: str) -> None:
     """Store the weights of a model directory."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state_dict.items()}
+    from safetensors.torch import save_file
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
     save_file(tensors, directory / WEIGHTS, metadata={"format": "pt", "tokenizer_sha256": tokenizer_sha256})
 
 
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise CheckpointError(
-            f"{file}: cannot be read ({error.strerror or error}); a model directory needs it, so copy it again or "
-            "export the model again"
-        ) from error
+class StoredWeights(Mapping[str, "Tensor"]):
+    """The tensors of a safetensors file, memory-mapped when they are first asked for.
 
+    Raises:
+        CheckpointError: not a whole safetensors file, or weights of another model.
+    """
 
-def _weights(file: Path, tokenizer_sha256: str) -> dict[str, Tensor]:
-    try:
-        with safe_open(file, framework="pt", device="cpu") as stored:
-            metadata = stored.metadata() or {}
-            weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118  # not a dict
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(
-            f"{file}: not a whole safetensors file (copied in part?); copy it again or export the model again "
-            f"[{type(error).__name__}]"
-        ) from error
-    if metadata.get("tokenizer_sha256") != tokenizer_sha256:
-        raise CheckpointError(
-            f"{file}: these weights were trained with another tokenizer than {CONFIG} names, so they come from another "
-            "model directory; copy all files of one"
-        )
-    return weights
+    def __init__(self, file: Path, tokenizer_sha256: str) -> None:
+        self._file = file
+        try:
+            with safe_open(file, framework="np") as stored:
+                metadata = stored.metadata() or {}
+                self._names = list(stored.keys())
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(
+                f"{file}: not a whole safetensors file (copied in part?); copy it again or export the model again "
+                f"[{type(error).__name__}]"
+            ) from error
+        if metadata.get("tokenizer_sha256") != tokenizer_sha256:
+            raise CheckpointError(
+                f"{file}: these weights were trained with another tokenizer than {CONFIG} names, so they come from "
+                "another model directory; copy all files of one"
+            )
 
+    def __getitem__(self, name: str) -> "Tensor":
+        if name not in self._names:
+            raise KeyError(name)
+        with safe_open(self._file, framework="pt", device="cpu") as stored:
+            tensor: Tensor = stored.get_tensor(name)
+        return tensor
 
-def _description(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "tokenizer_sha256": content["tokenizer_sha256"],
-        "config": portable(content["config"]),
-    }
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration without what is true of one machine or account only."""
     plain: dict[str, Any] = json.loads(json.dumps(config))
-    for section, names in _PATHS.items():
+    for section, names in _LOCAL_KEYS.items():
         part = plain.get(section, {}) if section else plain
         for name in names:
-            if not str(part.get(name, "")).startswith(_BUNDLED):
+            if not str(part.get(name, "")).startswith(BUNDLED):
                 part[name] = ""
     for split in ("train", "valid", "test"):
         plain["data"][split] = _without_folders(plain["data"][split])
@@ -197,36 +172,31 @@ def _without_folders(source: Any) -> Any:
     return source
 
 
-def _write_json(file: Path, content: Mapping[str, Any]) -> None:
-    file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _to_disk(directory: Path) -> None:
-    """Wait until all that is below `directory` would survive a power failure, and give it the usual permissions."""
-    umask = os.umask(0)
-    os.umask(umask)
-    directory.chmod(0o777 & ~umask)  # mkdtemp's 0700 would hide a shared model from colleagues
-    for file in directory.rglob("*"):
-        if file.is_file():
-            with file.open("rb") as opened:
-                os.fsync(opened.fileno())
-
-
-def _publish(temporary: Path, path: Path) -> None:
-    """Give the directory its name; one that had it before goes, but comes back if that fails."""
-    old = temporary.with_suffix(".old")
-    if path.exists():
-        path.rename(old)
+def _description(file: Path) -> dict[str, Any]:
+    """The content of config.json."""
     try:
-        temporary.rename(path)
-    except OSError:
-        if old.exists():
-            old.rename(path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-    if hasattr(os, "O_DIRECTORY"):  # the rename itself reaches the disk with its directory
-        parent = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(parent)
-        finally:
-            os.close(parent)
+        content = json.loads(_read(file))
+    except ValueError as error:
+        raise CheckpointError(f"{file}: is not JSON, so it is damaged; export the model again") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{file}: does not describe a model of this project; make one with python -m seq2seq export"
+        )
+    if content.get("format_version") != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{file}: has format version {content.get('format_version')} and this version of seq2seq reads "
+            f"{FORMAT_VERSION}; install the seq2seq that wrote it, or export the model again"
+        )
+    if missing := [name for name in ("config", "tokenizer_sha256") if name not in content]:
+        raise CheckpointError(f"{file}: has no {', '.join(missing)}, so it was changed; export the model again")
+    return content
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise CheckpointError(
+            f"{file}: cannot be read ({error.strerror or error}); a model directory needs it, so copy it again or "
+            "export the model again"
+        ) from error

@@ -5,35 +5,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
-from seq2seq.artifacts.checkpoint import find_model, read_checkpoint, tensor_to_bytes
 from seq2seq.artifacts.model_directory import CTRANSLATE2, WEIGHTS, is_model_directory, read_model_directory
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
-from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 
-_PREFIX = "model."  # of the Transformer inside the module that training saves
+if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
+    from torch import Tensor
+
+    from seq2seq.model.transformer import Transformer
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What was read; `read` checks that its parts belong together.
+    """What was read; its parts belong together.
 
     Attributes:
         path: the checkpoint file or model directory.
-        content: as `checkpoint.read_checkpoint` gives it.
     """
 
     path: Path
-    content: Mapping[str, Any]
+    saved: SavedModel
     config: RunConfig
     tokenizer: Tokenizer
-    weights: Mapping[str, Tensor]  # of the Transformer under its own names; none if there are only CTranslate2's
 
     @classmethod
     def read(cls, path: str | Path) -> "TrainedModel":
@@ -46,33 +43,40 @@ class TrainedModel:
         """
         path = Path(path)
         if is_model_directory(path):
-            content = read_model_directory(path)
+            saved = read_model_directory(path)
         else:
-            path = find_model(path)
-            content = read_checkpoint(path)
-        tokenizer = _tokenizer(content, path)
-        weights = _weights(content["state_dict"], path)
-        if not weights and not (path / CTRANSLATE2).is_dir():
-            raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
-        for name, weight in weights.items():
-            if name.startswith("embeddings.tables.") and len(weight) != tokenizer.vocab_size:
-                raise TokenizerError(
-                    f"{path}: the embedding table has {len(weight)} rows and the tokenizer {tokenizer.vocab_size} "
-                    "pieces, so they are not from one run; take another checkpoint"
-                )
-        return cls(path, content, _config(content["config"], path), tokenizer, weights)
+            from seq2seq.artifacts.checkpoint import find_model, read_checkpoint
 
-    def build(self) -> Transformer:
+            path = find_model(path)
+            saved = read_checkpoint(path).model
+        return cls(path, saved, _config(saved.config, path), _tokenizer(saved, path))
+
+    @property
+    def weights(self) -> Mapping[str, "Tensor"]:
+        """Of the Transformer, by name; none if there are only CTranslate2's."""
+        return self.saved.weights
+
+    def build(self) -> "Transformer":
         """The model, on the CPU.
 
         Raises:
             CheckpointError: there are no weights for PyTorch, or they do not fit the configuration.
+            TokenizerError: they do not fit the tokenizer.
         """
+        from seq2seq.model.transformer import Transformer
+
         if not self.weights:
             raise CheckpointError(f"{self.path}: holds weights for CTranslate2 only; give the run that it came from")
+        weights = dict(self.weights)
+        for name, weight in weights.items():
+            if name.startswith("embeddings.tables.") and len(weight) != self.tokenizer.vocab_size:
+                raise TokenizerError(
+                    f"{self.path}: the embedding table has {len(weight)} rows and the tokenizer "
+                    f"{self.tokenizer.vocab_size} pieces, so they are not from one run; take another checkpoint"
+                )
         model = Transformer(self.config.model, self.tokenizer.vocab_size)
         try:
-            model.load_state_dict(self.weights)
+            model.load_state_dict(weights)
         except RuntimeError as error:
             raise CheckpointError(
                 f"{self.path}: its weights do not fit its own configuration, so it was changed after training or "
@@ -105,27 +109,14 @@ def _config(content: Any, path: Path) -> RunConfig:
         ) from error
 
 
-def _tokenizer(content: Mapping[str, Any], path: Path) -> Tokenizer:
-    stored = content["tokenizer"]
-    if not isinstance(stored, Tensor) or stored.dtype != torch.uint8:
-        raise CheckpointError(f"{path}: its tokenizer is not stored as bytes, so this project did not write it")
+def _tokenizer(saved: SavedModel, path: Path) -> Tokenizer:
     try:
-        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(stored))
+        tokenizer = Tokenizer.from_bytes(saved.tokenizer)
     except TokenizerError as error:
         raise TokenizerError(f"{path}: {error}") from error
-    if tokenizer.fingerprint != content["tokenizer_sha256"]:
+    if tokenizer.fingerprint != saved.tokenizer_sha256:
         raise TokenizerError(
             f"{path}: the tokenizer inside (SHA-256 {tokenizer.fingerprint[:12]}...) is not the one that the model "
-            f"was trained with ({str(content['tokenizer_sha256'])[:12]}...); take another checkpoint of the run"
+            f"was trained with ({saved.tokenizer_sha256[:12]}...); take another checkpoint of the run"
         )
     return tokenizer
-
-
-def _weights(state_dict: Any, path: Path) -> dict[str, Tensor]:
-    if not isinstance(state_dict, Mapping):
-        raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
-    return {
-        name.removeprefix(_PREFIX): weight
-        for name, weight in state_dict.items()
-        if isinstance(name, str) and name.startswith(_PREFIX) and isinstance(weight, Tensor)
-    }

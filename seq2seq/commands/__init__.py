@@ -1,1 +1,1 @@
-"""The command line: one file a command, with its options and its words."""
+"""The commands: one file each, with its options and its words. What they do is elsewhere."""

@@ -4,106 +4,131 @@ Hydra composes the configuration from `conf/` and the command line; `--help` exp
 """
 
 import contextlib
-import dataclasses
 import errno
 import logging
 import os
 import signal
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import hydra
-from hydra.core.config_store import ConfigStore
-from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
-from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
-from seq2seq.config import DROPOUTS, RunConfig, describe, read_config
 from seq2seq.errors import ConfigError, UserError
-from seq2seq.files import conf_dir
+from seq2seq.exit_status import exit_status, note
+
+if TYPE_CHECKING:  # Hydra takes a tenth of a second to import, which the help of all commands should not pay
+    from omegaconf import DictConfig
+
+    from seq2seq.artifacts.checkpoint import Checkpoint
+    from seq2seq.config import RunConfig
 
 # What writing can fail with: no space, a quota, a limit for files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-# What may differ when a run is resumed: how long, where and with which reports, not what is computed.
-RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
-# What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
-FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
 
 
-def main() -> None:
-    """The command line: errors of the user's in one sentence, interrupted runs with the command that resumes them."""
+def run(words: Sequence[str]) -> None:
+    """Let Hydra compose what the words ask for, and train: once, or once for each job of a sweep.
+
+    Raises:
+        ConfigError: what Hydra refuses.
+        SystemExit: a job that did not come to its end.
+    """
+    import hydra
+    from hydra.core.config_store import ConfigStore
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    from seq2seq.config import RunConfig
+    from seq2seq.files import conf_dir
+
     logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # torchmetrics loads it, and it reports its font cache
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
-    command = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(launch)
-    for argument in sys.argv[1:]:
-        group, _, choice = argument.lstrip("+").partition("=")
-        if choice == "null" and (conf_dir() / group).is_dir():  # Hydra would end in a traceback
-            choices = ", ".join(sorted(path.stem for path in (conf_dir() / group).glob("*.yaml")))
-            sys.exit(f"error: {argument} chooses nothing; leave it out, or name one of: {choices}")
+    _check_choices(words, conf_dir())
+    typed = sys.argv
+
+    def job(cfg: "DictConfig") -> None:
+        sys.argv = typed  # Lightning starts further processes with it
+        if status := exit_status(partial(_launch, cfg)):  # here, before Hydra announces a crash
+            sys.exit(status)
+
+    sys.argv = [typed[0], *words]  # what Hydra reads
     try:
-        command()
+        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     except (HydraException, OmegaConfBaseException) as error:
-        sys.exit(f"error: {_one_sentence(error)}")
+        raise ConfigError(_one_sentence(error)) from error
+    finally:
+        sys.argv = typed
 
 
-def launch(cfg: DictConfig) -> None:
+def _check_choices(words: Sequence[str], conf: Path) -> None:
+    for word in words:
+        group, _, choice = word.lstrip("+").partition("=")
+        if choice == "null" and (conf / group).is_dir():  # Hydra would end in a traceback
+            choices = ", ".join(sorted(path.stem for path in (conf / group).glob("*.yaml")))
+            raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")
+
+
+def _launch(cfg: "DictConfig") -> None:
     """One job: a fresh run, or the rest of one."""
+    from omegaconf.errors import OmegaConfBaseException
+
     try:
-        _launch(cfg)
-    except (UserError, OmegaConfBaseException) as error:  # here, before Hydra announces a crash
-        sys.exit(f"error: {_one_sentence(error)}")
-
-
-def _launch(cfg: DictConfig) -> None:
-    for empty in {"resume=", "finetune="}.intersection(HydraConfig.get().overrides.task):
-        raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
-    resumed = None
-    if cfg.resume:
-        from seq2seq.artifacts.checkpoint import resumable
-
-        resumed = resumable(Path(cfg.resume))
-        config = _resumed_config(cfg, resumed[1]["config"])
-    else:
-        config = _fresh_config(cfg)
+        config, checkpoint = _resumed(cfg) if cfg.resume else (_fresh_config(cfg), None)
+    except OmegaConfBaseException as error:
+        raise ConfigError(_one_sentence(error)) from error
 
     # Imported only now: they take seconds, and a mistyped key should not wait for them.
+    from seq2seq.artifacts.run_directory import RunDirectory
     from seq2seq.training.callbacks.recovery import StoppedAtOnce, TrainingInterrupted
     from seq2seq.training.run import train
 
-    command = f"continue with: python train.py resume={config.run_dir}"
-
-    def has_saved() -> bool:
-        return any((Path(config.run_dir) / "checkpoints").glob("*.ckpt"))
-
+    run = RunDirectory(Path(config.run_dir))
+    command = f"continue with: python train.py resume={run.path}"
     try:
-        train(config, resumed)
+        train(config, checkpoint)
     except TrainingInterrupted as interrupted:
         if not _is_child():
-            print(f"stopped and saved; {command}", file=sys.stderr)
+            note(f"stopped and saved; {command}")
         sys.exit(128 + interrupted.signum)
     except (KeyboardInterrupt, StoppedAtOnce):
-        print(f"stopped at once; {command if has_saved() else 'nothing was saved yet'}", file=sys.stderr)
+        note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
         sys.exit(128 + signal.SIGINT)
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        remedy = f"make room, then {command}" if has_saved() else "make room, or name another run_dir"
-        raise UserError(f"run_dir={config.run_dir} cannot be written to ({error.strerror}); {remedy}") from error
+        remedy = f"make room, then {command}" if run.has_checkpoints else "make room, or name another run_dir"
+        raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
     finally:
         with contextlib.suppress(OSError):  # a run that was refused leaves nothing; any other, a directory with files
-            Path(config.run_dir).rmdir()
+            run.path.rmdir()
 
 
-def _fresh_config(cfg: DictConfig) -> RunConfig:
-    config = _finetuned_config(cfg) if cfg.finetune else read_config(cfg)
+def _resumed(cfg: "DictConfig") -> tuple["RunConfig", "Checkpoint"]:
+    from seq2seq.artifacts.checkpoint import resumable
+    from seq2seq.artifacts.run_directory import RunDirectory
+    from seq2seq.training.composition import resumed_config
+
+    run_dir = Path(cfg.resume)
+    checkpoint = resumable(RunDirectory(run_dir))
+    overrides = [override for override in _overrides() if not override.startswith("resume=")]
+    return resumed_config(cfg, overrides, checkpoint.model, run_dir), checkpoint
+
+
+def _fresh_config(cfg: "DictConfig") -> "RunConfig":
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    from seq2seq.config import read_config
+    from seq2seq.training.composition import finetuned_config
+
+    overrides = _overrides()
+    config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
     if not config.run_dir:
         raise ConfigError("run_dir is empty; name the directory that the run writes to")
-    named = "SEQ2SEQ_RUN_DIR" in os.environ or any(o.startswith("run_dir=") for o in HydraConfig.get().overrides.task)
+    named = "SEQ2SEQ_RUN_DIR" in os.environ or any(override.startswith("run_dir=") for override in overrides)
     if "WORLD_SIZE" in os.environ and not named:
         raise ConfigError("each process would name its own directory; add run_dir=PATH when launching with torchrun")
     job = HydraConfig.get()
@@ -116,48 +141,26 @@ def _fresh_config(cfg: DictConfig) -> RunConfig:
     return config
 
 
-def _finetuned_config(cfg: DictConfig) -> RunConfig:
-    """What was composed, with the model and the subwords of the model that the run starts from."""
-    from seq2seq.artifacts.trained_model import TrainedModel  # imported only now: torch takes seconds
+def _overrides() -> list[str]:
+    """The words of the command that set keys."""
+    from hydra.core.hydra_config import HydraConfig
 
-    start = TrainedModel.read(cfg.finetune)
-    overrides = {override.lstrip("+").split("=")[0]: override for override in HydraConfig.get().overrides.task}
-    merged = cfg.copy()
-    for section in ("model", "tokenizer"):
-        for name, value in dataclasses.asdict(getattr(start.config, section)).items():
-            key = f"{section}.{name}"
-            if key in FINETUNABLE_KEYS:
-                continue
-            override = overrides.get(key) or overrides.get(section)
-            if override and OmegaConf.select(cfg, key) != value:
-                raise ConfigError(
-                    f"{override} does not fit the model to start from: {start.path} has {key}={value}; "
-                    f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
-                )
-            OmegaConf.update(merged, key, value)
-    return read_config(merged)
+    overrides = list(HydraConfig.get().overrides.task)
+    for empty in {"resume=", "finetune="}.intersection(overrides):
+        raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
+    return overrides
 
 
 def _is_child() -> bool:
     return int(os.environ.get("LOCAL_RANK", "0")) > 0
 
 
-def _resumed_config(cfg: DictConfig, saved: dict[str, Any]) -> RunConfig:
-    """The configuration of the checkpoint, with the few keys changed that may change."""
-    changes = [override for override in HydraConfig.get().overrides.task if not override.startswith("resume=")]
-    merged = OmegaConf.create(saved)
-    for change in changes:
-        key = change.split("=")[0]
-        if not key.startswith(RESUMABLE_KEYS):
-            raise ConfigError(f"{key} cannot change when a run is resumed; only {', '.join(RESUMABLE_KEYS)} can")
-        OmegaConf.update(merged, key, OmegaConf.select(cfg, key))  # as Hydra has understood it
-    config = read_config(merged)
-    config.run_dir = str(cfg.resume)
-    return config
-
-
 def _one_sentence(error: BaseException) -> str:
     """The cause that a user can act on: of a chain of Hydra's errors the innermost that names a key."""
+    from omegaconf.errors import OmegaConfBaseException
+
+    from seq2seq.config import describe
+
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OmegaConfBaseException) and cause.full_key:

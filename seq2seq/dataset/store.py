@@ -14,8 +14,6 @@ A store is a directory of flat little-endian arrays, written once and never chan
 
 import json
 import logging
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,6 +29,7 @@ from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.report import split_report
 from seq2seq.errors import CorpusError, TokenizerError
+from seq2seq.files import atomic_directory
 from seq2seq.tokenizer import Tokenizer
 
 FORMAT_VERSION = 2
@@ -231,19 +230,12 @@ def write_store(
     directory = Path(directory).absolute()
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent))
-    try:
+    with atomic_directory(directory) as building:
         n_read, n_kept = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
         _write_manifest(building, n_read, n_kept, tokenizer, filters, keep_text, made_from or {})
-        building.chmod(0o755)  # mkdtemp's 0700 would hide a shared cache from colleagues
-        building.rename(directory)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
     return PairStore.open(directory)
 
 

@@ -4,15 +4,13 @@ import csv
 import io
 import time
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
-from seq2seq.artifacts.checkpoint import atomic_write
-
-HEADER = ("step", "metric", "value", "unix_time")
+from seq2seq.artifacts.run_directory import METRICS_HEADER, RunDirectory
+from seq2seq.files import write_text
 
 
 class MetricsCsv(Logger):
@@ -26,18 +24,19 @@ class MetricsCsv(Logger):
             died after its last checkpoint, are dropped. (Lightning counts from 0 here: the first step is 0.)
     """
 
-    def __init__(self, path: Path, resumed_step: int = -1) -> None:
+    def __init__(self, run: RunDirectory, resumed_step: int = -1) -> None:
         super().__init__()
-        self.path = path
+        self.run = run
         self._begin(resumed_step)
 
     @rank_zero_only
     def _begin(self, resumed_step: int) -> None:
-        kept = [row for row in read_metrics(self.path) if int(row["step"]) < resumed_step]
+        kept = [
+            (step, name, f"{value:.7g}", time) for step, name, value, time in self.run.metrics() if step < resumed_step
+        ]
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([HEADER, *(row.values() for row in kept)])
-        with atomic_write(self.path) as file:
-            file.write(text.getvalue().encode())
+        csv.writer(text, lineterminator="\n").writerows([METRICS_HEADER, *kept])
+        write_text(self.run.metrics_file, text.getvalue())
 
     @property
     def name(self) -> str:
@@ -59,13 +58,5 @@ class MetricsCsv(Logger):
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         now = f"{time.time():.1f}"
         rows = [(step or 0, name, f"{float(value):.7g}", now) for name, value in metrics.items() if name != "epoch"]
-        with self.path.open("a", encoding="utf-8", newline="") as file:
+        with self.run.metrics_file.open("a", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def read_metrics(path: Path) -> list[dict[str, str]]:
-    """The rows of a `metrics.csv`, or none if there is no such file yet."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))

@@ -3,7 +3,6 @@
 Shapes: B pairs, S source tokens, T target tokens, D d_model
 """
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,8 @@ import torch
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 
-from seq2seq.artifacts.checkpoint import bytes_to_tensor
+from seq2seq.artifacts.checkpoint import description_of
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
 from seq2seq.dataset.batches import Batch
 from seq2seq.hardware import multiplies_bf16
@@ -155,9 +155,7 @@ class TranslationModule(pl.LightningModule):
         self.log_dict({f"valid/{name}": value for name, value in metrics.items()}, rank_zero_only=False)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["config"] = dataclasses.asdict(self.config)
-        checkpoint["tokenizer"] = bytes_to_tensor(self.tokenizer.proto)
-        checkpoint["tokenizer_sha256"] = self.tokenizer.fingerprint
+        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {})))
         checkpoint["wandb_id"] = self.wandb_id
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -1,20 +1,20 @@
 """One training run from its configuration to its scores: where all pieces meet."""
 
-import dataclasses
 import logging
 import os
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from omegaconf import OmegaConf
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-from seq2seq.artifacts.checkpoint import BEST, atomic_write, tensor_to_bytes
+from seq2seq.artifacts.checkpoint import Checkpoint
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.corpus.report import render
@@ -35,16 +35,16 @@ from seq2seq.training.validation import Validation
 log = logging.getLogger(__name__)
 
 
-def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None) -> Outcome:
+def train(config: RunConfig, resumed: Checkpoint | None = None, callbacks: Sequence[pl.Callback] = ()) -> Outcome:
     """Prepare, train, select, test; everything that comes out is in `config.run_dir`.
 
     Args:
-        resumed: path and content of the checkpoint to continue from.
+        resumed: the checkpoint to continue from.
+        callbacks: more of them, called before the run's own.
     """
-    run_dir = Path(config.run_dir)
-    path, content = resumed or (None, {})
-    if path is None:
-        _claim(run_dir)
+    run = RunDirectory(Path(config.run_dir))
+    if resumed is None:
+        _claim(run)
     accelerator = accelerator_of(config.trainer)
     if accelerator == "cpu":
         speed_up_cpu()
@@ -52,10 +52,10 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
             torch.set_num_threads(config.trainer.threads)
     precision = precision_of(config.trainer, accelerator)
 
-    start = TrainedModel.read(config.finetune) if config.finetune and not content else None
+    start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
     tokenizer = start.tokenizer if start else None
-    if content:
-        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"]))
+    if resumed:
+        tokenizer = Tokenizer.from_bytes(resumed.model.tokenizer)
     prepared = prepare(config, tokenizer)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared)
@@ -74,7 +74,7 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         module.model.encoder.compile(dynamic=True)
         module.model.decoder.compile(dynamic=True)
 
-    loggers = build_loggers(config, run_dir, int(content.get("global_step", -1)), content.get("wandb_id", ""))
+    loggers = build_loggers(config, run, resumed.step if resumed else -1, resumed.wandb_id if resumed else "")
     facts = {
         "n_parameters": module.model.n_parameters,
         "vocab_size": prepared.tokenizer.vocab_size,
@@ -85,18 +85,19 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         "torch": torch.__version__,
     }
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
-    callbacks = [
+    all_callbacks = [
+        *callbacks,
         *_reporting(config, total_steps),
         Tracking(config, facts, validation),
         *([ema] if ema else []),
         *([HeapTrimming()] if accelerator == "cpu" else []),
-        *_keeping(config.trainer, run_dir),
+        *_keeping(config.trainer, run),
     ]
     succeeded = False
     try:
-        trainer = _trainer(config, accelerator, precision, loggers, callbacks)
+        trainer = _trainer(config, accelerator, precision, loggers, all_callbacks)
         if trainer.is_global_zero:
-            _write_config(config, run_dir)
+            run.write_config(config)
             log.info(
                 "%s: %.1f M parameters, %s on %s, %s steps an epoch; %s",
                 config.name,
@@ -104,18 +105,17 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
                 precision,
                 accelerator,
                 steps_per_epoch,
-                run_dir,
+                run.path,
             )
-        trainer.fit(module, data, ckpt_path=path, weights_only=True)
+        trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         outcome = finish_run(
-            module, prepared, config, run_dir, trainer.global_step, ema, bf16=bf16, is_first_rank=trainer.is_global_zero
+            module, prepared, config, run, trainer.global_step, ema, bf16=bf16, is_first_rank=trainer.is_global_zero
         )
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
-            text = summary(config, outcome, run_dir, render(prepared.report))
-            with atomic_write(run_dir / "summary.txt") as file:
-                file.write(text.encode())
+            text = summary(config, outcome, run.path, render(prepared.report))
+            run.write_summary(text)
             log.info("\n%s", text)
         succeeded = True
         return outcome
@@ -123,21 +123,16 @@ def train(config: RunConfig, resumed: tuple[Path, dict[str, Any]] | None = None)
         finish(loggers, failed=not succeeded)
 
 
-def _claim(run_dir: Path) -> None:
+def _claim(run: RunDirectory) -> None:
     """Make the run directory; never write into one that holds a run that could be continued."""
-    if any((run_dir / "checkpoints").glob("*.ckpt")) and int(os.environ.get("LOCAL_RANK", "0")) == 0:
+    if run.has_checkpoints and int(os.environ.get("LOCAL_RANK", "0")) == 0:
         raise ConfigError(
-            f"run_dir={run_dir} holds a run already; continue it with resume={run_dir}, or name another run_dir"
+            f"run_dir={run.path} holds a run already; continue it with resume={run.path}, or name another run_dir"
         )
     try:
-        run_dir.mkdir(parents=True, exist_ok=True)
+        run.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"run_dir={run_dir} cannot be made ({error.strerror}); name another run_dir") from error
-
-
-def _write_config(config: RunConfig, run_dir: Path) -> None:
-    with atomic_write(run_dir / "config.yaml") as file:
-        file.write(OmegaConf.to_yaml(dataclasses.asdict(config)).encode())
+        raise ConfigError(f"run_dir={run.path} cannot be made ({error.strerror}); name another run_dir") from error
 
 
 def _n_ranks(config: RunConfig, accelerator: str) -> int:
@@ -154,13 +149,12 @@ def _reporting(config: RunConfig, total_steps: int) -> list[pl.Callback]:
     return callbacks
 
 
-def _keeping(config: TrainerConfig, run_dir: Path) -> list[pl.Callback]:
+def _keeping(config: TrainerConfig, run: RunDirectory) -> list[pl.Callback]:
     """Early stopping and the three kinds of checkpoints: best, recent, and where to continue (listed last).
 
     All act at the end of a validation; by default, Lightning has some act at the end of the epoch, when the state
     to continue from is saved already.
     """
-    folder = run_dir / "checkpoints"
     mode = "min" if config.monitor in ("valid/loss", "valid/perplexity") else "max"
     callbacks: list[pl.Callback] = []
     if config.patience:
@@ -168,8 +162,8 @@ def _keeping(config: TrainerConfig, run_dir: Path) -> list[pl.Callback]:
             EarlyStopping(config.monitor, mode=mode, patience=config.patience, check_on_train_epoch_end=False)
         )
     best = ModelCheckpoint(
-        folder,
-        Path(BEST).stem,
+        run.checkpoints,
+        run.best.stem,
         monitor=config.monitor,
         mode=mode,
         save_top_k=1,
@@ -179,8 +173,8 @@ def _keeping(config: TrainerConfig, run_dir: Path) -> list[pl.Callback]:
     callbacks.append(best)
     if config.average_last:
         recent = ModelCheckpoint(
-            folder,
-            "recent-{step:08d}",
+            run.checkpoints,
+            run.RECENT,
             monitor="step",
             mode="max",
             save_top_k=config.average_last,
@@ -190,7 +184,7 @@ def _keeping(config: TrainerConfig, run_dir: Path) -> list[pl.Callback]:
             save_on_train_epoch_end=False,
         )
         callbacks.append(recent)
-    return [*callbacks, Recovery(run_dir)]
+    return [*callbacks, Recovery(run)]
 
 
 def _trainer(

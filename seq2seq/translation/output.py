@@ -30,6 +30,7 @@ from filelock import FileLock, Timeout
 from seq2seq.corpus.compression import open_member
 from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
+from seq2seq.files import sync_directory, write_json
 
 _FORMAT = 1  # of the file that says how far a translation is
 
@@ -194,7 +195,7 @@ class ResumableFile:
         with _reporting(self._path, self.kept):
             self._file.close()
             self._partial.replace(self._target)
-            _sync_directory(self._target.parent)
+            sync_directory(self._target.parent)
             self._sidecar.unlink()  # without its partial file it says nothing to anyone
 
     def abandon(self) -> None:
@@ -231,7 +232,7 @@ class ResumableFile:
             self._partial.touch(mode=0o666 if replaced is None else replaced, exist_ok=False)
             if replaced is not None:
                 self._partial.chmod(replaced)  # without the umask
-            _sync_directory(self._target.parent)
+            sync_directory(self._target.parent)
             return self._partial.open("r+b")
         except BaseException:
             self._remove()
@@ -284,16 +285,7 @@ class ResumableFile:
             raise TranslationError(f"{self._sidecar} is damaged; {self._to_start_anew()}") from error
 
     def _write_progress(self, progress: _Progress) -> None:
-        temporary = _beside(self._path, ".partial.json.tmp")
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(dataclasses.asdict(progress), file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._sidecar)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_json(self._sidecar, dataclasses.asdict(progress))
 
     def _confirm(self) -> None:
         assert self._n_written >= self.n_lines_done, "skip_done comes first"
@@ -377,13 +369,3 @@ def _reporting(path: Path | None, kept: str = "") -> Iterator[None]:
 def _beside(path: Path, ending: str) -> Path:
     target = path.resolve()
     return target.with_name(target.name + ending)
-
-
-def _sync_directory(path: Path) -> None:
-    """Names reach the disk with their directory."""
-    if hasattr(os, "O_DIRECTORY"):  # not on Windows
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)

@@ -1,27 +1,28 @@
 import os
 import pickle
-import stat
 from pathlib import Path
 
 import pytest
 import torch
 
 from seq2seq.artifacts.checkpoint import (
-    atomic_write,
-    bytes_to_tensor,
+    FORMAT_VERSION,
+    description_of,
     find_model,
     read_checkpoint,
     resumable,
-    tensor_to_bytes,
     write_checkpoint,
+    write_model,
 )
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.errors import CheckpointError
 
-CONTENT = {"config": {"seed": 3}, "tokenizer": bytes_to_tensor(b"\x00spm\xff"), "tokenizer_sha256": "ab"}
+MODEL = SavedModel({"seed": 3}, b"\x00spm\xff", "ab", {"w": torch.ones(50, 7)})
 
 
 def save(path, step=1):
-    write_checkpoint({**CONTENT, "state_dict": {"w": torch.full((50, 7), float(step))}, "global_step": step}, path)
+    write_model(MODEL, path, step)
     return path
 
 
@@ -31,46 +32,31 @@ def truncate(path):
 
 
 def test_what_is_written_is_read(tmp_path):
-    content = read_checkpoint(save(tmp_path / "new" / "a.ckpt"))
-    assert content["config"] == {"seed": 3}
-    assert tensor_to_bytes(content["tokenizer"]) == b"\x00spm\xff"
-    assert torch.equal(content["state_dict"]["w"], torch.ones(50, 7))
+    found = read_checkpoint(save(tmp_path / "new" / "a.ckpt", 7))
+    assert (found.path, found.step, found.wandb_id) == (tmp_path / "new" / "a.ckpt", 7, "")
+    assert (found.model.config, found.model.tokenizer, found.model.tokenizer_sha256) == (
+        {"seed": 3},
+        b"\x00spm\xff",
+        "ab",
+    )
+    assert found.model.weights.keys() == {"w"} and torch.equal(found.model.weights["w"], torch.ones(50, 7))
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-
-    def fail():
-        with atomic_write(path) as file:
-            file.write(b"half of the n")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
+def test_a_checkpoint_of_training_is_read_as_one_of_a_model(tmp_path):
+    more = {"state_dict": {"model.w": torch.ones(3), "loss.w": torch.ones(2)}, "global_step": 4, "wandb_id": "a1"}
+    write_checkpoint({**description_of(MODEL), **more, "optimizer_states": [{}]}, tmp_path / "last.ckpt")
+    found = read_checkpoint(tmp_path / "last.ckpt")
+    assert found.model.weights.keys() == {"w"}
+    assert (found.step, found.wandb_id) == (4, "a1")
 
 
-def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path):
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    with atomic_write(path) as file:
-        file.write(b"new")
-        file.flush()
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_files_get_the_permissions_of_the_umask(tmp_path):
-    old = os.umask(0o027)
-    try:
-        with atomic_write(tmp_path / "file") as file:
-            file.write(b"x")
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+@pytest.mark.parametrize("version", [None, 0, FORMAT_VERSION + 1])
+def test_another_format_version_is_refused_by_its_number(tmp_path, version):
+    content = {**description_of(MODEL), "state_dict": {"model.w": torch.ones(3)}, "format_version": version}
+    write_checkpoint({name: value for name, value in content.items() if value is not None}, tmp_path / "a.ckpt")
+    message = rf"a\.ckpt: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the"
+    with pytest.raises(CheckpointError, match=message):
+        read_checkpoint(tmp_path / "a.ckpt")
 
 
 def test_a_truncated_checkpoint_is_refused(tmp_path):
@@ -110,7 +96,7 @@ class Payload:
 @pytest.mark.parametrize("write", [torch.save, lambda content, path: path.write_bytes(pickle.dumps(content))])
 def test_code_in_a_checkpoint_is_refused_and_not_run(tmp_path, write):
     path, target = tmp_path / "a.ckpt", tmp_path / "harm"
-    write({**CONTENT, "state_dict": {}, "extra": Payload(target)}, path)
+    write({**description_of(MODEL), "state_dict": {}, "extra": Payload(target)}, path)
     with pytest.raises(CheckpointError, match="not a checkpoint"):
         read_checkpoint(path)
     assert not target.exists()
@@ -138,14 +124,14 @@ def test_a_run_is_translated_with_its_selected_then_best_then_last_weights(tmp_p
 def test_a_run_continues_from_its_newest_whole_checkpoint(tmp_path):
     folder = tmp_path / "checkpoints"
     with pytest.raises(CheckpointError, match="nothing to resume"):
-        resumable(tmp_path)
+        resumable(RunDirectory(tmp_path))
     best, last = save(folder / "best.ckpt", 5), save(folder / "last.ckpt", 8)
     os.utime(best, (1000, 1000))
-    assert resumable(tmp_path)[0] == last
+    assert resumable(RunDirectory(tmp_path)).path == last
     truncate(last)
-    path, content = resumable(tmp_path)
-    assert (path, content["global_step"]) == (best, 5)
+    found = resumable(RunDirectory(tmp_path))
+    assert (found.path, found.step) == (best, 5)
     truncate(best)
     with pytest.raises(CheckpointError, match="no checkpoint of this run is whole") as caught:
-        resumable(tmp_path)
+        resumable(RunDirectory(tmp_path))
     assert str(last) in str(caught.value) and str(best) in str(caught.value)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.checkpoint import tensor_to_bytes
 from seq2seq.artifacts.model_directory import (
     is_model_directory,
     portable,
@@ -17,20 +16,21 @@ from seq2seq.artifacts.model_directory import (
     write_model_directory,
     write_safetensors,
 )
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import read_config
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from tests.translation.engines.models import random_model, run_content, tokenizer
 
-CONTENT = run_content(random_model(embeddings="decoder"))
+MODEL = run_content(random_model(embeddings="decoder"))
 
 
-def write(path: Path, content: dict[str, Any] = CONTENT, **options: Any) -> Path:
+def write(path: Path, model: SavedModel = MODEL, **options: Any) -> Path:
     def weights(folder: Path) -> None:
-        write_safetensors(folder, content["state_dict"], content["tokenizer_sha256"])
+        write_safetensors(folder, model.weights, model.tokenizer_sha256)
 
-    write_model_directory(path, content, "# a model\n", weights, **options)
+    write_model_directory(path, model, "# a model\n", weights, **options)
     return path
 
 
@@ -47,23 +47,21 @@ def test_reading_gives_back_what_was_written(directory: Path) -> None:
         "README.md",
         "model.safetensors",
     }
-    torch.testing.assert_close(found["state_dict"], CONTENT["state_dict"], rtol=0, atol=0)
-    assert Tokenizer.from_bytes(tensor_to_bytes(found["tokenizer"])).fingerprint == found["tokenizer_sha256"]
-    config = read_config(found["config"])
-    Transformer(config.model, tokenizer().vocab_size).load_state_dict(
-        {name.removeprefix("model."): weight for name, weight in found["state_dict"].items()}
-    )
+    torch.testing.assert_close(dict(found.weights), MODEL.weights, rtol=0, atol=0)
+    assert Tokenizer.from_bytes(found.tokenizer).fingerprint == found.tokenizer_sha256
+    config = read_config(found.config)
+    Transformer(config.model, tokenizer().vocab_size).load_state_dict(dict(found.weights))
 
 
 def test_a_computed_table_of_positions_is_not_stored(directory: Path) -> None:
-    assert not [name for name in read_model_directory(directory)["state_dict"] if "positions" in name]
+    assert not [name for name in read_model_directory(directory).weights if "positions" in name]
 
 
 def test_other_types_and_views_survive(tmp_path: Path) -> None:
     wide = torch.arange(12.0).reshape(3, 4)
-    weights = {"model.a": wide.t(), "model.b": wide[1:], "model.c": wide.bfloat16(), "model.d": wide.t()}
-    found = read_model_directory(write(tmp_path / "model", CONTENT | {"state_dict": weights}))["state_dict"]
-    torch.testing.assert_close(found, {name: w.contiguous() for name, w in weights.items()}, rtol=0, atol=0)
+    weights = {"a": wide.t(), "b": wide[1:], "c": wide.bfloat16(), "d": wide.t()}
+    found = read_model_directory(write(tmp_path / "model", dataclasses.replace(MODEL, weights=weights))).weights
+    torch.testing.assert_close(dict(found), {name: w.contiguous() for name, w in weights.items()}, rtol=0, atol=0)
 
 
 def test_nothing_of_the_machine_is_shipped(directory: Path) -> None:
@@ -75,13 +73,13 @@ def test_nothing_of_the_machine_is_shipped(directory: Path) -> None:
 
 
 def test_a_bundled_corpus_is_the_same_everywhere() -> None:
-    config = CONTENT["config"] | {"data": CONTENT["config"]["data"] | {"dir": "bundled:sample"}}
+    config = {**MODEL.config, "data": MODEL.config["data"] | {"dir": "bundled:sample"}}
     assert portable(config)["data"]["dir"] == "bundled:sample"
 
 
 def test_weights_for_ctranslate2_only_have_no_state_dict(tmp_path: Path) -> None:
-    write_model_directory(tmp_path / "model", CONTENT, "", lambda folder: (folder / "ctranslate2").mkdir())
-    assert read_model_directory(tmp_path / "model")["state_dict"] == {}
+    write_model_directory(tmp_path / "model", MODEL, "", lambda folder: (folder / "ctranslate2").mkdir())
+    assert read_model_directory(tmp_path / "model").weights == {}
 
 
 # --- whole or not at all ---
@@ -94,15 +92,15 @@ def fails(folder: Path) -> None:
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="no more"):
-        write_model_directory(tmp_path / "model", CONTENT, "", fails)
+        write_model_directory(tmp_path / "model", MODEL, "", fails)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_leaves_the_old_one_as_it_was(directory: Path) -> None:
     with pytest.raises(RuntimeError, match="no more"):
-        write_model_directory(directory, CONTENT, "", fails, overwrite=True)
+        write_model_directory(directory, MODEL, "", fails, overwrite=True)
     assert list(directory.parent.iterdir()) == [directory]
-    assert read_model_directory(directory)["state_dict"]
+    assert read_model_directory(directory).weights
 
 
 def test_it_has_no_name_before_it_is_whole(tmp_path: Path) -> None:
@@ -111,15 +109,15 @@ def test_it_has_no_name_before_it_is_whole(tmp_path: Path) -> None:
         assert {file.name for file in folder.iterdir()} == {"config.json", "tokenizer.model", "README.md"}
         (folder / "ctranslate2").mkdir()
 
-    write_model_directory(tmp_path / "model", CONTENT, "", look)
+    write_model_directory(tmp_path / "model", MODEL, "", look)
     assert is_model_directory(tmp_path / "model")
 
 
 def test_only_a_model_directory_is_replaced_and_only_if_asked_for(directory: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"exists already, and is kept; add --force to replace it"):
         write(directory)
-    write(directory, CONTENT | {"config": CONTENT["config"] | {"name": "second"}}, overwrite=True)
-    assert read_model_directory(directory)["config"]["name"] == "second"
+    write(directory, dataclasses.replace(MODEL, config={**MODEL.config, "name": "second"}), overwrite=True)
+    assert read_model_directory(directory).config["name"] == "second"
     assert list(tmp_path.iterdir()) == [directory]
 
     (tmp_path / "thesis").mkdir()
@@ -185,7 +183,7 @@ def test_weights_that_were_copied_in_part_are_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 2}, "has format version 2 and this version of seq2seq reads 1; install"),
+        ({"format_version": 1}, "has format version 1 and this version of seq2seq reads 2; install"),
         ({"config": None}, "has no config, so it was changed"),
         ({"tokenizer_sha256": None}, "has no tokenizer_sha256, so it was changed"),
         ({"tokenizer_sha256": "0" * 64}, r"tokenizer\.model: is damaged, or not the tokenizer that config\.json names"),
@@ -200,7 +198,7 @@ def test_a_description_that_does_not_fit_is_refused(directory: Path, changes: di
 
 
 def test_weights_of_another_model_directory_are_refused(directory: Path, tmp_path: Path) -> None:
-    write_safetensors(directory, CONTENT["state_dict"], "f" * 64)
+    write_safetensors(directory, MODEL.weights, "f" * 64)
     with pytest.raises(CheckpointError, match=r"trained with another tokenizer than config\.json names"):
         read_model_directory(directory)
 
@@ -213,6 +211,6 @@ def test_what_is_a_model_directory(directory: Path, tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_the_run_is_not_changed() -> None:
-    before = dataclasses.asdict(read_config(CONTENT["config"]))
-    portable(CONTENT["config"])
-    assert CONTENT["config"] == before
+    before = dataclasses.asdict(read_config(MODEL.config))
+    portable(MODEL.config)
+    assert MODEL.config == before

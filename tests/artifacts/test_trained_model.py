@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
+from seq2seq.artifacts.checkpoint import description_of, write_checkpoint, write_model
 from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
@@ -26,7 +26,7 @@ def run_dir(tmp_path: Path) -> Path:
 @pytest.fixture
 def model_directory(tmp_path: Path) -> Path:
     def write_weights(folder: Path) -> None:
-        write_safetensors(folder, CONTENT["state_dict"], CONTENT["tokenizer_sha256"])
+        write_safetensors(folder, CONTENT.weights, CONTENT.tokenizer_sha256)
 
     write_model_directory(tmp_path / "shipped", CONTENT, "# A model", write_weights)
     return tmp_path / "shipped"
@@ -38,11 +38,11 @@ def test_a_run_a_checkpoint_and_a_model_directory_hold_the_same_model(run_dir: P
     shipped = TrainedModel.read(model_directory)
     assert of_run.path == of_file.path == run_dir / "checkpoints" / "model.ckpt"
     assert shipped.path == model_directory
-    expected = {name.removeprefix("model."): weight for name, weight in CONTENT["state_dict"].items()}
+    expected = CONTENT.weights
     for model in (of_run, of_file, shipped):
         assert model.config.decoding.beam_size == 3
         assert model.config.model == of_run.config.model
-        assert model.tokenizer.fingerprint == CONTENT["tokenizer_sha256"]
+        assert model.tokenizer.fingerprint == CONTENT.tokenizer_sha256
         built = model.build().state_dict()
         assert built.keys() == expected.keys()
         assert all(torch.equal(built[name], weight) for name, weight in expected.items())
@@ -51,18 +51,12 @@ def test_a_run_a_checkpoint_and_a_model_directory_hold_the_same_model(run_dir: P
 def test_of_a_run_the_selected_model_comes_first_then_the_best_then_the_last(run_dir: Path) -> None:
     folder = run_dir / "checkpoints"
     for name in ("best.ckpt", "last.ckpt"):
-        write_checkpoint(CONTENT, folder / name)
+        write_model(CONTENT, folder / name, step=1)
     for name in ("model.ckpt", "best.ckpt", "last.ckpt"):
         assert TrainedModel.read(run_dir).path == folder / name
         (folder / name).unlink()
     with pytest.raises(CheckpointError, match="holds no checkpoint"):
         TrainedModel.read(run_dir)
-
-
-def test_what_training_keeps_besides_the_model_is_left_out(tmp_path: Path) -> None:
-    more = {"loss.weight": torch.zeros(3), "ema.model.x": torch.zeros(2), 7: torch.zeros(1)}
-    folder = write_run(tmp_path, model_content(state_dict=CONTENT["state_dict"] | more))
-    assert TrainedModel.read(folder).weights.keys() == {name.removeprefix("model.") for name in CONTENT["state_dict"]}
 
 
 def test_fingerprints_tell_models_apart(run_dir: Path, model_directory: Path, tmp_path: Path) -> None:
@@ -92,20 +86,24 @@ def other_tokenizer() -> Tokenizer:
     return Tokenizer.train(["a completely different text", "with other words"], config)
 
 
+def as_tensor(data: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
 def without_decoder() -> dict[str, torch.Tensor]:
-    return {name: weight for name, weight in CONTENT["state_dict"].items() if "decoder" not in name}
+    return {f"model.{name}": weight for name, weight in CONTENT.weights.items() if "decoder" not in name}
 
 
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
         ({"tokenizer_sha256": "0" * 64}, TokenizerError, "not the one that the model was trained with"),
-        ({"tokenizer": bytes_to_tensor(b"no model")}, TokenizerError, "model.ckpt: not a SentencePiece model"),
+        ({"tokenizer": as_tensor(b"no model")}, TokenizerError, "model.ckpt: not a SentencePiece model"),
         ({"tokenizer": b"bytes"}, CheckpointError, "its tokenizer is not stored as bytes"),
         ({"tokenizer": torch.zeros(3)}, CheckpointError, "its tokenizer is not stored as bytes"),
         (
             {
-                "tokenizer": bytes_to_tensor(other_tokenizer().proto),
+                "tokenizer": as_tensor(other_tokenizer().proto),
                 "tokenizer_sha256": other_tokenizer().fingerprint,
             },
             TokenizerError,
@@ -121,6 +119,7 @@ def without_decoder() -> dict[str, torch.Tensor]:
 def test_parts_that_do_not_belong_together_are_refused(
     tmp_path: Path, changes: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    write_checkpoint(CONTENT | changes, tmp_path / "model.ckpt")
+    state_dict = {f"model.{name}": weight for name, weight in CONTENT.weights.items()}
+    write_checkpoint({**description_of(CONTENT), "state_dict": state_dict, **changes}, tmp_path / "model.ckpt")
     with pytest.raises(error, match=message):
         TrainedModel.read(tmp_path / "model.ckpt").build()

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.checkpoint import write_checkpoint
+from seq2seq import cli
+from seq2seq.artifacts.checkpoint import description_of, write_checkpoint, write_model
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory, write_safetensors
 from seq2seq.config import read_config
 from seq2seq.errors import CorpusError
 from seq2seq.export import conversion, export
-from seq2seq.export.export import main
 from seq2seq.export.parity import N_LINES, find_lines
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
@@ -27,10 +27,14 @@ from tests.translation.engines.models import SENTENCES, random_model, run_conten
 MODEL = random_model(seed=3, end_bonus=2.0)
 
 
+def main(arguments: list[str]) -> None:
+    cli.main(["export", *arguments])
+
+
 @pytest.fixture
 def run_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
-    write_checkpoint(run_content(MODEL), folder / "checkpoints" / "model.ckpt")
+    write_model(run_content(MODEL), folder / "checkpoints" / "model.ckpt", step=1)
     return folder
 
 
@@ -61,7 +65,7 @@ def refused(capsys: pytest.CaptureFixture[str], status: int, *args: object) -> s
 
 def test_a_run_becomes_a_directory_for_ctranslate2(run_dir: Path) -> None:
     needs_ctranslate2()
-    command = [sys.executable, "-m", "seq2seq.export.export", str(run_dir), "--format", "ctranslate2"]
+    command = [sys.executable, "-m", "seq2seq", "export", str(run_dir), "--format", "ctranslate2"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "PyTorch and CTranslate2 in float32, 100 lines of the sample corpus (valid.fr):" in done.stdout
@@ -98,8 +102,8 @@ def test_weights_for_pytorch_come_back_bit_for_bit(
     output = tmp_path / "shipped"
     main([str(run_dir), "--format", "safetensors", "--output", str(output), "--parity-input", str(lines)])
     assert "tensors equal bit for bit; 4 lines of" in capsys.readouterr().out
-    expected = run_content(MODEL)["state_dict"]
-    torch.testing.assert_close(read_model_directory(output)["state_dict"], expected, rtol=0, atol=0)
+    expected = dict(run_content(MODEL).weights)
+    torch.testing.assert_close(dict(read_model_directory(output).weights), expected, rtol=0, atol=0)
 
 
 def test_one_directory_may_hold_both_and_be_exported_again(run_dir: Path, lines: Path) -> None:
@@ -114,7 +118,7 @@ def test_one_directory_may_hold_both_and_be_exported_again(run_dir: Path, lines:
 
 
 def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path, lines: Path) -> None:
-    bleu = {"score": 41.2345, "signature": "nrefs:1|tok:13a"}
+    bleu = {"score": 41.2345, "mean": 41.2, "half_width": 1.057, "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
     (run_dir / "scores.json").write_text(json.dumps({"news": {"bleu": bleu}}))
     (run_dir / "selection.json").write_text(json.dumps({"selected": "last", "valid": {"last": {"bleu": 40.0}}}))
     main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines)])
@@ -124,7 +128,7 @@ def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path, lines:
         f"{MODEL.n_parameters:,} parameters; 1 encoder and 2 decoder layers, d_model 24, 3 heads, d_ff 40",
         "pre-norm, relu, sinusoidal positions, shared embeddings",
         r"| valid | bleu | 40.00 | `nrefs:1\|tok:13a` |",
-        r"| news | bleu | 41.23 | `nrefs:1\|tok:13a` |",
+        r"| news | bleu | 41.23 ± 1.06 | `nrefs:1\|bs:1000\|seed:12345\|tok:13a` |",
         "python translate.py --model DIR",
         'seq2seq.load("DIR").translate(["..."])',
     ):
@@ -224,12 +228,12 @@ def test_tensors_that_come_back_otherwise_fail(
     run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def rounded(directory: Path, weights: dict[str, torch.Tensor], fingerprint: str) -> None:
-        name = "model.decoder.norm.weight"
-        write_safetensors(directory, weights | {name: weights[name] * (1 + 1e-6)}, fingerprint)
+        name = "decoder.norm.weight"
+        write_safetensors(directory, {**weights, name: weights[name] * (1 + 1e-6)}, fingerprint)
 
-    monkeypatch.setattr("seq2seq.artifacts.model_directory.write_safetensors", rounded)
+    monkeypatch.setattr("seq2seq.export.export.write_safetensors", rounded)
     message = refused(capsys, 1, run_dir, "--format", "safetensors", "--parity-input", lines)
-    assert "did not come back as it was written (model.decoder.norm.weight)" in message
+    assert "did not come back as it was written (decoder.norm.weight)" in message
     assert not list((run_dir / "export").iterdir())
 
 
@@ -248,7 +252,7 @@ def test_log_probabilities_are_those_of_the_search() -> None:
     """What is compared, `score`, is about what the search computes."""
     engine = PyTorchEngine([copy.deepcopy(MODEL)], torch.device("cpu"), "float32")
     sources = tokenizer().encode(SENTENCES)
-    decoding = dataclasses.replace(read_config(run_content(MODEL)["config"]).decoding, n_best=1)
+    decoding = dataclasses.replace(read_config(run_content(MODEL).config).decoding, n_best=1)
     found = [hypotheses[0] for hypotheses in engine.decode([Sentence(source) for source in sources], decoding)]
     assert any(hypothesis.finished for hypothesis in found)
     for hypothesis, log_probs in zip(found, engine.score(sources, [each.tokens for each in found]), strict=True):
@@ -261,7 +265,7 @@ def test_log_probabilities_are_those_of_the_search() -> None:
 
 
 def configuration(**data: Any) -> Any:
-    config = read_config(run_content(MODEL)["config"])
+    config = read_config(run_content(MODEL).config)
     return dataclasses.replace(config, data=dataclasses.replace(config.data, **data))
 
 
@@ -340,7 +344,9 @@ def test_mistakes_are_one_sentence(
 def test_checkpoints_that_do_not_fit_together_are_refused(
     tmp_path: Path, changes: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_checkpoint(run_content(MODEL) | changes, tmp_path / "model.ckpt")
+    state_dict = {f"model.{name}": weight for name, weight in MODEL.state_dict().items()}
+    content = {**description_of(run_content(MODEL)), "state_dict": state_dict, **changes}
+    write_checkpoint(content, tmp_path / "model.ckpt")
     assert message in refused(capsys, 2, tmp_path / "model.ckpt", "--format", "safetensors")
 
 

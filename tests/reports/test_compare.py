@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sacrebleu import corpus_bleu
 
-from seq2seq.reports.compare import main
+from seq2seq.cli import main as cli
 
 REFERENCES = [
     "A man in a blue shirt stands on a ladder and cleans the window.",
@@ -34,6 +34,10 @@ POOR = [
     "",
     "Five people stand in the snow.",
 ]
+
+
+def main(arguments: list[str]) -> None:
+    cli(["compare", *arguments])
 
 
 def write_lines(path: Path, lines: list[str]) -> None:
@@ -131,7 +135,8 @@ def test_what_is_not_a_finished_run_is_refused(tmp_path: Path, good: Path, capsy
     assert "training: has no hypotheses/*.en, which a run writes at its end" in refused(capsys, good, training)
     for damage in ("data: [", "data:\n  src_lang: fr\n", "just text"):
         (training / "config.yaml").write_text(damage)
-        assert "names no languages" in refused(capsys, good, training)
+        assert "config.yaml: " in (message := refused(capsys, good, training))
+        assert "so it is damaged; restore it" in message
     assert "are one run; name two" in refused(capsys, good, good / ".." / "good")
 
 

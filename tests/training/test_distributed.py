@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.dataset.batches import collate, plan_epoch
 from seq2seq.dataset.prepare import prepare
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.metrics_csv import read_metrics
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.schedule import learning_rate
 from seq2seq.vocabulary import PAD
@@ -22,12 +22,12 @@ from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
 CLOCKS_APART = """
 import os
 from pytorch_lightning.callbacks import Timer
-from seq2seq.commands.train import main
+from seq2seq.cli import front_door
 
 if os.environ.get("LOCAL_RANK") == "1":
     time_elapsed = Timer.time_elapsed
     Timer.time_elapsed = lambda self, stage="train": time_elapsed(self, stage) + 57 * 60
-main()
+front_door("train")
 """
 
 
@@ -111,6 +111,6 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     assert loaders == [{"epoch": 0, "done": 6, "world_size": 2}]
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
     assert len((run_dir / "hypotheses/test.en").read_text().splitlines()) == 7
-    losses = [row for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == "train/loss"]
-    assert [int(row["step"]) for row in losses] == [0, 1, 2]
+    losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
+    assert [each.step for each in losses] == [0, 1, 2]
     assert done.stderr.count("translate with:") == 1

@@ -12,12 +12,12 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-from seq2seq.artifacts.checkpoint import resumable, tensor_to_bytes
+from seq2seq.artifacts.checkpoint import resumable
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.recovery import STOP_SIGNALS, TrainingInterrupted
-from seq2seq.training.metrics_csv import read_metrics
 from seq2seq.translation.translator import Translator
 from tests.training.tiny_runs import SignalAt, checkpoint, command, tiny_config, train_in_parts, train_with
 
@@ -25,8 +25,8 @@ TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was see
 
 
 def metrics(run_dir):
-    rows = [row for row in read_metrics(Path(run_dir) / "metrics.csv") if row["metric"] not in TIMINGS]
-    return [(int(row["step"]), row["metric"], row["value"]) for row in rows]
+    rows = [each for each in RunDirectory(Path(run_dir)).metrics() if each.name not in TIMINGS]
+    return [(each.step, each.name, each.value) for each in rows]
 
 
 def plain(value, run_dir):
@@ -180,11 +180,13 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
         content = checkpoint(run_dir, name)  # with weights_only=True
         assert read_config(content["config"]).run_dir == str(run_dir)
         assert type(content["config"]) is dict
-        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"]))
+        tokenizer = Tokenizer.from_bytes(bytes(content["tokenizer"].numpy()))
         assert tokenizer.fingerprint == content["tokenizer_sha256"]
     last = checkpoint(run_dir)
     ema = last["callbacks"]["ExponentialAverage"]
-    assert ema["n_updates"] == 45 and ema["weights"].keys() == last["state_dict"].keys()
+    assert ema["n_updates"] == 45 and ema["weights"].keys() == {
+        name.removeprefix("model.") for name in last["state_dict"]
+    }
     assert last["optimizer_states"][0]["state"] and last["lr_schedulers"]
     assert last["loops"]["fit_loop"]["state_dict"]["combined_loader"] == [{"epoch": 2, "done": 15, "world_size": 1}]
 
@@ -192,7 +194,7 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
 def test_tags_travel_with_every_checkpoint(unbroken):
     run_dir, _ = unbroken("tags")
     for path in (run_dir / "checkpoints").iterdir():
-        tokenizer = Tokenizer.from_bytes(tensor_to_bytes(checkpoint(run_dir, path.name)["tokenizer"]))
+        tokenizer = Tokenizer.from_bytes(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
         assert tokenizer.tags == {"a": 4, "b": 5}
     translator = Translator.load(run_dir, device="cpu", threads=1)
     assert translator.translate(["ba bi"], tag="a")[0].hypotheses != translator.translate(["ba bi"])[0].hypotheses
@@ -214,7 +216,7 @@ def test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_best_one(corpu
     with pytest.raises(TrainingInterrupted):
         train_with(config, SignalAt(20))
     (tmp_path / "run/checkpoints/last.ckpt").write_bytes(b"PK")
-    assert resumable(tmp_path / "run")[1]["global_step"] == 15
+    assert resumable(RunDirectory(tmp_path / "run")).step == 15
     train_with(config, resume=True)
     assert metrics(config.run_dir) == metrics(unbroken("plain")[0])
 

@@ -11,16 +11,16 @@ import pytest
 import sacrebleu
 import torch
 
-from seq2seq.artifacts.checkpoint import tensor_to_bytes
+from seq2seq import cli
+from seq2seq.artifacts.checkpoint import read_checkpoint
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
-from seq2seq.reports import compare
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.averaging import average_checkpoints
-from seq2seq.training.metrics_csv import read_metrics
 from seq2seq.training.selection import candidates
 from seq2seq.training.validation import Validation, score_store, translate_store
 from tests.places import ROOT
@@ -61,7 +61,7 @@ def finished(corpus, tmp_path_factory):
 
 def model_of(content):
     """The model that a checkpoint holds, and its tokenizer: from nothing but the checkpoint."""
-    tokenizer = Tokenizer.from_bytes(tensor_to_bytes(content["tokenizer"]))
+    tokenizer = Tokenizer.from_bytes(bytes(content["tokenizer"].numpy()))
     model = Transformer(read_config(content["config"]).model, tokenizer.vocab_size)
     model.load_state_dict({name.removeprefix("model."): w for name, w in content["state_dict"].items()})
     return model.eval(), tokenizer
@@ -79,7 +79,7 @@ def test_a_run_directory_holds_all_of_the_run(finished):
     ]  # fmt: skip
     assert not [path for path in run_dir.rglob("*") if ".tmp" in path.name]
     for metric in ("train/loss", "train/lr", "train/grad_norm", "train/tgt_tokens_per_s", "train/padding_share"):
-        values = [float(row["value"]) for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == metric]
+        values = [each.value for each in RunDirectory(run_dir).metrics() if each.name == metric]
         assert len(values) == 90 and max(values) < 1e6
 
 
@@ -126,7 +126,7 @@ def test_finished_runs_are_compared_by_what_they_leave_behind(finished, corpus, 
         (tmp_path / "other").mkdir(exist_ok=True)
         copy(run_dir / name, tmp_path / "other" / name)
     shutil.copy(corpus / "test.en", tmp_path / "other/hypotheses/first.en")
-    compare.main([str(run_dir), str(tmp_path / "other"), "--json"])
+    cli.main(["compare", str(run_dir), str(tmp_path / "other"), "--json"])
     found = json.loads(capsys.readouterr().out)["tests"]
     assert found.keys() == {"first", "second", "third"}
     scores = json.loads((run_dir / "scores.json").read_text())
@@ -163,13 +163,13 @@ def test_each_candidate_is_what_its_name_says(finished):
     folder = Path(config.run_dir) / "checkpoints"
     recent = sorted(folder.glob("recent-*.ckpt"))
     assert [path.name for path in recent] == [f"recent-{step:08d}.ckpt" for step in (60, 75, 90)]
-    weights = [torch.load(path, weights_only=True)["state_dict"] for path in recent]
+    weights = [dict(read_checkpoint(path).model.weights) for path in recent]
     for name, mean in average_checkpoints(recent[::-1]).items():
-        torch.testing.assert_close(mean, sum(w[name].double() for w in weights).float() / 3)
-    last = checkpoint(config.run_dir)["state_dict"]
+        torch.testing.assert_close(mean, torch.stack([w[name].double() for w in weights]).mean(0).float())
+    last = read_checkpoint(folder / "last.ckpt").model.weights
     assert all(torch.equal(weights[-1][name], weight) for name, weight in last.items())
     module = torch.nn.Linear(2, 2)
-    names = [name for name, _ in candidates(module, folder, 90, None, 2)]  # type: ignore[arg-type]
+    names = [name for name, _ in candidates(module, RunDirectory(Path(config.run_dir)), 90, None, 2)]  # type: ignore[arg-type]
     assert names == ["last (step 90)", *names[1:-1], "average of the last 2 validations"]
 
 
@@ -221,8 +221,8 @@ def test_a_time_limit_ends_the_run_with_its_tests(corpus, tmp_path):
     train_with(tiny_config(corpus, tmp_path / "run", changes))
     n_steps = checkpoint(tmp_path / "run")["global_step"]
     assert n_steps > 1
-    rows = read_metrics(tmp_path / "run/metrics.csv")
-    assert max(int(row["step"]) for row in rows if row["metric"] == "valid/loss") == n_steps - 1
+    rows = RunDirectory(tmp_path / "run").metrics()
+    assert max(each.step for each in rows if each.name == "valid/loss") == n_steps - 1
     for name in ("scores.json", "selection.json", "summary.txt", "hypotheses/test.en", "checkpoints/model.ckpt"):
         assert (tmp_path / "run" / name).is_file()
 
@@ -236,7 +236,7 @@ def test_the_learning_rate_falls_until_the_time_is_over(corpus, tmp_path):
         "trainer.val_every_n_steps": 10_000,
     }
     train_in_parts(tiny_config(corpus, tmp_path / "run", changes), 20)
-    rates = [float(row["value"]) for row in read_metrics(tmp_path / "run/metrics.csv") if row["metric"] == "train/lr"]
+    rates = [each.value for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/lr"]
     assert rates[4] == max(rates) > 0.8 * 5e-3  # the end of warm-up
     assert rates[4:] == sorted(rates[4:], reverse=True)
     assert rates[-1] < 0.05 * 5e-3
@@ -298,10 +298,10 @@ def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, 
         "import sys; sys.path.insert(0, '.')\n"
         "from seq2seq.training import run\n"
         "from tests.training.tiny_runs import SignalAt\n"
-        "original = run._reporting\n"
-        f"run._reporting = lambda *args: [SignalAt(7, {int(signum)}, to_all=True), *original(*args)]\n"
-        "from seq2seq.commands.train import main\n"
-        "main()\n"
+        "from functools import partial\n"
+        f"run.train = partial(run.train, callbacks=[SignalAt(7, {int(signum)}, to_all=True)])\n"
+        "from seq2seq.cli import front_door\n"
+        "front_door('train')\n"
     )
     script = tmp_path / "train.py"
     script.write_text(code)

@@ -15,9 +15,10 @@ import torch
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.checkpoint import resumable
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig, read_config
-from seq2seq.training import run
 from seq2seq.training.callbacks.recovery import TrainingInterrupted
+from seq2seq.training.run import train
 from seq2seq.training.selection import Outcome
 from tests.places import ROOT
 
@@ -89,12 +90,7 @@ class SignalAt(pl.Callback):
 
 def train_with(config: RunConfig, *callbacks: pl.Callback, resume: bool = False) -> Outcome:
     """`seq2seq.training.run.train`, with more callbacks."""
-    original = run._reporting
-    run._reporting = lambda config, total_steps: [*callbacks, *original(config, total_steps)]
-    try:
-        return run.train(config, resumable(Path(config.run_dir)) if resume else None)
-    finally:
-        run._reporting = original
+    return train(config, resumable(RunDirectory(Path(config.run_dir))) if resume else None, callbacks)
 
 
 def train_in_parts(config: RunConfig, *stops: int) -> Outcome:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seq2seq.artifacts.checkpoint import read_checkpoint
 
@@ -26,7 +26,7 @@ class ExponentialAverage(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         if not self.weights:
-            self.weights = {name: p.detach().clone().float() for name, p in pl_module.named_parameters()}
+            self.weights = {name: p.detach().clone().float() for name, p in _model(pl_module).named_parameters()}
         self.weights = {name: w.to(pl_module.device) for name, w in self.weights.items()}
 
     def on_train_batch_end(
@@ -36,7 +36,7 @@ class ExponentialAverage(pl.Callback):
             return  # a micro-batch: the weights have not moved
         self.n_updates = trainer.global_step
         decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
-        current = [p.detach().float() for p in pl_module.parameters()]
+        current = [p.detach().float() for p in _model(pl_module).parameters()]
         torch._foreach_lerp_(list(self.weights.values()), current, 1 - decay)
 
     def state_dict(self) -> dict[str, Any]:
@@ -46,10 +46,15 @@ class ExponentialAverage(pl.Callback):
         self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]
 
 
+def _model(module: pl.LightningModule) -> nn.Module:
+    assert isinstance(module.model, nn.Module)
+    return module.model
+
+
 def average_checkpoints(paths: Sequence[Path]) -> Weights:
     """The mean of the weights of checkpoints, in float32; weights that are tied stay equal."""
     total: Weights = {}
     for path in sorted(paths):  # in a fixed order, so that averaging twice gives the same bits
-        for name, weight in read_checkpoint(path)["state_dict"].items():
+        for name, weight in read_checkpoint(path).model.weights.items():
             total[name] = total[name] + weight.float() if name in total else weight.float().clone()
     return {name: weight / len(paths) for name, weight in total.items()}

@@ -12,7 +12,8 @@ import torch
 from pytorch_lightning.callbacks import Checkpoint
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 
-from seq2seq.artifacts.checkpoint import LAST, write_checkpoint
+from seq2seq.artifacts.checkpoint import write_checkpoint
+from seq2seq.artifacts.run_directory import RunDirectory
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt` within an epoch
 STALE_AFTER_S = 3600  # no save takes as long
@@ -49,8 +50,8 @@ class Recovery(Checkpoint):
     calls it after all callbacks whose state it saves.
     """
 
-    def __init__(self, run_dir: Path) -> None:
-        self.path = run_dir / "checkpoints" / LAST
+    def __init__(self, run: RunDirectory) -> None:
+        self.path = run.last
         self.saved_at = time.monotonic()
         self.received = 0  # on this rank
         self.stopping = 0  # on all ranks: the signal for which the state is saved

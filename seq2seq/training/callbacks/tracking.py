@@ -5,12 +5,12 @@ import logging
 import netrc
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
 
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.errors import ConfigError
 from seq2seq.evaluation.scores import Interval
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
 
 
-def build_loggers(config: RunConfig, run_dir: Path, resumed_step: int, wandb_id: str) -> list[Logger]:
+def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb_id: str) -> list[Logger]:
     """The loggers of a run; `wandb_id` names the W&B run that a resumed run continues."""
-    loggers: list[Logger] = [MetricsCsv(run_dir / "metrics.csv", resumed_step)]
+    loggers: list[Logger] = [MetricsCsv(run, resumed_step)]
     if config.logger.tensorboard:
-        loggers.append(_tensorboard(run_dir))
+        loggers.append(_tensorboard(run))
     if config.logger.wandb and config.logger.wandb_mode != "disabled":
-        loggers += _wandb(config, run_dir, wandb_id)
+        loggers += _wandb(config, run, wandb_id)
     return loggers
 
 
@@ -52,7 +52,7 @@ def _has_credentials() -> bool:
         return False
 
 
-def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
+def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
     """A W&B logger that is connected already, or none: tracking never stops training."""
     import wandb
     from pytorch_lightning.loggers import WandbLogger
@@ -67,10 +67,10 @@ def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
         logger = WandbLogger(
             project=config.logger.wandb_project,
             entity=config.logger.wandb_entity or None,
-            name=run_dir.name,
+            name=run.path.name,
             group=config.logger.wandb_group or config.name,
             tags=config.logger.wandb_tags or None,
-            save_dir=run_dir,
+            save_dir=run.path,
             offline=offline,
             id=run_id or None,
             resume="allow",
@@ -98,15 +98,15 @@ def _wandb(config: RunConfig, run_dir: Path, run_id: str) -> list[Logger]:
             log.warning("W&B did not start offline either (%s); this run is not tracked there", again)
             return []
     if mode == "offline":
-        log.info("W&B is offline; upload the run later with: wandb sync %s", run_dir / "wandb" / "latest-run")
+        log.info("W&B is offline; upload the run later with: wandb sync %s", run.latest_wandb_run)
     return [logger]
 
 
-def _tensorboard(run_dir: Path) -> Logger:
+def _tensorboard(run: RunDirectory) -> Logger:
     from pytorch_lightning.loggers import TensorBoardLogger
 
     try:
-        return TensorBoardLogger(save_dir=run_dir, name="tensorboard", version="")
+        return TensorBoardLogger(save_dir=run.path, name="tensorboard", version="")
     except ModuleNotFoundError as error:
         raise ConfigError(
             "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "

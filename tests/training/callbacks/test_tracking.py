@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig
 from seq2seq.training.callbacks import tracking
-from seq2seq.training.metrics_csv import MetricsCsv, read_metrics
+from seq2seq.training.metrics_csv import MetricsCsv
 from tests.training.callbacks.wandb_file import read_run
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
 
@@ -42,9 +43,9 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert any(name.startswith("valid/samples") for name in logged)
 
     losses = [(row["trainer/global_step"], row["train/loss"]) for row in first["history"] if "train/loss" in row]
-    in_csv = [row for row in read_metrics(run_dir / "metrics.csv") if row["metric"] == "train/loss"]
-    assert [step for step, _ in losses] == [int(row["step"]) for row in in_csv] == list(range(15))
-    assert [loss for _, loss in losses] == pytest.approx([float(row["value"]) for row in in_csv], rel=1e-5)
+    in_csv = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
+    assert [step for step, _ in losses] == [each.step for each in in_csv] == list(range(15))
+    assert [loss for _, loss in losses] == pytest.approx([each.value for each in in_csv], rel=1e-5)
 
     (table,) = run_dir.glob("wandb/offline-run-*/files/media/table/valid/samples*.json")
     content = json.loads(table.read_text())
@@ -70,7 +71,7 @@ def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "disabled")
     train_with(tiny_config(corpus, tmp_path / "run", WANDB | {"trainer.max_steps": 2}))
     assert not (tmp_path / "run/wandb").exists()
-    assert tracking.build_loggers(tiny_config(corpus, tmp_path, WANDB), tmp_path, -1, "")[1:] == []
+    assert tracking.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")[1:] == []
 
 
 def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, monkeypatch, caplog):
@@ -90,7 +91,7 @@ def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, m
     assert "W&B did not start (no route to host); trying it offline instead" in caplog.text
     assert "W&B did not start offline either (no route to host); this run is not tracked there" in caplog.text
     assert len(attempts) == 2  # online, then offline
-    assert read_metrics(tmp_path / "run/metrics.csv")
+    assert RunDirectory(tmp_path / "run").metrics()
 
 
 def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
@@ -100,7 +101,7 @@ def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     config = tiny_config(corpus, tmp_path / "run", WANDB)
     (tmp_path / "run").mkdir()
-    loggers = tracking.build_loggers(config, tmp_path / "run", -1, "")
+    loggers = tracking.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
     tracking.finish(loggers)
     assert len(loggers) == 2
     assert list((tmp_path / "run").glob("wandb/offline-run-*/*.wandb"))
@@ -135,19 +136,19 @@ def test_tensorboard_gets_metrics_and_samples(corpus, tmp_path):
 
 
 def test_metrics_are_appended_and_cut_at_the_step_that_is_continued(tmp_path):
-    path = tmp_path / "metrics.csv"
-    log = MetricsCsv(path)
+    run = RunDirectory(tmp_path)
+    log = MetricsCsv(run)
     log.log_metrics({"a,b": 1 / 3, "epoch": 4.0}, 0)
     log.log_metrics({"loss": 2.5}, 1)
     log.log_metrics({"loss": float("nan")}, 2)
-    assert path.read_text().startswith("step,metric,value,unix_time\n")
-    assert [tuple(row.values())[:3] for row in read_metrics(path)] == [
-        ("0", "a,b", "0.3333333"), ("1", "loss", "2.5"), ("2", "loss", "nan"),
+    assert run.metrics_file.read_text().startswith("step,metric,value,unix_time\n")
+    assert [row.split(",")[:-1] for row in run.metrics_file.read_text().splitlines()[1:]] == [
+        ["0", '"a', 'b"', "0.3333333"], ["1", "loss", "2.5"], ["2", "loss", "nan"],
     ]  # fmt: skip
-    again = MetricsCsv(path, resumed_step=2)  # two steps were done: 0 and 1
+    again = MetricsCsv(run, resumed_step=2)  # two steps were done: 0 and 1
     again.log_metrics({"loss": 7}, 2)
-    assert [tuple(row.values())[:3] for row in read_metrics(path)] == [
-        ("0", "a,b", "0.3333333"), ("1", "loss", "2.5"), ("2", "loss", "7"),
+    assert [each[:3] for each in run.metrics()] == [
+        (0, "a,b", 0.3333333), (1, "loss", 2.5), (2, "loss", 7.0),
     ]  # fmt: skip
-    MetricsCsv(path)
-    assert read_metrics(path) == [] and read_metrics(Path("/nowhere/metrics.csv")) == []
+    MetricsCsv(run)
+    assert run.metrics() == [] and RunDirectory(Path("/nowhere")).metrics() == []

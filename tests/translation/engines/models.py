@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from seq2seq.artifacts.checkpoint import bytes_to_tensor
+from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -44,7 +44,7 @@ def random_model(seed: int = 1, end_bonus: float = 0.0, **changes: Any) -> Trans
     return model
 
 
-def run_content(model: Transformer) -> dict[str, Any]:
+def run_content(model: Transformer) -> SavedModel:
     """What a run saves as its model."""
     config = RunConfig(model=model.config, decoding=DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=4))
     config.data.max_sentence_tokens = 30
@@ -54,10 +54,4 @@ def run_content(model: Transformer) -> dict[str, Any]:
     config.logger.wandb_entity = "somebody"
     config.trainer.max_steps = 1
     config.tokenizer.vocab_size = tokenizer().vocab_size
-    return {
-        "state_dict": {f"model.{name}": weight for name, weight in model.state_dict().items()},
-        "config": dataclasses.asdict(config),
-        "tokenizer": bytes_to_tensor(tokenizer().proto),
-        "tokenizer_sha256": tokenizer().fingerprint,
-        "global_step": 1,
-    }
+    return SavedModel.of(config, tokenizer(), model.state_dict())

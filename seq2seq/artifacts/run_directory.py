@@ -1,0 +1,248 @@
+"""A run directory: all that a run writes, and the one place that knows what its files are called."""
+
+import csv
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omegaconf import OmegaConf
+
+from seq2seq.config import RunConfig, read_config
+from seq2seq.corpus.reader import read_aligned, read_lines
+from seq2seq.errors import RunError
+from seq2seq.evaluation.scores import Interval
+from seq2seq.files import write_json, write_text
+
+METRICS_HEADER = ("step", "metric", "value", "unix_time")
+
+
+class Metric(NamedTuple):
+    """One row of `metrics.csv`."""
+
+    step: int
+    name: str
+    value: float
+    unix_time: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`selection.json`: what each candidate for the final weights scored on valid, and which one won."""
+
+    selected: str
+    step: int  # optimizer steps of the whole run
+    valid: Mapping[str, Mapping[str, float]]  # candidate: metric: score
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """The directory of one run.
+
+    RUN_DIR/
+        config.yaml                   the resolved configuration
+        metrics.csv                   every metric, one a line: step, metric, value, unix_time
+        checkpoints/last.ckpt         where the run continues
+                    best.ckpt         the best validation so far
+                    recent-STEP.ckpt  weights of the last validations, which are averaged at the end
+                    model.ckpt        the weights that won the selection
+        selection.json                scores on valid of all candidates
+        scores.json                   test set: metric: score, mean, half_width, signature
+        hypotheses/TEST.LANG          translations of each test set, one a line
+        references/TEST.LANG          what they were scored against; further references in TEST.LANG.1, TEST.LANG.2, ...
+        summary.txt                   all of that on one screen
+        export/FORMAT/                model directories (artifacts/model_directory.py)
+        wandb/, tensorboard/          what trackers keep
+
+    Reading raises RunError, with the file and a remedy, for a file that is missing or damaged.
+    """
+
+    path: Path
+
+    RECENT = "recent-{step:08d}"  # as Lightning takes a name, without its ending
+
+    @classmethod
+    def of_checkpoint(cls, file: Path) -> "RunDirectory":
+        """The run that a checkpoint file belongs to; the folder of the file if that was moved elsewhere."""
+        return cls(file.parent.parent if file.parent.name == "checkpoints" else file.parent)
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def last(self) -> Path:
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def best(self) -> Path:
+        return self.checkpoints / "best.ckpt"
+
+    @property
+    def selected(self) -> Path:
+        return self.checkpoints / "model.ckpt"
+
+    def recent(self, n: int) -> list[Path]:
+        """The latest `n` checkpoints to average, oldest first."""
+        files = sorted(self.checkpoints.glob("recent-*.ckpt"))
+        return files[-n:] if n else []
+
+    @property
+    def has_checkpoints(self) -> bool:
+        return any(self.checkpoints.glob("*.ckpt"))
+
+    @property
+    def metrics_file(self) -> Path:
+        return self.path / "metrics.csv"
+
+    @property
+    def export(self) -> Path:
+        return self.path / "export"
+
+    @property
+    def latest_wandb_run(self) -> Path:
+        """A link that W&B keeps."""
+        return self.path / "wandb" / "latest-run"
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the run came to its end."""
+        return (self.path / "selection.json").is_file() and (self.path / "scores.json").is_file()
+
+    # --- read ---
+
+    def config(self) -> RunConfig:
+        """Keys that came after the run have their defaults, which leave things as they were."""
+        return read_config(self._yaml())
+
+    def languages(self) -> tuple[str, str]:
+        """Source and target language, also of a run of another version."""
+        try:
+            data = self._yaml()["data"]
+            return str(data["src_lang"]), str(data["tgt_lang"])
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{self.path / 'config.yaml'}: names no languages, so it is damaged; restore it") from error
+
+    def selection(self) -> Selection:
+        content = self._json("selection.json")
+        try:
+            return Selection(content["selected"], int(content.get("step", 0)), content["valid"])
+        except (KeyError, TypeError) as error:
+            raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
+
+    def scores(self) -> dict[str, dict[str, Interval]]:
+        """Test set: metric: score."""
+        try:
+            return {
+                test: {metric: Interval(**score) for metric, score in scores.items()}
+                for test, scores in self._json("scores.json").items()
+            }
+        except (TypeError, AttributeError) as error:
+            raise RunError(f"{self.path / 'scores.json'}: has no scores, so it is damaged; restore it") from error
+
+    def tests(self) -> list[str]:
+        """Names of the test sets that the run translated; none before its end."""
+        ending, folder = f".{self.languages()[1]}", self.path / "hypotheses"
+        return [file.relative_to(folder).as_posix().removesuffix(ending) for file in sorted(folder.rglob(f"*{ending}"))]
+
+    def hypotheses(self, test: str) -> list[str]:
+        """The translations of a test set."""
+        return list(read_lines(self._test_file("hypotheses", test, self.languages()[1])))
+
+    def references(self, test: str) -> list[tuple[str, ...]]:
+        """What they were scored against: all references of each sentence, blank where it has fewer than others.
+
+        Raises:
+            RunError: they were not kept, or are not as many as the hypotheses.
+        """
+        language = self.languages()[1]
+        path = self._test_file("references", test, language)
+        if not path.is_file():
+            raise RunError(
+                f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
+                f"one a line, or let python train.py resume={self.path} test once more"
+            )
+        n_further = len(list(path.parent.glob(f"{path.name}.*")))
+        further = [path.with_name(f"{path.name}.{number}") for number in range(1, n_further + 1)]
+        references = list(read_aligned([path, *further]))
+        if len(references) != (n := len(self.hypotheses(test))):
+            raise RunError(
+                f"{path} has {len(references)} lines and {self._test_file('hypotheses', test, language)} has {n}; "
+                "line n of one must belong to line n of the other, so restore the one that was changed"
+            )
+        return references
+
+    def metrics(self) -> list[Metric]:
+        """The rows of `metrics.csv`; none if there is no such file yet."""
+        if not self.metrics_file.is_file():
+            return []
+        with self.metrics_file.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            return [Metric(int(row["step"]), row["metric"], float(row["value"]), row["unix_time"]) for row in rows]
+
+    # --- write ---
+
+    def write_config(self, config: RunConfig) -> None:
+        write_text(self.path / "config.yaml", OmegaConf.to_yaml(dataclasses.asdict(config)))
+
+    def write_selection(self, selection: Selection) -> None:
+        write_json(self.path / "selection.json", dataclasses.asdict(selection))
+
+    def write_scores(self, scores: Mapping[str, Mapping[str, Interval]]) -> None:
+        """scores: test set: metric: score."""
+        content = {
+            test: {
+                metric: {
+                    "score": round(score.score, 4),
+                    "mean": round(score.mean, 4),
+                    "half_width": round(score.half_width, 4),
+                    "signature": score.signature,
+                }
+                for metric, score in test_scores.items()
+            }
+            for test, test_scores in scores.items()
+        }
+        write_json(self.path / "scores.json", content)
+
+    def write_test(
+        self, test: str, language: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+    ) -> None:
+        """Keep the translations of a test set, and all references of each sentence."""
+        write_text(self._test_file("hypotheses", test, language), _as_lines(hypotheses))
+        path = self._test_file("references", test, language)
+        for number, column in enumerate(zip_longest(*references, fillvalue="")):
+            write_text(path.with_name(f"{path.name}.{number}") if number else path, _as_lines(column))
+
+    def write_summary(self, text: str) -> None:
+        write_text(self.path / "summary.txt", text)
+
+    def _test_file(self, folder: str, test: str, language: str) -> Path:
+        return self.path / folder / f"{test}.{language}"
+
+    def _yaml(self) -> Any:
+        file = self.path / "config.yaml"
+        if not file.is_file():
+            raise RunError(f"{self.path}: is not the directory of a run, which has a config.yaml")
+        try:
+            return OmegaConf.to_container(OmegaConf.load(file))
+        except Exception as error:  # a damaged YAML file fails in many ways
+            raise RunError(f"{file}: is not YAML, so it is damaged; restore it") from error
+
+    def _json(self, name: str) -> Any:
+        file = self.path / name
+        if not file.is_file():
+            raise RunError(
+                f"{self.path}: is not the directory of a finished run, which has config.yaml, selection.json and "
+                "scores.json"
+            )
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise RunError(f"{file}: is not JSON, so it is damaged; restore or delete it") from error
+
+
+def _as_lines(texts: Sequence[str]) -> str:
+    return "".join(f"{text}\n" for text in texts)

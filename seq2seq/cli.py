@@ -1,0 +1,87 @@
+"""The command line:  python -m seq2seq COMMAND, or seq2seq COMMAND where the package is installed
+
+Each file of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which gives the exit status; the
+first line of its docstring says what it does. Only `train` has no options of its own: Hydra reads its words.
+"""
+
+import argparse
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+
+from seq2seq import __version__, commands
+from seq2seq.exit_status import exit_status
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command that the first word names.
+
+    Raises:
+        SystemExit: always after an error, with a status of `exit_status`.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["train"]:
+        front_door("train", words[1:])
+        return
+    parser = _parser()
+    _complete(parser)
+    args = parser.parse_args(words)
+    _end(exit_status(partial(args.run, args)))
+
+
+def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None = None) -> None:
+    """Run one command, as a script of its own does: `train.py` and `translate.py`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    module = _module(command)
+    if not hasattr(module, "add_options"):
+        _end(exit_status(partial(module.run, words)))
+        return
+    parser = argparse.ArgumentParser(prog=prog or f"seq2seq {command}")
+    module.add_options(parser)
+    _complete(parser)
+    args = parser.parse_args(words)
+    _end(exit_status(partial(module.run, args)))
+
+
+def command_names() -> list[str]:
+    """Those of the files in `commands/`."""
+    return sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(commands.__path__))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="seq2seq",
+        description="Train translation models, translate with them, compare what they say.",
+        epilog="seq2seq COMMAND --help explains one of them.",
+    )
+    parser.add_argument("--version", action="version", version=f"seq2seq {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    for name in command_names():
+        module = _module(name)
+        summary = (module.__doc__ or "").partition(":  ")[0]
+        subparser = subparsers.add_parser(name, help=summary[:1].lower() + summary[1:])
+        if hasattr(module, "add_options"):
+            module.add_options(subparser)
+            subparser.set_defaults(run=module.run)
+    return parser
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"seq2seq.commands.{command.replace('-', '_')}")
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks what could come next, and end there; docs/translation.md says how to switch it on."""
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
+
+
+def _end(status: int) -> None:
+    if status:
+        sys.exit(status)

@@ -1,0 +1,58 @@
+"""Make a model directory to ship:  python -m seq2seq export RUN_DIR --format ctranslate2 --quantization int8"""
+
+import argparse
+from pathlib import Path
+
+from seq2seq.errors import ConfigError
+from seq2seq.exit_status import note
+from seq2seq.export.options import FORMATS, QUANTIZATIONS, ExportOptions
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Turn a trained model into a directory to ship: weights, configuration, tokenizer, model card."
+    parser.epilog = "Before the directory appears, 100 lines go through the model and through what was exported."
+    add = parser.add_argument
+    add("run_dir", type=Path, metavar="RUN", help="run directory, checkpoint file or model directory")
+    add(
+        "--format",
+        action="append",
+        required=True,
+        choices=FORMATS,
+        help="of the weights: for PyTorch, or for CTranslate2; give it twice for both",
+    )
+    add(
+        "--quantization",
+        choices=QUANTIZATIONS,
+        default="float32",
+        help="of CTranslate2's weights; default: float32. It converts on loading what a machine cannot compute",
+    )
+    add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
+    add("--force", action="store_true", help="replace a model directory of that name")
+    add("--parity-input", type=Path, metavar="FILE", help="lines to compare with; default: the validation set")
+    add("--parity-reference", type=Path, metavar="FILE", help="their translations, for BLEU")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.quantization != "float32" and "ctranslate2" not in args.format:
+        raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
+    if args.parity_reference and not args.parity_input:
+        raise ConfigError("--parity-reference translates the lines of --parity-input; give that file too")
+    options = ExportOptions(
+        source=args.run_dir,
+        formats=tuple(name for name in FORMATS if name in args.format),
+        quantization=args.quantization,
+        output=args.output,
+        overwrite=args.force,
+        parity_input=args.parity_input,
+        parity_reference=args.parity_reference,
+    )
+    from seq2seq.export.export import export
+    from seq2seq.export.parity import ParityError
+
+    try:
+        output = export(options)
+    except ParityError as error:
+        note(f"error: {error}")
+        return 1
+    print(f"wrote {output}; translate with: python translate.py --model {output}")
+    return 0

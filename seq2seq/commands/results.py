@@ -1,0 +1,19 @@
+"""One Markdown table of many runs, seeds as mean and standard deviation:  python -m seq2seq results RUN_DIR..."""
+
+import argparse
+from pathlib import Path
+
+from seq2seq.evaluation.scores import TEST_METRICS
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "A Markdown table of finished runs; seeds of one configuration as mean ± standard deviation."
+    parser.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR", help="directory of a finished run")
+    parser.add_argument("--metrics", nargs="+", default=["bleu"], help=f"of {', '.join(TEST_METRICS)}; default: bleu")
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.artifacts.run_directory import RunDirectory
+    from seq2seq.reports.results import read_result, table
+
+    print(table([read_result(RunDirectory(path), args.metrics) for path in args.run_dirs]))

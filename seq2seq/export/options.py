@@ -1,0 +1,35 @@
+"""What can be asked of an export."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FORMATS = ("safetensors", "ctranslate2")
+QUANTIZATIONS = ("float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """One export.
+
+    Attributes:
+        source: run directory, checkpoint file or model directory.
+        formats: of `FORMATS`, at least one, in that order.
+        quantization: of CTranslate2's weights.
+        output: None for a directory of the run that is called after formats and quantization.
+        overwrite: replace a model directory of that name.
+        parity_input: lines to compare with; None for the validation set.
+        parity_reference: their translations, for BLEU.
+    """
+
+    source: Path
+    formats: tuple[str, ...]
+    quantization: str = "float32"
+    output: Path | None = None
+    overwrite: bool = False
+    parity_input: Path | None = None
+    parity_reference: Path | None = None
+
+    @property
+    def label(self) -> str:
+        """What the directory is called after."""
+        return "-".join(self.formats) + ("" if self.quantization == "float32" else f"-{self.quantization}")
