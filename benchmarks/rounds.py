@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from seq2seq.hardware import n_cores
+
 _Case = TypeVar("_Case")
 
 
@@ -46,11 +48,6 @@ def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 def as_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (titles, ["---"] * len(titles), *rows))
-
-
-def n_cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> dict[str, Any]:

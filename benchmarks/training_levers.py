@@ -16,10 +16,9 @@ from rounds import as_table, in_fresh_process, in_turn, median_ratio
 from torch import Tensor
 
 from seq2seq.config import ModelConfig
-from seq2seq.hardware import multiply_float32_in_onednn
+from seq2seq.hardware import keep_freed_memory, multiply_float32_in_onednn
 from seq2seq.model import attention, dropout
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.callbacks.heap import keep_freed_memory
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 

@@ -1,15 +1,24 @@
-"""Choose processor and precision for the user, and remove what slows a CPU down."""
+"""Choose processor and precision for the user, and remove what slows a CPU down.
 
+Importing this module does not import torch: a translation with CTranslate2 asks for the number of cores and nothing
+else. The functions that need torch import it themselves.
+"""
+
+import ctypes
 import os
 import platform
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
-from seq2seq.training.callbacks.heap import keep_freed_memory
+
+TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
+
+
+def n_cores() -> int:
+    """The cores that this process may use. A container or `taskset` may allow fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def accelerator_of(config: TrainerConfig) -> str:
@@ -18,6 +27,8 @@ def accelerator_of(config: TrainerConfig) -> str:
     Raises:
         ConfigError: a GPU is asked for and there is none.
     """
+    import torch
+
     cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
     if config.accelerator == "auto":
         return "cuda" if cuda else "mps" if mps else "cpu"
@@ -38,6 +49,8 @@ def precision_of(config: TrainerConfig, accelerator: str) -> str:
 
 def multiplies_bf16(accelerator: str) -> bool:
     """Whether bf16 products are done in hardware: emulated ones are slower than float32."""
+    import torch
+
     if accelerator == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if accelerator == "cpu" and platform.machine() in ("x86_64", "AMD64"):
@@ -46,18 +59,41 @@ def multiplies_bf16(accelerator: str) -> bool:
 
 
 def speed_up_cpu() -> None:
-    """What makes this whole process faster on a CPU, and changes nothing but the last digits of float32 products."""
+    """Make this whole process faster on a CPU. Only the last digits of float32 products change."""
     keep_freed_memory()
     keep_compiled_products()
     multiply_float32_in_onednn()
 
 
-def keep_compiled_products() -> None:
-    """Ask oneDNN, before its first product, to keep the machine code for the shapes of an epoch.
+def keep_freed_memory() -> None:
+    """Ask glibc to keep freed memory instead of giving it back to the kernel.
 
-    It compiles each product for its shape, for milliseconds, and an epoch of Multi30k has thousands of shapes, which
-    come in another order the next time: of the 1,024 that oneDNN keeps by default hardly any is still there when it
-    comes again (docs/performance.md). One takes up to 0.3 MB.
+    A training step allocates and frees large tensors all the time. By default each one is mapped, cleared page by
+    page, and unmapped again, which cost a third of a bf16 step (docs/performance.md). The resident size grows by
+    about a quarter. Without glibc (macOS, Windows, musl) there is nothing to do.
+    """
+    if not _is_glibc():
+        return
+    mallopt = ctypes.CDLL(None).mallopt
+    m_trim_threshold, m_top_pad, m_mmap_threshold, m_mmap_max = -1, -2, -3, -4
+    mallopt(m_mmap_threshold, 1 << 30)
+    mallopt(m_trim_threshold, (1 << 31) - 1)
+    mallopt(m_top_pad, TOP_PAD)
+    mallopt(m_mmap_max, 0)
+
+
+def give_back_holes() -> None:
+    """Ask glibc to give the holes in the heap back to the kernel, but not the free memory at its end."""
+    if _is_glibc():
+        ctypes.CDLL(None).malloc_trim(TOP_PAD)
+
+
+def keep_compiled_products() -> None:
+    """Ask oneDNN to keep the machine code for the shapes of an epoch. Call it before the first product.
+
+    oneDNN compiles each product for its shape, which takes milliseconds. An epoch of Multi30k has thousands of shapes,
+    and the next epoch has them in another order. By default oneDNN keeps 1,024 of them, and hardly any is still there
+    when its shape comes again (docs/performance.md). The code for one shape takes up to 0.3 MB.
     """
     if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
@@ -66,11 +102,13 @@ def keep_compiled_products() -> None:
 def multiply_float32_in_onednn() -> None:
     """On AMD's CPUs, let oneDNN do float32 products in place of MKL, which is half as fast there (docs/performance.md).
 
-    The switch allows products in bf16, of which oneDNN makes use on CPUs with AMX alone: AMD has none, and a product is
-    tried, so that results stay float32. Process-wide.
+    The switch allows products in bf16, but oneDNN uses bf16 only on CPUs with AMX, and AMD's have none. One product is
+    tried, and if it was rounded to bf16, the switch goes back: results stay float32. This acts on the whole process.
     """
     if not _is_amd():
         return
+    import torch
+
     matmul: Any = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
     before = matmul.fp32_precision
     matmul.fp32_precision = "bf16"
@@ -82,3 +120,7 @@ def multiply_float32_in_onednn() -> None:
 def _is_amd() -> bool:
     cpu_info = Path("/proc/cpuinfo")  # of Linux; elsewhere torch has other libraries
     return cpu_info.is_file() and "AuthenticAMD" in cpu_info.read_text(encoding="utf-8", errors="replace")
+
+
+def _is_glibc() -> bool:
+    return platform.libc_ver()[0] == "glibc"

@@ -1,40 +1,20 @@
-"""glibc's heap, where the tensors of a CPU are: what is freed stays, holes that nobody fills do not.
+"""Keep the heap of a CPU run compact."""
 
-Without glibc (macOS, Windows, musl) there is nothing to do.
-"""
-
-import ctypes
-import platform
 from typing import Any
 
 import pytorch_lightning as pl
 
-TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
+from seq2seq.hardware import give_back_holes
+
 BATCHES_BETWEEN_TRIMS = 50
 
 
-def keep_freed_memory() -> None:
-    """Ask glibc to keep freed memory instead of giving it back to the kernel.
-
-    A training step allocates and frees large tensors all the time; by default each is mapped, cleared page by
-    page, and unmapped again, which cost a third of a bf16 step (docs/performance.md). The resident size grows by
-    about a quarter.
-    """
-    if not _is_glibc():
-        return
-    mallopt = ctypes.CDLL(None).mallopt
-    m_trim_threshold, m_top_pad, m_mmap_threshold, m_mmap_max = -1, -2, -3, -4
-    mallopt(m_mmap_threshold, 1 << 30)
-    mallopt(m_trim_threshold, (1 << 31) - 1)
-    mallopt(m_top_pad, TOP_PAD)
-    mallopt(m_mmap_max, 0)
-
-
 class HeapTrimming(pl.Callback):
-    """Gives the holes in the heap back now and then, often enough to be small and too seldom to be felt.
+    """Gives the holes in the heap back now and then: often enough to keep them small, too seldom to cost time.
 
-    Tensors of each batch's own size leave holes between compiled products, which live longer; the next batch seldom
-    fits them, so in a corpus of many lengths they come to be more than what is in use (docs/performance.md).
+    Each batch has tensors of its own size. When they are freed, compiled products between them stay, so holes are left
+    that the next batch seldom fits. In a corpus of many lengths they grow larger than what is in use
+    (docs/performance.md).
     """
 
     def __init__(self) -> None:
@@ -44,9 +24,5 @@ class HeapTrimming(pl.Callback):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         self.n_batches += 1
-        if self.n_batches % BATCHES_BETWEEN_TRIMS == 0 and _is_glibc():
-            ctypes.CDLL(None).malloc_trim(TOP_PAD)
-
-
-def _is_glibc() -> bool:
-    return platform.libc_ver()[0] == "glibc"
+        if self.n_batches % BATCHES_BETWEEN_TRIMS == 0:
+            give_back_holes()

@@ -5,7 +5,6 @@ hypotheses have ended, ours when no live one can win any more. Log-probabilities
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +17,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_limit, length_penalty
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
+from seq2seq.hardware import n_cores
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
@@ -231,7 +231,7 @@ def load(
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     _check_vocabulary(weights, pieces)
     name, _, index = device.partition(":")
-    n_threads = threads or _n_cores()
+    n_threads = threads or n_cores()
     n_gpus = ctranslate2.get_cuda_device_count()
     n_workers = workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
@@ -271,11 +271,6 @@ def require_ctranslate2() -> Any:
             "CTranslate2 is not installed; run, in a clone of seq2seq: pip install '.[ctranslate2]'"
         ) from error
     return ctranslate2
-
-
-def _n_cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_vocabulary(weights: Path, pieces: list[str]) -> None:

@@ -1,6 +1,5 @@
 """Choose an engine for trained models, and lay it out on the machine."""
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -9,7 +8,7 @@ import torch
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.hardware import multiplies_bf16
+from seq2seq.hardware import multiplies_bf16, n_cores
 from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 
@@ -69,11 +68,6 @@ def load_engine(
     if forks := forks and CAN_FORK and n_workers > per_worker == 1:
         torch.set_num_threads(1)  # a child waits forever for threads of OpenMP that its parent started
     return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker, forks)
-
-
-def n_cores() -> int:
-    """Those that this process may use; a container or `taskset` may allow fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _ctranslate2(models: Sequence[TrainedModel], device: str, precision: str, threads: int, workers: int) -> Engine:

@@ -190,7 +190,7 @@ def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine)
 
 
 def test_each_core_gets_a_worker_unless_told_otherwise(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seq2seq.translation.engines.ctranslate2._n_cores", lambda: 3)
+    monkeypatch.setattr("seq2seq.translation.engines.ctranslate2.n_cores", lambda: 3)
     cases: list[tuple[dict[str, Any], int]] = [
         ({}, 3),
         ({"threads": 2}, 2),
