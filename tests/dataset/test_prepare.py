@@ -1,61 +1,18 @@
-import copy
 import gzip
 import json
-import logging
-import multiprocessing
-import random
 from pathlib import Path
 
 import pytest
 
-from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
+from seq2seq.config import DataConfig, RunConfig
 from seq2seq.corpus.report import render
-from seq2seq.dataset import prepare as prepare_module
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
+from tests.dataset.small_corpus import sentence, tokenizers, write_split
 from tests.places import SHARED
 
 MULTI30K = SHARED / "multi30k"
-
-
-def sentence(seed):
-    rng = random.Random(seed)
-    words = ("".join(rng.choices("abcdefghilmnopqrstuvé", k=rng.randint(2, 7))) for _ in range(rng.randint(1, 9)))
-    return " ".join(words)
-
-
-def write_split(folder, split, pairs):
-    for language, side in zip(("fr", "en"), zip(*pairs, strict=True), strict=True):
-        (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in side), newline="")
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    pairs = [(sentence(i), sentence(-i - 1)) for i in range(400)]
-    write_split(folder, "train", [*pairs[:300], ("", "blank"), pairs[0]])
-    write_split(folder, "valid", [pairs[0], *pairs[300:340]])
-    # One source of train with another target; a blank source, which train also has.
-    write_split(folder, "test", [(pairs[1][0], "another target"), ("", ""), *pairs[340:]])
-    return folder
-
-
-@pytest.fixture
-def config(corpus, tmp_path):
-    return RunConfig(
-        data=DataConfig(dir=str(corpus), cache_dir=str(tmp_path / "cache")),
-        tokenizer=TokenizerConfig(vocab_size=400),
-    )
-
-
-def stores(tmp_path):
-    return {path.name for path in (tmp_path / "cache/stores").glob("*/")}
-
-
-def tokenizers(tmp_path):
-    return {path.name for path in (tmp_path / "cache/tokenizers").glob("*.model")}
 
 
 def test_everything_that_training_needs_comes_out(config):
@@ -167,154 +124,6 @@ def test_the_tokenizer_learns_from_both_sides(config):
     assert Tokenizer.train(lines, config.tokenizer).fingerprint == prepared.tokenizer.fingerprint
 
 
-def test_a_second_run_opens_the_cache(config, caplog, monkeypatch):
-    first = prepare(config)
-
-    def not_again(*_, **__):
-        raise AssertionError("prepared again")
-
-    monkeypatch.setattr(prepare_module, "write_store", not_again)
-    monkeypatch.setattr(Tokenizer, "train", not_again)
-    monkeypatch.setattr(prepare_module, "FileLock", not_again)  # a whole cache may be read-only
-    again = prepare(config)
-    assert again.report == first.report
-    assert again.train.manifest == first.train.manifest
-
-
-def test_a_moved_corpus_is_recognised_by_its_content(config, corpus, tmp_path):
-    prepare(config)
-    before = stores(tmp_path), tokenizers(tmp_path)
-    corpus.rename(tmp_path / "moved")
-    config.data.dir = str(tmp_path / "moved")
-    prepare(config)
-    assert (stores(tmp_path), tokenizers(tmp_path)) == before
-
-
-def test_one_changed_byte_of_training_text_makes_everything_new(config, corpus, tmp_path):
-    old = prepare(config)
-    n_stores = len(stores(tmp_path))
-    path = corpus / "train.en"
-    data = bytearray(path.read_bytes())
-    data[3] = ord("z")
-    path.write_bytes(data)
-    new = prepare(config)
-    assert new.tokenizer.fingerprint != old.tokenizer.fingerprint
-    assert len(stores(tmp_path)) == 2 * n_stores
-
-
-def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp_path):
-    old = prepare(config)
-    path = corpus / "test.fr"
-    path.write_bytes(b"Z" + path.read_bytes()[1:])
-    new = prepare(config)
-    assert new.tests["test"].src_text(0)[0] == "Z"
-    assert new.train.directory == old.train.directory
-    assert new.tests["test"].directory != old.tests["test"].directory
-    assert len(tokenizers(tmp_path)) == 1
-
-
-@pytest.mark.parametrize(
-    ("section", "key", "value", "renewed"),
-    [
-        ("data", "max_sentence_tokens", 20, {"train"}),
-        ("data", "max_length_ratio", 3.0, {"train"}),
-        ("data", "drop_duplicates", True, {"train"}),
-        ("data", "temperature", 5.0, set()),
-        ("tokenizer", "subword_regularization", 0.1, {"train"}),
-        ("tokenizer", "vocab_size", 390, {"tokenizer", "train", "valid", "test"}),
-        ("tokenizer", "model_type", "unigram", {"tokenizer", "train", "valid", "test"}),
-        ("optim", "lr", 0.5, set()),
-    ],
-)
-def test_a_changed_setting_renews_what_depends_on_it(config, section, key, value, renewed):
-    def parts(prepared):
-        paths = {"train": prepared.train, "valid": prepared.valid, **prepared.tests}
-        found = {name: store.directory.name for name, store in paths.items()}
-        return found | {"tokenizer": prepared.tokenizer.fingerprint}
-
-    old = parts(prepare(config))
-    changed = copy.deepcopy(config)
-    setattr(getattr(changed, section), key, value)
-    new = parts(prepare(changed))
-    assert {name for name in old if old[name] != new[name]} == renewed
-
-
-def test_the_other_direction_is_another_corpus(config):
-    there = prepare(config)
-    config.data.src_lang, config.data.tgt_lang = "en", "fr"
-    back = prepare(config)
-    assert back.valid.src_text(3) == there.valid.tgt_text(3)
-    assert back.valid.directory != there.valid.directory
-
-
-def test_train_keeps_text_only_for_sampling(config):
-    assert not prepare(config).train.has_text
-    config.tokenizer.subword_regularization = 0.1
-    sampled = prepare(config).train
-    assert sampled.src_text(2) == sentence(2)
-
-
-def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
-    other = Tokenizer.train([sentence(i) for i in range(500, 900)], TokenizerConfig(vocab_size=350))
-    prepared = prepare(config, tokenizer=other)
-    assert prepared.tokenizer is other
-    assert prepared.train.manifest["tokenizer"] == other.fingerprint
-    assert tokenizers(tmp_path) == set()
-
-
-def test_a_run_and_its_resumption_share_the_stores(config, tmp_path):
-    first = prepare(config)
-    resumed = prepare(config, tokenizer=Tokenizer.from_bytes(first.tokenizer.proto))
-    assert resumed.train.directory == first.train.directory
-
-
-@pytest.mark.parametrize("damage", ["cut", "flipped", "no manifest", "stray file"])
-def test_a_damaged_store_is_made_again_and_said(config, caplog, damage):
-    first = prepare(config)
-    path = first.train.directory / "tgt.ids.bin"
-    data = bytearray(path.read_bytes())
-    match damage:
-        case "cut":
-            path.write_bytes(data[:-2])
-        case "flipped":
-            data[10] ^= 1
-            path.write_bytes(data)
-        case "no manifest":
-            (first.train.directory / "manifest.json").unlink()
-        case "stray file":
-            directory = first.train.directory
-            for file in directory.iterdir():
-                file.unlink()
-            (directory / "x").touch()
-    again = prepare(config)
-    again.train.verify()
-    assert again.train.manifest == first.train.manifest
-    assert "the cached text of train is damaged and is made again" in caplog.text
-
-
-@pytest.mark.parametrize("change", [lambda data: data[:-7], lambda data: data.replace(b"abc", b"abd"), lambda _: b""])
-def test_a_damaged_tokenizer_is_trained_again_and_said(config, caplog, tmp_path, change):
-    fingerprint = prepare(config).tokenizer.fingerprint
-    (name,) = tokenizers(tmp_path)
-    path = tmp_path / "cache/tokenizers" / name
-    damaged = change(path.read_bytes())
-    path.write_bytes(damaged if damaged != path.read_bytes() else damaged[:-3] + b"   ")
-    assert prepare(config).tokenizer.fingerprint == fingerprint
-    assert f"the cached tokenizer {path} is damaged; training it again" in caplog.text
-
-
-def test_what_a_killed_process_left_is_removed(config, tmp_path):
-    key = prepare(config).train.directory
-    for file in key.iterdir():
-        file.unlink()
-    key.rmdir()
-    leftover = key.parent / f".{key.name}.abc.tmp"
-    leftover.mkdir()
-    (leftover / "src.ids.bin").touch()
-    prepare(config)
-    assert not leftover.exists()
-
-
 def test_further_references_of_held_out_text_are_stored_and_reported(config, corpus, tmp_path):
     without = prepare(config)
     n = len(without.tests["test"])
@@ -382,41 +191,10 @@ def test_a_cache_that_cannot_be_written_is_named(config, tmp_path):
         prepare(config)
 
 
-def test_the_cache_is_where_the_environment_says(config, tmp_path, monkeypatch):
-    config.data.cache_dir = ""
-    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "by_variable"))
-    assert prepare(config).train.directory.is_relative_to(tmp_path / "by_variable/stores")
-    monkeypatch.delenv("SEQ2SEQ_CACHE")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert prepare(config).train.directory.is_relative_to(tmp_path / "home/.cache/seq2seq/stores")
-
-
 def test_a_vocabulary_that_the_text_does_not_support_is_refused(config):
     config.tokenizer.vocab_size = 30_000
     with pytest.raises(TokenizerError, match=r"tokenizer\.vocab_size=30000 .* to at most \d+"):
         prepare(config)
-
-
-def _prepare_in_child(config, log, barrier):
-    logging.basicConfig(filename=log, level=logging.INFO, format="%(message)s")
-    barrier.wait(timeout=30)
-    prepare(config)
-
-
-def test_two_processes_share_one_preparation(config, tmp_path):
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(2)
-    logs = [tmp_path / f"log{i}" for i in range(2)]
-    processes = [context.Process(target=_prepare_in_child, args=(config, log, barrier)) for log in logs]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(timeout=60)
-        assert process.exitcode == 0
-    said = "\n".join(log.read_text() for log in logs)
-    assert said.count("training a tokenizer") == 1
-    assert said.count("encoding train") == 1
-    assert said.count("data report") == 2
 
 
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason=f"no corpus in {MULTI30K}")

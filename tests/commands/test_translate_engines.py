@@ -1,0 +1,174 @@
+"""The models, engines and machines that the command line translates with."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.artifacts.checkpoint import write_checkpoint
+from tests.commands.learned_text import LEARNED, SOURCES, write
+from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, trained_content, write_run
+
+# --- models, engines and machines ---
+
+
+def test_several_models_are_an_ensemble(run_dir: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other", model_content(seed=8))
+    one, two = Cli(run_dir).lines(TEXT, "--n-best", 1), Cli(other).lines(TEXT, "--n-best", 1)
+    both = Cli(run_dir, other).lines(TEXT, "--n-best", 1)
+    assert both not in (one, two)
+    assert Cli(other, run_dir).lines(TEXT, "--n-best", 1) == both
+    assert Cli(run_dir, run_dir).lines(TEXT) == Cli(run_dir).lines(TEXT)
+    assert Cli(run_dir / "checkpoints" / "model.ckpt").lines(TEXT, "--n-best", 1) == one
+
+
+def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained_dir: Path) -> None:
+    assert "have different tokenizers" in Cli(run_dir, trained_dir).refusal(stdin=TEXT)
+
+
+@pytest.fixture(scope="module")
+def exported(trained_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model directory with weights for CTranslate2 only."""
+    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    from seq2seq.export import export
+
+    folder = tmp_path_factory.mktemp("exported")
+    lines = write(folder / "lines", SOURCES)
+    target = folder / "model"
+    export.main([str(trained_dir), "--format", "ctranslate2", "--output", str(target), "--parity-input", str(lines)])
+    return target
+
+
+def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list[str]) -> None:
+    assert Cli(exported).lines(LEARNED) == translations  # the only weights there are
+    assert Cli(exported).lines(LEARNED, "--engine", "ctranslate2") == translations
+    assert "holds weights for CTranslate2 only" in Cli(exported).refusal("--engine", "torch", stdin=LEARNED)
+    assert "CTranslate2 gives no attention" in Cli(exported).refusal("--alignment", stdin=LEARNED)
+    assert "CTranslate2 has no ensembles" in Cli(exported, exported).refusal("--engine", "ctranslate2")
+    assert "decoding.sampling=true draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
+
+
+@pytest.fixture(scope="module")
+def tagged_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("tagged"), trained_content("t", "z"))
+
+
+def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_path: Path) -> None:
+    cli = Cli(tagged_dir)
+    plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
+    n_words = len(LEARNED.split())
+    assert sum(line.count("s") for line in plain) > 0.9 * n_words
+    assert sum(line.count("z") for line in tagged) > 0.9 * n_words
+    for number, line in enumerate(cli.lines(LEARNED, "--tag", "z", "--json", "--alignment")):
+        record = json.loads(line)
+        assert (record["source"], record["translation"]) == (SOURCES[number], tagged[number])
+        attention = record["hypotheses"][0]["attention"]
+        assert " ".join("".join(part["source"]).replace("▁", " ").strip() for part in attention) == SOURCES[number]
+        assert all(len(row) == len(part["source"]) for part in attention for row in part["weights"])
+    assert cli.refusal("--tag", "x", stdin=TEXT) == "error: the model has no tag 'x', only t, z; choose one\n"
+    assert "has no tag 'z', or any other; leave the tag out" in trained.refusal("--tag", "z", stdin=TEXT)
+    targets = write(tmp_path / "targets", tagged)
+    scored, otherwise = (
+        [float(line) for line in cli.lines(LEARNED, "--score", targets, *tag)] for tag in (("--tag", "z"), ())
+    )
+    assert all(a > b for a, b in zip(scored, otherwise, strict=True))
+
+
+def test_ctranslate2_reads_the_same_tags(tagged_dir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    from seq2seq.export import export
+
+    lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
+    export.main([str(tagged_dir), "--format", "ctranslate2", "--output", str(target), "--parity-input", str(lines)])
+    assert "- tags for kinds of text (`--tag`): t, z\n" in (target / "README.md").read_text()
+    for beam_size in (1, 3):
+        options = ("--tag", "z", "--beam-size", beam_size)
+        translations = Cli(tagged_dir).lines(LEARNED, *options)
+        assert "z" in translations[0]
+        assert Cli(target).lines(LEARNED, *options) == translations
+    assert "has no tag 'x', only t, z" in Cli(target).refusal("--tag", "x", stdin=TEXT)
+
+
+def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:
+    assert "has no weights for CTranslate2" in trained.refusal("--engine", "ctranslate2", stdin=LEARNED)
+
+
+def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
+    options = ("--threads", 2, "--max-batch-tokens", 60, "--alignment", "--n-best", 2)
+    text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(20))
+    assert cli.lines(text, "--workers", 2, *options) == cli.lines(text, "--workers", 1, *options)
+    assert cli.lines(text, "--workers", 2) == cli.lines(text, "--workers", 1)
+
+
+def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from seq2seq.translation.engines.pytorch import PyTorchEngine
+
+    engines: list[PyTorchEngine] = []
+    batches: list[int] = []
+    decode = PyTorchEngine.decode
+
+    def watched(self: PyTorchEngine, sentences: Any, config: Any) -> Any:
+        engines.append(self)
+        batches.append(len(sentences))
+        return decode(self, sentences, config)
+
+    monkeypatch.setattr(PyTorchEngine, "decode", watched)
+    options = ("--device", "cpu", "--precision", "bfloat16", "--threads", 6, "--workers", 2, "--max-batch-tokens", 1)
+    status, _, err = run_cli("--model", run_dir, *options, stdin=TEXT)
+    assert status == 0, err
+    (engine,) = set(engines)
+    assert (engine.device.type, engine.precision) == ("cpu", "bfloat16")
+    assert (engine.n_workers, engine.threads_per_worker) == (2, 3)
+    assert batches == [1, 1, 1, 1]
+
+
+def test_precisions_and_devices_that_are_not_there_are_refused(run_dir: Path) -> None:
+    model = ("--model", run_dir)
+    assert "precision='int3' is not one of auto, float32, bfloat16" in run_cli(*model, "--precision", "int3")[2]
+    import torch
+
+    if not torch.cuda.is_available():
+        assert "has no device 'cuda' here; use auto or cpu" in run_cli(*model, "--device", "cuda")[2]
+
+
+# --- models that are refused ---
+
+
+class Malicious:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: Path) -> None:
+    whole = (run_dir / "checkpoints" / "model.ckpt").read_bytes()
+    trap = tmp_path / "executed"
+    (tmp_path / "text.ckpt").write_text("no model")
+    (tmp_path / "half.ckpt").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "pickle.ckpt").write_bytes(pickle.dumps(Malicious(trap)))
+    write_checkpoint({"config": Malicious(trap)}, tmp_path / "code.ckpt")
+    write_checkpoint({"state_dict": {}}, tmp_path / "other.ckpt")
+    write_checkpoint(model_content(tokenizer_sha256="0" * 64), tmp_path / "mixed.ckpt")
+    (tmp_path / "run").mkdir()
+    for name, message in {
+        "missing": "no such run directory or checkpoint",
+        "run": "holds no checkpoint",
+        "text.ckpt": "not a checkpoint",
+        "half.ckpt": "not a checkpoint, or not a whole one",
+        "pickle.ckpt": "not a checkpoint",
+        "code.ckpt": "not a checkpoint",
+        "other.ckpt": "has no config, tokenizer, tokenizer_sha256, so this project did not write it",
+        "mixed.ckpt": "is not the one that the model was trained with",
+    }.items():
+        for models in ((tmp_path / name,), (run_dir, tmp_path / name)):
+            status, out, err = run_cli("--model", *models, stdin=TEXT)
+            assert (status, out) == (2, ""), name
+            assert err.startswith(f"error: {tmp_path / name}: ")
+            assert message in err
+    assert not trap.exists()

@@ -1,0 +1,147 @@
+"""The options of the command that translates: each one is tested, mistakes in them are refused."""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq.commands import translate
+from tests.places import ROOT
+from tests.translating import TEXT, Cli, run_cli
+
+# Each option, and a test in this folder that fails if it does nothing. First comes the test, then the line here.
+OPTIONS = {
+    "--help": "test_help_and_mistyped_options_do_not_wait_for_torch",
+    "--model": "test_several_models_are_an_ensemble",
+    "--quiet": "test_the_report_counts_lines_and_kinds_of_warnings",
+    "--input": "test_files_are_plain_or_compressed_by_their_names",
+    "--output": "test_files_are_plain_or_compressed_by_their_names",
+    "--resume": "test_what_is_complete_is_not_translated_again",
+    "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
+    "--prefix": "test_each_translation_begins_with_its_prefix",
+    "--tag": "test_a_tag_says_what_kind_of_text_it_is",
+    "--json": "test_json_has_all_there_is_to_say",
+    "--n-best": "test_n_best_lists_are_tables",
+    "--nbest": "test_n_best_lists_are_tables",
+    "--token-scores": "test_token_scores_sum_to_the_log_probability",
+    "--alignment": "test_alignments_are_in_the_format_of_pharaoh",
+    "--typography": "test_french_typography_is_restored",
+    "--reference": "test_scores_are_those_of_sacrebleu",
+    "--compare": "test_another_translation_is_compared",
+    "--score": "test_own_translations_get_their_own_scores",
+    "--beam-size": "test_settings_of_the_search_reach_it",
+    "--length-normalization": "test_settings_of_the_search_reach_it",
+    "--alpha": "test_settings_of_the_search_reach_it",
+    "--max-length": "test_translations_are_as_long_as_asked_for",
+    "--min-length": "test_translations_are_as_long_as_asked_for",
+    "--no-repeat-ngram": "test_nothing_is_repeated_where_that_is_forbidden",
+    "--repetition-penalty": "test_nothing_is_repeated_where_that_is_forbidden",
+    "--sample": "test_samples_depend_on_their_seed_alone",
+    "--temperature": "test_samples_come_from_the_likelier_tokens",
+    "--top-k": "test_samples_come_from_the_likelier_tokens",
+    "--top-p": "test_samples_come_from_the_likelier_tokens",
+    "--seed": "test_samples_depend_on_their_seed_alone",
+    "--engine": "test_ctranslate2_writes_what_torch_writes",
+    "--max-batch-tokens": "test_the_machine_s_options_reach_the_engine",
+    "--device": "test_the_machine_s_options_reach_the_engine",
+    "--precision": "test_the_machine_s_options_reach_the_engine",
+    "--threads": "test_the_machine_s_options_reach_the_engine",
+    "--workers": "test_one_worker_and_two_write_the_same",
+}
+
+
+def test_every_option_has_a_test() -> None:
+    actions = translate._parser()._actions
+    found = {option for action in actions for option in action.option_strings if option.startswith("--")}
+    assert found == set(OPTIONS)
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_translate*.py"))
+    assert set(OPTIONS.values()) <= set(re.findall(r"^def (test_\w+)", tests, re.MULTILINE))
+    assert not [action.dest for action in actions if action.help in (None, argparse.SUPPRESS)]
+
+
+# --- options that are refused ---
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--beam-size", ["0", "-1", "1.5", "x", ""]),
+        ("--n-best", ["0", "x"]),
+        ("--alpha", ["-1", "nan", "inf"]),
+        ("--no-repeat-ngram", ["0"]),
+        ("--repetition-penalty", ["0", "-1", "nan", "inf"]),
+        ("--temperature", ["0", "nan"]),
+        ("--top-k", ["0"]),
+        ("--top-p", ["0", "1.1", "nan"]),
+        ("--seed", ["-1", "1.5"]),
+        ("--max-batch-tokens", ["0"]),
+        ("--threads", ["0"]),
+        ("--workers", ["0"]),
+        ("--device", ["abacus"]),
+        ("--engine", ["steam"]),
+        ("--errors", ["ignore"]),
+        ("--typography", ["de"]),
+        ("--length-normalization", ["sqrt"]),
+    ],
+)
+def test_values_that_cannot_work_are_refused(option: str, values: list[str]) -> None:
+    for value in values:
+        status, _, err = run_cli("--model", "no model", f"{option}={value}")
+        assert status == 2
+        assert re.search(rf"argument {option}[a-z/-]*: invalid", err), err
+
+
+@pytest.mark.parametrize("option", ["--max-length", "--min-length"])
+@pytest.mark.parametrize("values", [("1",), ("1", "x"), ("nan", "1"), ("1", "2", "3")])
+def test_lengths_are_two_numbers(option: str, values: tuple[str, ...]) -> None:
+    assert run_cli("--model", "no model", option, *values)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--compare", "FILE"), "--compare needs --reference"),
+        (("--resume",), "--resume needs --output"),
+        (("--token-scores",), "--token-scores needs --json"),
+        (("--temperature", "0.5"), "--temperature needs --sample"),
+        (("--top-k", "5"), "--top-k needs --sample"),
+        (("--top-p", "0.5"), "--top-p needs --sample"),
+        (("--seed", "0"), "--seed needs --sample"),
+        *(
+            (("--score", "FILE", *option), f"{option[0]} has no meaning with --score, which translates nothing")
+            for option in (
+                ("--reference", "FILE"),
+                ("--prefix", "FILE"),
+                ("--n-best", "2"),
+                ("--alignment",),
+                ("--typography", "fr"),
+                ("--sample",),
+            )
+        ),
+    ],
+)
+def test_options_that_make_no_sense_together_are_refused(options: tuple[str, ...], message: str) -> None:
+    assert run_cli("--model", "no model", *options) == (2, "", f"error: {message}\n")
+
+
+def test_a_list_longer_than_the_beam_is_refused(cli: Cli) -> None:
+    message = cli.refusal("--n-best", "4")  # the checkpoint's beam is 3
+    assert message == "error: --n-best 4 is more than a beam of 3 holds; add --beam-size 4\n"
+    assert len(cli.lines(TEXT, "--n-best", 4, "--beam-size", 4)) == 16
+
+
+def test_help_and_mistyped_options_do_not_wait_for_torch() -> None:
+    code = """
+import sys
+from seq2seq.commands.translate import main
+try:
+    main()
+finally:
+    assert "torch" not in sys.modules
+"""
+    for argument, status in (("--help", 0), ("--modle", 2)):
+        done = subprocess.run([sys.executable, "-c", code, argument], cwd=ROOT, capture_output=True)
+        assert done.returncode == status, done.stderr

@@ -1,0 +1,169 @@
+"""The scores that the command line gives to its own and to given translations."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.evaluation import scores
+from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
+from tests.translating import SENTENCES, TEXT, Cli
+
+# --- scores ---
+
+
+def sacrebleu_cli(hypotheses: list[str], reference: Path, metric: str) -> dict[str, Any]:
+    """What the program says that everybody compares with."""
+    command = [sys.executable, "-m", "sacrebleu", str(reference), "-m", metric, "-w", "6"]
+    text = "".join(f"{line}\n" for line in hypotheses)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def reported(err: str) -> dict[str, tuple[float, float, str]]:
+    """Name: score, half the width of its interval, what follows."""
+    rows = re.findall(r"^(bleu|chrf|ter) +([\d.]+) ± ([\d.]+)  (.*)$", err, re.MULTILINE)
+    return {name: (float(score), float(half), rest) for name, score, half, rest in rows}
+
+
+def test_scores_are_those_of_sacrebleu(trained: Cli, tmp_path: Path) -> None:
+    reference = write(tmp_path / "ref", [*REFERENCES[:3], *REFERENCES[4:], REFERENCES[3]])
+    status, out, err = trained("--reference", reference, "--quiet", stdin=LEARNED)
+    assert status == 0
+    assert err.count("\n") == 3
+    found = reported(err)
+    assert found["bleu"][2].endswith("  typography:none")
+    hypotheses = out.split("\n")[:-1]
+    for name in ("bleu", "chrf", "ter"):
+        expected = sacrebleu_cli(hypotheses, reference, name)
+        score, half_width, rest = found[name]
+        assert score == pytest.approx(expected["score"], abs=0.006)
+        signature = rest.split("  ")[0]
+        assert re.sub(r"bs:1000\|seed:12345\||rs:12345\|bs:1000\|", "", signature).split("|")[0] == "nrefs:1"
+        assert all(each in signature for each in re.findall(r"case:\w+|eff:\w+|tok:\w+", expected["signature"]))
+        interval = scores.bootstrap_interval(hypotheses, read(reference), name)
+        assert half_width == pytest.approx(interval.half_width, abs=0.006)
+        assert 0 < score < 100
+
+
+def test_several_files_of_references_are_scored_against(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
+    first = write(tmp_path / "ref", reversed(REFERENCES))
+    second = write(tmp_path / "ref.1", ["", *translations[1:]])
+    found = reported(trained("--reference", first, second, "--quiet", stdin=LEARNED)[2])
+    expected = scores.report(translations, list(zip(read(first), read(second), strict=True)), ("bleu", "chrf", "ter"))
+    assert {name: row[0] for name, row in found.items()} == pytest.approx(
+        {name: score.score for name, score in expected.items()}, abs=0.006
+    )
+    assert found["bleu"][2].startswith("nrefs:var|")
+    source = write(tmp_path / "in.fr", LEARNED.split("\n")[:-1])
+    short = write(tmp_path / "short", ["one", "two"])
+    message = trained.refusal("--input", source, "--reference", first, short)
+    assert message.startswith("error: --reference has 2 lines and the input ")
+    status, _, err = trained("--reference", first, short, "--quiet", stdin=LEARNED)
+    assert status == 2
+    assert f"{first} has {len(REFERENCES)} lines but {short} has 2; line n of one" in err
+
+
+@pytest.mark.parametrize("form", [("--n-best", 2), ("--json",), ("--alignment",), ("--alignment", "--n-best", 2)])
+def test_scores_are_the_same_in_every_form(
+    trained: Cli, tmp_path: Path, translations: list[str], form: tuple[object, ...]
+) -> None:
+    reference = write(tmp_path / "ref", ["", *reversed(REFERENCES)])
+    text = f"\n{LEARNED}"
+    expected = reported(trained("--reference", reference, stdin=text)[2])
+    assert set(expected) == {"bleu", "chrf", "ter"}
+    assert reported(trained("--reference", reference, *form, stdin=text)[2]) == expected
+    target = tmp_path / "out.gz"
+    assert reported(trained("--reference", reference, *form, "--output", target, stdin=text)[2]) == expected
+
+
+def test_another_translation_is_compared(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
+    reference = write(tmp_path / "ref", REFERENCES)
+    bad = write(tmp_path / "bad", [line.rsplit(" ", 1)[0] for line in REFERENCES])
+    status, _, err = trained("--reference", reference, "--compare", bad, "--quiet", stdin=LEARNED)
+    assert status == 0
+    assert f"\npaired bootstrap against {bad}:\n" in err
+    rows = re.findall(r"^(\w+) +([\d.]+) against +([\d.]+)  p = ([\d.]+)(.*)  nrefs", err, re.MULTILINE)
+    expected = scores.paired_test(read(bad), translations, REFERENCES)
+    assert [row[0] for row in rows] == ["bleu", "chrf", "ter"]
+    for name, ours, theirs, p_value, verdict in rows:
+        test = expected[name]
+        assert (float(ours), float(theirs)) == pytest.approx((test.system.score, test.baseline.score), abs=0.006)
+        assert float(p_value) == pytest.approx(test.p_value, abs=1e-4)
+        assert verdict == (", significant" if test.p_value < 0.05 else ", not significant")
+    same = write(tmp_path / "same", translations)
+    assert "significant" not in trained("--reference", reference, "--compare", same, stdin=LEARNED)[2]
+
+
+def test_references_of_another_length_are_refused(cli: Cli, tmp_path: Path) -> None:
+    source, target = write(tmp_path / "in.fr", SENTENCES), tmp_path / "out.en"
+    reference, short = write(tmp_path / "ref", SENTENCES), write(tmp_path / "short", ["one", "two"])
+    message = cli.refusal("--input", source, "--reference", short)
+    assert message.startswith("error: --reference has 2 lines and the input 4;")
+    message = cli.refusal("--input", source, "--reference", reference, "--compare", short)
+    assert message.startswith("error: --compare has 2 lines and the input 4;")
+    # The length of a stream is known at its end only; what was translated by then is kept.
+    status, _, err = cli("--output", target, "--reference", short, *GREEDY, stdin=TEXT)
+    assert status == 2
+    assert "there are 4 hypotheses for 2 references" in err
+    assert len(read(target)) == 4
+
+
+# --- scores of given translations ---
+
+
+def test_own_translations_get_their_own_scores(trained: Cli, tmp_path: Path) -> None:
+    source = write(tmp_path / "in", [*SOURCES, ""])
+    records = [json.loads(line) for line in trained.lines(f"{LEARNED}\n", "--json")]
+    given = write(tmp_path / "given", [record["translation"] for record in records])
+    expected = [record["hypotheses"][0] for record in records]
+    status, out, err = trained("--input", source, "--score", given)
+    assert status == 0, err
+    assert out.count("\n") == len(expected)
+    assert [float(line) for line in out.split()] == pytest.approx([each["score"] for each in expected], abs=1e-3)
+    status, out, err = trained("--input", source, "--score", given, "--json")
+    for number, (line, each) in enumerate(zip(out.split("\n")[:-1], expected, strict=True), start=1):
+        record = json.loads(line)
+        assert set(record) == {"line", "source", "translation", "score", "log_prob", "tokens"}
+        assert (record["line"], record["source"]) == (number, read(source)[number - 1])
+        assert record["translation"] == each["text"]
+        assert record["log_prob"] == pytest.approx(each["log_prob"], abs=1e-3)
+        assert sum(token["log_prob"] for token in record["tokens"]) == pytest.approx(record["log_prob"], abs=1e-4)
+    target = tmp_path / "scores"
+    assert trained("--score", given, "--output", target, stdin=f"{LEARNED}\n")[0] == 0
+    assert read(target) == [f"{float(line):.4f}" for line in read(target)]
+    assert len(read(target)) == len(expected)
+
+
+def test_normalization_changes_scores_of_given_translations(trained: Cli, tmp_path: Path) -> None:
+    given = write(tmp_path / "given", REFERENCES)
+    raw = [json.loads(line) for line in trained.lines(LEARNED, "--score", given, "--json")]
+    for line, record in zip(
+        trained.lines(LEARNED, "--score", given, "--length-normalization", "none"), raw, strict=True
+    ):
+        assert float(line) == pytest.approx(record["log_prob"], abs=1e-3)
+
+
+def test_texts_that_are_not_parallel_are_not_scored(trained: Cli, tmp_path: Path) -> None:
+    source = write(tmp_path / "in", SOURCES)
+    given = write(tmp_path / "given", REFERENCES[:-1])
+    assert "--score has 11 lines and the input 12" in trained.refusal("--input", source, "--score", given)
+    message = "error: --score does not have as many lines as the input; line n must translate line n"
+    for lines in (REFERENCES[:-1], [*REFERENCES, "Bas."]):
+        assert message in trained("--score", write(given, lines), stdin=LEARNED)[2]
+    assert "line 12: one of source and translation is blank" in trained.refusal(
+        "--score", write(given, [*REFERENCES[:-1], ""]), stdin=LEARNED
+    )
+
+
+def test_lines_that_were_not_utf_8_are_counted_in_scoring_too(trained: Cli, tmp_path: Path) -> None:
+    given = write(tmp_path / "given", ["Bas."])
+    assert trained("--score", given, stdin=b"b\xe9.\n")[0] == 2
+    status, _, err = trained("--score", given, "--errors", "replace", stdin=b"b\xe9.\n")
+    assert status == 0
+    assert "1 lines of input were not UTF-8" in err

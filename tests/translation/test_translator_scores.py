@@ -1,0 +1,87 @@
+"""Scores of tokens and of given translations, and attention."""
+
+import dataclasses
+
+import pytest
+
+from seq2seq.errors import TranslationError
+from seq2seq.translation.translator import Translator
+from tests.translating import sentences
+from tests.translation.translations import kinds, texts
+
+# --- scores of tokens, attention ---
+
+
+def test_scores_of_tokens_sum_to_that_of_the_translation(trained: Translator) -> None:
+    lines = [src for src, _ in sentences(6)]
+    for found in trained.translate(lines, token_scores=True, n_best=3):
+        for each in found.hypotheses:
+            assert each.tokens is not None
+            assert sum(log_prob for _, log_prob in each.tokens) == pytest.approx(each.log_prob, abs=1e-3)
+            assert each.tokens[-1][0] == "</s>"
+            assert "".join(piece for piece, _ in each.tokens[:-1]).replace("▁", " ").strip() == each.text
+
+
+def test_translations_as_long_as_the_model_can_write_have_scores_and_attention(translator: Translator) -> None:
+    (found,) = translator.translate(
+        ["Un chat"], beam_size=1, max_length_a=0.0, max_length_b=200, token_scores=True, alignment=True
+    )
+    (best,) = found.hypotheses
+    assert best.tokens is not None and best.attention is not None
+    assert len(best.tokens) == 60 and "cut" in kinds(found)
+    assert sum(log_prob for _, log_prob in best.tokens) == pytest.approx(best.log_prob, abs=1e-3)
+    assert best.attention[0].weights.shape[0] == len(best.attention[0].tgt_pieces) == 59
+
+
+def test_attention_has_a_row_for_each_piece_and_no_row_above_1(trained: Translator) -> None:
+    lines = [src for src, _ in sentences(5)]
+    for line, found in zip(lines, trained.translate(lines, alignment=True, n_best=2), strict=True):
+        assert len(found.hypotheses) == 2
+        for each in found.hypotheses:
+            assert each.attention is not None and each.alignment is not None
+            ((src_pieces, tgt_pieces, weights),) = each.attention
+            assert src_pieces == trained.tokenizer.pieces(trained.tokenizer.encode([line])[0])
+            assert trained.tokenizer.decode([trained.tokenizer.encode([each.text])[0]]) == [each.text]
+            assert weights.shape == (len(tgt_pieces), len(src_pieces))
+            assert (weights >= 0).all() and (weights.sum(-1) <= 1 + 1e-5).all()
+            assert all(0 <= src < len(line.split()) for src, _ in each.alignment)
+            assert [tgt for _, tgt in sorted(each.alignment, key=lambda pair: pair[1])] == list(
+                range(len(each.text.split()))
+            )
+
+
+# --- scores of given translations ---
+
+
+def test_own_translations_are_scored_as_the_search_scored_them(trained: Translator) -> None:
+    lines = ["", *(src for src, _ in sentences(7)), " "]
+    found = trained.translate(lines, normalization="gnmt", alpha=0.6)
+    decoding = dataclasses.replace(trained.config.decoding, normalization="gnmt", alpha=0.6, max_batch_tokens=40)
+    scored = list(trained.score(((line, each.text) for line, each in zip(lines, found, strict=True)), decoding))
+    assert [each.text for each in scored] == texts(found)
+    for each, translation in zip(scored, found, strict=True):
+        assert each.log_prob == pytest.approx(translation.hypotheses[0].log_prob, abs=1e-3)
+        assert each.score == pytest.approx(translation.hypotheses[0].score, abs=1e-3)
+        assert each.tokens is not None
+        assert sum(log_prob for _, log_prob in each.tokens) == pytest.approx(each.log_prob, abs=1e-5)
+
+
+def test_a_wrong_translation_scores_below_the_right_one(trained: Translator) -> None:
+    (a, a_translated), (b, b_translated) = sentences(2, seed=4)
+    right = trained.score([(a, a_translated), (b, b_translated)])
+    wrong = trained.score([(a, b_translated), (b, a_translated)])
+    assert all(better.score > worse.score + 1 for better, worse in zip(right, wrong, strict=True))
+
+
+def test_pairs_that_cannot_be_scored_are_refused_with_their_line(translator: Translator) -> None:
+    pairs = [("Oui !", "Oui !")] * 300
+    for bad, message in {
+        ("Oui !", " "): "line 301: one of source and translation is blank",
+        ("", "Oui !"): "line 301: one of source and translation is blank",
+        ("é" * 40, "Oui"): "line 301 has 81 tokens, and the model scores at most 59; split it",
+        ("Oui", "é" * 40): "line 301 has 81 tokens",
+    }.items():
+        with pytest.raises(TranslationError, match=message):
+            list(translator.score([*pairs, bad]))
+    with pytest.raises(TranslationError, match="line 8: one of"):
+        list(translator.score([("Oui !", "")], first_number=7))
