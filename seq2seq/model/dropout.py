@@ -1,7 +1,8 @@
 """Dropout whose masks are cheap on CPUs.
 
-`F.dropout` on a CPU draws one Mersenne Twister number an element, on one thread: a quarter of a bf16 training
-step. One draw of 64 bits has eight bytes, and a byte decides as well, if the probability is a multiple of 1/256.
+On a CPU, `F.dropout` draws one number of the Mersenne Twister for each element, on one thread. That takes a quarter
+of a bf16 training step. One draw of 64 bits has eight random bytes, and one byte is enough to decide about an element
+if the probability is a multiple of 1/256.
 """
 
 from typing import Any
@@ -14,8 +15,8 @@ from torch import Tensor, nn
 class Dropout(nn.Module):
     """Zero elements with probability p while training and scale the others by 1 / (1 - p).
 
-    On CPUs p is rounded to a multiple of 1/256 (0.1 becomes 26/256 = 0.1016) and the scale is that of the
-    rounded p, so the expectation is exact.
+    On CPUs p is rounded to a multiple of 1/256: 0.1 becomes 26/256 = 0.1016. The scale is that of the rounded p, so the
+    expectation is exact. A compiled model (`trainer.compile`) does not round.
     """
 
     def __init__(self, p: float) -> None:
@@ -37,7 +38,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
     """Zero elements with probability p and scale the others to keep the expectation."""
     if p == 0:
         return x
-    if x.device.type != "cpu":
+    if not _draws_bytes(x):
         return F.dropout(x, p)
     keep, scale = random_mask(x.shape, p)
     return (x * keep.to(x.dtype)).mul_(scale)  # the scale last: a mask of bf16 would round it
@@ -45,7 +46,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
 
 def add_dropout(x: Tensor, y: Tensor, p: float) -> Tensor:
     """x + dropout(y, p), in the type of x."""
-    if p == 0 or y.device.type != "cpu":
+    if p == 0 or not _draws_bytes(y):
         return x + F.dropout(y, p)
     out: Tensor = _AddDropout.apply(x, y, *random_mask(y.shape, p))  # type: ignore[no-untyped-call]
     return out
@@ -66,8 +67,15 @@ class _AddDropout(torch.autograd.Function):
         return grad, keep.to(grad.dtype).mul_(ctx.scale).mul_(grad).to(ctx.dtype), None, None
 
 
-# torch 2.13 cannot compile these draws: it would take the 64-bit words for bytes.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _draws_bytes(x: Tensor) -> bool:
+    """Whether the mask of x comes from random bytes. Compiled code has fast dropout of its own on every device.
+
+    torch 2.13 could not compile our draws: it would take the 64-bit words for bytes. `torch.compiler.disable` would
+    keep them out of the compiled code, but it imports the compiler, which takes a second.
+    """
+    return x.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
 def random_mask(shape: torch.Size, p: float) -> tuple[Tensor, float]:
     """1 with probability 1 - p and else 0, as uint8, and the factor that keeps the expectation."""
     n = shape.numel()

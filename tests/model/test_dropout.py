@@ -1,9 +1,13 @@
 """The statistics of dropout from random bytes."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
 from seq2seq.model.dropout import Dropout, add_dropout, dropout
+from tests.places import ROOT
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
@@ -78,14 +82,31 @@ def test_a_residual_connection_has_the_sum_and_gradient_of_its_parts(dtype: torc
 
 
 @pytest.mark.slow  # importing the compiler takes most of it
-def test_a_compiled_residual_connection_is_the_same() -> None:
+def test_a_compiled_residual_connection_has_the_sum_and_gradient_of_its_parts() -> None:
     x, y = (torch.randn(5, 7, 12, requires_grad=True) for _ in range(2))
-    results = []
-    for function in (add_dropout, torch.compile(add_dropout, backend="aot_eager")):
-        torch.manual_seed(0)
-        out = function(x, y, 0.3)
-        results.append((out, *torch.autograd.grad(out.square().sum(), (x, y))))
-    torch.testing.assert_close(*results)
+    compiled = torch.compile(add_dropout, backend="aot_eager", fullgraph=True)
+    out = compiled(x, y, 0.3)
+    of_x, of_y = torch.autograd.grad(out.sum(), (x, y))
+    assert of_y.unique().tolist() == [0.0, pytest.approx(1 / 0.7)]
+    torch.testing.assert_close(of_x, torch.ones_like(x))
+    torch.testing.assert_close(out, x + y * of_y)
+    assert torch.equal(compiled(x, y, 0.0), x + y)
+
+
+def test_a_forward_pass_does_not_import_the_compiler() -> None:
+    """It takes a second of CPU time."""
+    code = """
+import sys, torch
+from seq2seq.config import ModelConfig
+from seq2seq.model.transformer import Transformer
+model = Transformer(ModelConfig(d_model=12, n_heads=3, d_ff=24, n_encoder_layers=1, n_decoder_layers=1), 20)
+ids = torch.tensor([[4, 5, 3]])
+model.eval()(ids, ids)
+model.train()(ids, ids).sum().backward()
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_plain_dropout_masks_its_gradient_alike() -> None:

@@ -14,7 +14,7 @@ def test_a_few_compilations_serve_batches_of_all_shapes() -> None:
     from torch._dynamo.testing import CompileCounter
 
     compiler = CompileCounter()
-    # Without dropout, whose masks are drawn outside of the graph on a CPU; on a GPU they are inside.
+    # Without dropout, so that the logits can be compared.
     model = Transformer(
         ModelConfig(
             d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0, positions="rotary"
