@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -42,6 +44,13 @@ def test_the_defaults_work():
     config = read_config({"trainer": {"max_epochs": 1}})
     assert config == read_config(dataclasses.asdict(config))
     assert dataclasses.replace(config, trainer=RunConfig().trainer) == RunConfig()
+
+
+def test_importing_it_costs_little():
+    heavy = ("omegaconf", "yaml", "hydra", "numpy", "torch")
+    code = f"import sys, seq2seq.config; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_plain_types_become_sections():
@@ -224,7 +233,7 @@ def test_added_keys_are_refused():
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
     done = command(*arguments, f"run_dir={tmp_path / 'run'}")
-    assert done.returncode == 1 and done.stdout == ""
+    assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("error: ") and message in done.stderr
     assert "Traceback" not in done.stderr and done.stderr.count("error:") == 1
     if arguments == ["model=bigg"]:

@@ -1,0 +1,54 @@
+"""The section `decoding`."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seq2seq.config.checks import at_least, one_of
+
+
+@dataclass(kw_only=True)
+class DecodingConfig:
+    """How a translation is searched for, in validation, in the final test and by default in translate.py."""
+
+    beam_size: int = 5  # 1 is greedy
+    normalization: str = "length"  # none; length: n^alpha; gnmt: ((5 + n) / 6)^alpha (Wu et al. 2016)
+    alpha: float = 1.0  # exponent of the normalisation
+    n_best: int = 1  # hypotheses kept, best first; at most beam_size, unless they are sampled
+    max_length_a: float = 1.5  # a hypothesis has at most a * source tokens + b tokens
+    max_length_b: int = 10  # tokens
+    min_length_a: float = 0.0  # no hypothesis ends before it has a * source tokens + b tokens
+    min_length_b: int = 0  # tokens
+    no_repeat_ngram: int = 0  # no sequence of so many tokens comes twice in a hypothesis; 0: no such rule
+    repetition_penalty: float = 1.0  # above 1: makes tokens less likely that the hypothesis has (Keskar et al. 2019)
+    sampling: bool = False  # draw tokens at random, n_best times, in place of a search for the most probable ones
+    temperature: float = 1.0  # of sampling: logits are divided by it
+    top_k: int = 0  # of sampling: only from the k most probable tokens; 0: from all
+    top_p: float = 1.0  # of sampling: only from the fewest tokens that have this probability (Holtzman et al. 2020)
+    seed: int = 1  # of sampling
+    max_batch_tokens: int = 8192  # sources decoded together: sentences x longest source x beam_size
+
+    def problems(self) -> Iterator[str]:
+        yield from one_of("decoding", self, normalization=("none", "length", "gnmt"))
+        yield from at_least(
+            "decoding",
+            self,
+            beam_size=1,
+            alpha=0.0,
+            n_best=1,
+            max_length_a=0.0,
+            max_length_b=1,
+            min_length_a=0.0,
+            min_length_b=0,
+            no_repeat_ngram=0,
+            top_k=0,
+            seed=0,
+            max_batch_tokens=1,
+        )
+        if self.n_best > self.beam_size and not self.sampling:
+            yield f"decoding.n_best={self.n_best} is above decoding.beam_size={self.beam_size}; widen the beam"
+        for name in ("repetition_penalty", "temperature"):
+            if not 0 < getattr(self, name) < math.inf:
+                yield f"decoding.{name}={getattr(self, name)} must be above 0"
+        if not 0 < self.top_p <= 1:
+            yield f"decoding.top_p={self.top_p} is not in (0, 1]"

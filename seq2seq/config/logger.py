@@ -1,0 +1,24 @@
+"""The section `logger`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from seq2seq.config.checks import at_least, one_of
+
+
+@dataclass(kw_only=True)
+class LoggerConfig:
+    """Where metrics go besides `metrics.csv`, which is always written."""
+
+    wandb: bool = True  # track in Weights & Biases
+    tensorboard: bool = False  # write TensorBoard events
+    wandb_mode: str = "auto"  # `auto` is online with credentials and offline without; online, offline, disabled
+    wandb_project: str = "seq2seq"  # of W&B
+    wandb_entity: str = ""  # W&B user or team; empty: the default one
+    wandb_group: str = ""  # of W&B; empty: the experiment, or the sweep
+    wandb_tags: list[str] = field(default_factory=list)  # of W&B
+    n_samples: int = 20  # validation sentences whose translations are logged at each validation
+
+    def problems(self) -> Iterator[str]:
+        yield from one_of("logger", self, wandb_mode=("auto", "online", "offline", "disabled"))
+        yield from at_least("logger", self, n_samples=0)

@@ -1,0 +1,35 @@
+"""The section `optim`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seq2seq.config.checks import at_least, one_of
+
+
+@dataclass(kw_only=True)
+class OptimConfig:
+    """Loss, optimizer and the learning rate as a function of the step."""
+
+    optimizer: str = "adamw"  # adamw; muon: for the matrices of the layers, AdamW for the rest (Jordan et al. 2024)
+    lr: float = 2e-3  # the highest learning rate, reached at the end of warm-up
+    schedule: str = "inverse_sqrt"  # inverse_sqrt, constant; cosine, linear: down to the end of the run, steps or time
+    warmup_steps: int = 1000  # linear, from 0 to lr
+    final_lr: float = 0.0  # where `cosine` and `linear` end, as a share of lr
+    beta1: float = 0.9  # of Adam
+    beta2: float = 0.98  # of Adam
+    eps: float = 1e-9  # of Adam
+    momentum: float = 0.95  # of Muon
+    weight_decay: float = 0.0  # on matrices only: no norms, no biases
+    clip_norm: float = 1.0  # largest norm of the gradient; 0: no clipping
+    label_smoothing: float = 0.1  # probability mass spread evenly over the whole vocabulary
+    r_drop: float = 0.0  # two passes with other dropout, and so much weight on their agreement (Liang et al. 2021)
+
+    def problems(self) -> Iterator[str]:
+        schedules = ("inverse_sqrt", "cosine", "linear", "constant")
+        yield from one_of("optim", self, optimizer=("adamw", "muon"), schedule=schedules)
+        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0, r_drop=0.0)
+        if self.lr <= 0:
+            yield f"optim.lr={self.lr} must be above 0"
+        for name in ("label_smoothing", "beta1", "beta2", "momentum"):
+            if not 0 <= getattr(self, name) < 1:
+                yield f"optim.{name}={getattr(self, name)} is not in [0, 1)"

@@ -1,0 +1,68 @@
+"""From what Hydra composed, or what a checkpoint holds, to typed objects: the only place that knows OmegaConf."""
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from seq2seq.config.run import RunConfig
+from seq2seq.errors import ConfigError
+
+if TYPE_CHECKING:  # a sixth of a second that the help of a command should not pay
+    from omegaconf import DictConfig
+    from omegaconf.errors import OmegaConfBaseException
+
+
+def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
+    """Turn what Hydra composed, or what a checkpoint holds, into plain typed objects.
+
+    Raises:
+        ConfigError: unknown keys (with the nearest valid one), wrong types, and values that cannot work,
+            the latter all in one message.
+    """
+    from omegaconf import DictConfig, OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        plain = (
+            OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+            if isinstance(cfg, DictConfig)
+            else dict(cfg)
+        )
+        # Merging plain containers, not the composed config, also closes the hole of `+unknown=1`.
+        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(RunConfig), plain))
+    except OmegaConfBaseException as error:
+        raise ConfigError(describe(error)) from error
+    assert isinstance(config, RunConfig)
+    if problems := list(config.problems()):
+        raise ConfigError("\n".join(problems))
+    return config
+
+
+def describe(error: "OmegaConfBaseException") -> str:
+    """One sentence for a key or value that the schema refuses."""
+    from omegaconf.errors import ConfigKeyError, MissingMandatoryValue
+
+    key = str(error.full_key or error.key or "?")
+    if isinstance(error, MissingMandatoryValue):
+        return f"{key} has no value here; add {key}=... to the command"
+    if isinstance(error, (ConfigKeyError, AttributeError)):
+        return _unknown_key(key)
+    return f"{key}: {str(error).splitlines()[0]}; see the comments in conf/ for what {key} takes"
+
+
+def _unknown_key(key: str) -> str:
+    """Say that no key has this name, and which valid ones come nearest."""
+    near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."
+    return f"there is no configuration key {key!r}; {hint}"
+
+
+def _keys(section: type, prefix: str = "") -> list[str]:
+    """Every dotted key of a section and of those inside it."""
+    keys = []
+    for item in dataclasses.fields(section):
+        keys.append(prefix + item.name)
+        if dataclasses.is_dataclass(item.type):
+            keys += _keys(item.type, f"{prefix}{item.name}.")  # type: ignore[arg-type]
+    return keys

@@ -1,0 +1,30 @@
+"""The section `tokenizer`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seq2seq.config.checks import at_least, one_of
+
+
+@dataclass(kw_only=True)
+class TokenizerConfig:
+    """One SentencePiece model for both languages, trained on the training side only."""
+
+    model_type: str = "bpe"  # bpe, unigram
+    vocab_size: int = 8000  # pieces, the 256 bytes and 4 special ids included
+    character_coverage: float = 1.0  # share of characters with a piece of their own; the rest become bytes
+    normalization: str = "nmt_nfkc"  # SentencePiece rule; `identity` keeps no-break spaces and double spaces
+    max_sentences: int = 5_000_000  # lines a side that the model is trained on, drawn at random beyond that
+    subword_regularization: float = 0.0  # subword regularisation: BPE-dropout probability, or unigram alpha; 0: off
+
+    def problems(self) -> Iterator[str]:
+        yield from one_of("tokenizer", self, model_type=("bpe", "unigram"))
+        yield from one_of("tokenizer", self, normalization=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "identity"))
+        yield from at_least("tokenizer", self, vocab_size=261, max_sentences=1, subword_regularization=0.0)
+        if not 0 < self.character_coverage <= 1:
+            yield f"tokenizer.character_coverage={self.character_coverage} is not in (0, 1]"
+        if self.model_type == "bpe" and self.subword_regularization >= 1:
+            yield (
+                f"tokenizer.subword_regularization={self.subword_regularization} is not a BPE-dropout probability; "
+                "choose one below 1"
+            )
