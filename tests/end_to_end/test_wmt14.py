@@ -14,7 +14,7 @@ from seq2seq.errors import CorpusError
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.schedule import learning_rate
 from tests.places import ROOT
-from tests.test_config import composed
+from tests.config.test_config import composed
 from tests.training.tiny_runs import train_with
 
 Pairs = list[tuple[str, str]]  # French, English
