@@ -1,6 +1,8 @@
 """Train Transformer translation models on parallel text, translate files with them, track the experiments."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from seq2seq.translation.translator import Translator
@@ -8,8 +10,35 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def load(path: Any, **options: Any) -> "Translator":
-    """The translator of a trained model: `seq2seq.translation.translator.Translator.load`, which says what it takes."""
-    from seq2seq.translation.translator import Translator  # torch takes seconds to import
+def load(
+    path: str | Path | Sequence[str | Path],
+    *,
+    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 0,
+    workers: int = 0,
+    forks: bool = False,
+) -> "Translator":
+    """A trained model, ready to translate:  seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text
 
-    return Translator.load(path, **options)
+    Args:
+        path: a run directory, a checkpoint file or a model directory; several are an ensemble.
+        engine: `auto`: what the model has weights for, torch first.
+        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
+        precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it. CTranslate2
+            has more, such as int8; there, auto is what the weights are stored as.
+        threads: CPU threads in all; 0: one for each core that this process may use.
+        workers: batches at the same time; 0: as many as the device can use.
+        forks: let torch's workers on a CPU be forked processes. That is faster. It is safe only while nothing else runs
+            in this process.
+    Raises:
+        UserError: what is wrong with the model or with what is asked for, and what to do.
+    """
+    from seq2seq.translation.engines.options import EngineOptions
+    from seq2seq.translation.translator import Translator
+
+    options = EngineOptions(
+        engine=engine, device=device, precision=precision, threads=threads, workers=workers, forks=forks
+    )
+    return Translator.load([path] if isinstance(path, str | Path) else path, options)

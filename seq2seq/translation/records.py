@@ -37,7 +37,7 @@ def as_json(number: int, translation: "Translation") -> str:
     record: dict[str, Any] = {"line": number, "source": translation.source, "translation": translation.text}
     if len(translation.parts) > 1:
         record["parts"] = translation.parts
-    record["hypotheses"] = [_alternative(each) for each in translation.hypotheses]
+    record["hypotheses"] = [_hypothesis(each) for each in translation.hypotheses]
     record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
@@ -46,7 +46,7 @@ def score(number: int, source: str, scored: "TextHypothesis", is_json: bool) -> 
     """Of a translation that was given: its score, or an object that also has the log-probability of each token."""
     if not is_json:
         return f"{scored.score:.4f}\n"
-    record = {"line": number, "source": source, "translation": scored.text, **_alternative(scored)}
+    record = {"line": number, "source": source, "translation": scored.text, **_hypothesis(scored)}
     del record["text"]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
@@ -67,7 +67,7 @@ def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]
             yield written.rsplit(_BEFORE_ALIGNMENT, 1)[0] if has_alignment else written
 
 
-def _alternative(each: "TextHypothesis") -> dict[str, Any]:
+def _hypothesis(each: "TextHypothesis") -> dict[str, Any]:
     record: dict[str, Any] = {"text": each.text, "score": each.score, "log_prob": each.log_prob}
     if each.tokens is not None:
         record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in each.tokens]

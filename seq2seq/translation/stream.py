@@ -24,8 +24,8 @@ from seq2seq.decoding.sentences import plan_batches
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers, result_of
+from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.text.alignment import word_alignment
 from seq2seq.translation.text.health import Finding, findings
@@ -65,13 +65,13 @@ class _Window(NamedTuple):
     searches: list[tuple[list[int], "Future[list[_Found]]"]]  # which sentences, and what will be found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stream:
     """Lines on their way through an engine; see `Translator.translate_windows`.
 
     Attributes:
         max_source_tokens: longer sources are split.
-        tag: what each source begins with: one id or none.
+        tag_ids: what each source begins with: one id or none.
         tgt_lang: decides what goes between the translations of two parts.
         on_batch: told how many lines a batch held the beginnings of.
     """
@@ -79,12 +79,10 @@ class Stream:
     engine: Engine
     tokenizer: Tokenizer
     max_source_tokens: int
-    tag: list[int]
+    tag_ids: list[int]
     tgt_lang: str
     decoding: DecodingConfig
-    token_scores: bool
-    alignment: bool
-    typography: str
+    options: TranslationOptions
     on_batch: Callable[[int], None]
 
     def run(
@@ -125,13 +123,14 @@ class Stream:
             # A prefix is that of the first part; the sentences of a line share its random numbers.
             prefixes = [self._prefix(prefix, number), *[()] * len(sources)]
             sentences += [
-                Sentence(self.tag + source, prefix, number) for source, prefix in zip(sources, prefixes, strict=False)
+                Sentence(self.tag_ids + source, prefix, number)
+                for source, prefix in zip(sources, prefixes, strict=False)
             ]
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
         searches = []
         for indices in plan_batches(lengths, self.decoding):
             batch = [sentences[i] for i in indices]
-            search = workers.submit(_search, batch, self.decoding, self.token_scores, self.alignment)
+            search = workers.submit(_search, batch, self.decoding, self.options.token_scores, self.options.alignment)
             search.add_done_callback(partial(self._count, len(first_of_line.intersection(indices))))
             searches.append((indices, search))
         return _Window(texts, parts, sentences, searches)
@@ -164,8 +163,7 @@ class Stream:
     def _results(self, window: _Window) -> list[Translation]:
         found: dict[int, _Found] = {}
         for indices, search in window.searches:
-            of_batch = result_of(search)
-            found.update(zip(indices, of_batch, strict=True))
+            found.update(zip(indices, result_of(search), strict=True))
         pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
         return [
             self._translation(line, parts, list(islice(pairs, len(parts))))
@@ -176,10 +174,10 @@ class Stream:
         if not parts:
             return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [])
         n_best = min(len(found.hypotheses) for _, found in pairs)
-        alternatives = [self._alternative(line, parts, pairs, rank) for rank in range(n_best)]
-        n_source = sum(len(sentence.source) - len(self.tag) for sentence, _ in pairs)
+        hypotheses = [self._joined(line, parts, pairs, rank) for rank in range(n_best)]
+        n_source = sum(len(sentence.source) - len(self.tag_ids) for sentence, _ in pairs)
         n_target = sum(len(found.hypotheses[0].tokens) for _, found in pairs)
-        suspicions = findings(line, alternatives[0].text, n_source, n_target)
+        suspicions = findings(line, hypotheses[0].text, n_source, n_target)
         if len(parts) > 1:
             suspicions.append(
                 Finding(
@@ -190,47 +188,60 @@ class Stream:
             )
         if not all(found.hypotheses[0].finished for _, found in pairs):
             suspicions.append(Finding("cut", f"the translation was cut off after {n_target} tokens"))
-        return Translation(line, alternatives[0].text, alternatives, [part.text for part in parts], suspicions)
+        return Translation(line, hypotheses[0].text, hypotheses, [part.text for part in parts], suspicions)
 
-    def _alternative(
-        self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int
-    ) -> TextHypothesis:
+    def _joined(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int) -> TextHypothesis:
         """Hypothesis `rank` of each part, joined."""
-        tokenizer = self.tokenizer
         hypotheses = [found.hypotheses[rank] for _, found in pairs]
-        texts = [text.translate(_LINE_ENDS) for text in tokenizer.decode([each.tokens for each in hypotheses])]
+        texts = self.tokenizer.decode([each.tokens for each in hypotheses])
+        texts = [text.translate(_LINE_ENDS) for text in texts]
         log_prob = sum(each.log_prob for each in hypotheses)
         n_tokens = sum(len(each.tokens) + each.finished for each in hypotheses)
         penalty = length_penalty(n_tokens, self.decoding.normalization, self.decoding.alpha)
-        tokens: list[tuple[str, float]] | None = [] if self.token_scores else None
-        if tokens is not None:
-            for (_, found), each in zip(pairs, hypotheses, strict=True):
-                assert found.log_probs is not None
-                ids = [*each.tokens, EOS] if each.finished else each.tokens
-                log_probs = found.log_probs[rank][: len(ids)]
-                if len(each.tokens) == self.engine.max_length:  # the last token was left out of scoring
-                    log_probs[-1] = each.log_prob - sum(log_probs[:-1])
-                tokens += zip(tokenizer.pieces(ids), log_probs, strict=True)
+        tokens = self._token_scores(pairs, rank) if self.options.token_scores else None
         text = rejoin(texts, self.tgt_lang)
-        if self.typography:
-            text = TYPOGRAPHIES[self.typography](text)
-        alternative = TextHypothesis(text, log_prob, log_prob / penalty, tokens)
-        if not self.alignment:
-            return alternative
+        if self.options.typography:
+            text = TYPOGRAPHIES[self.options.typography](text)
+        joined = TextHypothesis(text, log_prob, log_prob / penalty, tokens)
+        return self._aligned(joined, line, parts, pairs, rank, texts) if self.options.alignment else joined
+
+    def _token_scores(self, pairs: list[tuple[Sentence, _Found]], rank: int) -> list[tuple[str, float]]:
+        tokens: list[tuple[str, float]] = []
+        for _, found in pairs:
+            assert found.log_probs is not None
+            each = found.hypotheses[rank]
+            ids = [*each.tokens, EOS] if each.finished else each.tokens
+            log_probs = found.log_probs[rank][: len(ids)]
+            if len(each.tokens) == self.engine.max_length:  # the last token was left out of scoring
+                log_probs[-1] = each.log_prob - sum(log_probs[:-1])
+            tokens += zip(self.tokenizer.pieces(ids), log_probs, strict=True)
+        return tokens
+
+    def _aligned(
+        self,
+        joined: TextHypothesis,
+        line: str,
+        parts: list[Part],
+        pairs: list[tuple[Sentence, _Found]],
+        rank: int,
+        texts: list[str],
+    ) -> TextHypothesis:
+        """The hypothesis with the attention of each part, and with the words of the whole line aligned."""
+        n_tags = len(self.tag_ids)
         attention = []
         alignment: list[tuple[int, int]] = []
         words = [match.start() for match in _WORD.finditer(line)]
         n_words = 0  # of the translation so far
-        for part, (sentence, found), each, translated in zip(parts, pairs, hypotheses, texts, strict=True):
+        for part, (sentence, found), translated in zip(parts, pairs, texts, strict=True):
             assert found.attention is not None
-            weights = found.attention[rank][:, len(self.tag) :]
-            src_pieces = tokenizer.pieces(sentence.source[len(self.tag) :])
-            tgt_pieces = tokenizer.pieces(each.tokens[: len(weights)])
+            weights = found.attention[rank][:, n_tags:]
+            src_pieces = self.tokenizer.pieces(sentence.source[n_tags:])
+            tgt_pieces = self.tokenizer.pieces(found.hypotheses[rank].tokens[: len(weights)])
             attention.append(Attention(src_pieces, tgt_pieces, weights))
             first = bisect_right(words, part.start) - 1  # a part may begin inside a word
             alignment += [(first + src, n_words + tgt) for src, tgt in word_alignment(weights, src_pieces, tgt_pieces)]
             n_words += len(translated.split())
-        return dataclasses.replace(alternative, attention=attention, alignment=alignment)
+        return dataclasses.replace(joined, attention=attention, alignment=alignment)
 
 
 def _search(
@@ -239,10 +250,10 @@ def _search(
     """One batch, in a worker."""
     found = engine.decode(sentences, decoding)
     sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
-    # What was cut at the longest possible length has no place for the eos that scoring would append, see above.
+    # What was cut at the longest possible length has no place for the eos that scoring appends; see `_token_scores`.
     targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
     log_probs = iter(engine.score(sources, targets) if token_scores else ())
-    attention = iter(engine.attention(sources, targets) if alignment and isinstance(engine, PyTorchEngine) else ())
+    attention = iter(engine.attention(sources, targets) if alignment else ())
     return [
         _Found(
             hypotheses,

@@ -6,24 +6,23 @@ translator.translate(["Un chat dort."])[0].text
 
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.length import length_penalty
-from seq2seq.decoding.sentences import plan_batches
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.load import load_engine
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine
-from seq2seq.translation.engines.pytorch import PyTorchEngine
-from seq2seq.translation.engines.workers import Workers, result_of
+from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import TextHypothesis, Translation
-from seq2seq.translation.stream import WINDOWS, Stream, encode_lines
-from seq2seq.translation.text.typography import TYPOGRAPHIES
-from seq2seq.vocabulary import EOS
+from seq2seq.translation.scoring import score_pairs
+from seq2seq.translation.stream import WINDOWS, Stream
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Translator:
@@ -37,23 +36,14 @@ class Translator:
         self.tokenizer: Tokenizer = models[0].tokenizer
 
     @classmethod
-    def load(
-        cls,
-        path: str | Path | Sequence[str | Path],
-        engine: str = "auto",
-        device: str = "auto",
-        precision: str = "auto",
-        threads: int = 0,
-        workers: int = 0,
-        forks: bool = False,
-    ) -> "Translator":
-        """The translator that a run directory, a checkpoint file or a model directory holds; several are an ensemble.
+    def load(cls, paths: Sequence[str | Path], options: EngineOptions) -> "Translator":
+        """The translator of a run directory, a checkpoint file or a model directory; several are an ensemble.
 
-        The other arguments and what it raises: see `translation/engines/load.py` and `artifacts/trained_model.py`.
+        Raises:
+            UserError: see `TrainedModel.read` and `load_engine`.
         """
-        paths = [path] if isinstance(path, str | Path) else list(path)
-        models = [TrainedModel.read(each) for each in paths]
-        return cls(models, load_engine(models, engine, device, precision, threads, workers, forks))
+        models = [TrainedModel.read(path) for path in paths]
+        return cls(models, load_engine(models, options))
 
     @property
     def fingerprint(self) -> list[str]:
@@ -71,41 +61,54 @@ class Translator:
         return min(self.config.data.max_sentence_tokens, self.engine.max_length - 1)
 
     def translate(
-        self, lines: Sequence[str], decoding: DecodingConfig | None = None, **settings: Any
+        self,
+        lines: Sequence[str],
+        decoding: DecodingConfig | None = None,
+        *,
+        prefixes: Iterable[str] | None = None,
+        tag: str = "",
+        token_scores: bool = False,
+        alignment: bool = False,
+        typography: str = "",
+        **settings: "Unpack[DecodingSettings]",
     ) -> list[Translation]:
         """One translation for each line, in order.
 
         Args:
-            decoding: None for `self.decoding`.
-            settings: single values in place of those of `decoding`, such as beam_size=1; otherwise, what
-                `translate_stream` takes.
+            decoding: settings of the search; None for `self.decoding`, those that the model was validated with.
+            prefixes, tag, token_scores, alignment, typography: see `translate_windows` and `TranslationOptions`.
+            settings: single values in place of those of `decoding`, such as beam_size=1.
+        Raises:
+            UserError: as `translate_windows` does.
+            TypeError: an argument that is neither named above nor in `DecodingSettings`.
         """
-        names = {each.name for each in dataclasses.fields(DecodingConfig)}
-        changes = {name: settings.pop(name) for name in list(settings) if name in names}
-        decoding = dataclasses.replace(decoding or self.decoding, **changes)
-        return list(self.translate_stream(lines, decoding, **settings))
+        decoding = dataclasses.replace(decoding or self.decoding, **settings)
+        options = TranslationOptions(tag=tag, token_scores=token_scores, alignment=alignment, typography=typography)
+        return list(self.translate_stream(lines, decoding, options, prefixes=prefixes))
 
     def translate_stream(
-        self, lines: Iterable[str], decoding: DecodingConfig | None = None, **options: Any
+        self,
+        lines: Iterable[str],
+        decoding: DecodingConfig | None = None,
+        options: TranslationOptions = TranslationOptions(),
+        *,
+        prefixes: Iterable[str] | None = None,
     ) -> Iterator[Translation]:
         """One translation for each line, in order, in memory that does not grow with their number.
 
-        It takes what `translate_windows` takes.
+        The arguments and errors are those of `translate_windows`.
         """
-        for window in self.translate_windows(lines, decoding, **options):
+        for window in self.translate_windows(lines, decoding, options, prefixes=prefixes):
             yield from window
 
     def translate_windows(
         self,
         lines: Iterable[str],
         decoding: DecodingConfig | None = None,
+        options: TranslationOptions = TranslationOptions(),
         *,
         prefixes: Iterable[str] | None = None,
-        tag: str = "",
         first_number: int = 0,
-        token_scores: bool = False,
-        alignment: bool = False,
-        typography: str = "",
         windows: Sequence[int] = WINDOWS,
         on_batch: Callable[[int], None] | None = None,
     ) -> Generator[list[Translation], None, None]:
@@ -115,16 +118,13 @@ class Translator:
         sentences, or smaller where that is not enough, and its translations are joined.
 
         Args:
+            decoding: None for `self.decoding`.
             prefixes: for each line, what its translations begin with; blank: anything. It should end with a word.
-            tag: what kind of text the lines are, one of `tokenizer.tags`; empty: not said.
             first_number: of sampling: the place of the first line, since each line has its own random numbers.
-            token_scores: give the log-probability of each token.
-            alignment: give attention and word alignment.
-            typography: `fr` restores French typography; empty leaves the text as the model wrote it.
             windows: lines read, and sorted into batches, before the first of them is given back: the first number for
                 the first window and so on, the last one for all others; (1,) for a dialogue.
-            on_batch: told how many lines a batch held the beginnings of, some time before they are given back; called
-                from other threads.
+            on_batch: told how many lines a batch held the beginnings of, some time before they are given back. Threads
+                of the search call it.
         Raises:
             ConfigError: settings that cannot work, or that the engine does not have.
             TranslationError: not as many prefixes as lines, a prefix that is too long, or not enough memory.
@@ -136,22 +136,17 @@ class Translator:
         decoding = decoding or self.decoding
         if problems := list(decoding.problems()):
             raise ConfigError("\n".join(problems))
-        if alignment and not isinstance(self.engine, PyTorchEngine):
-            raise ConfigError("CTranslate2 gives no attention to align words by; use --engine torch")
-        if typography and typography not in TYPOGRAPHIES:
-            raise ConfigError(f"typography={typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
-        tag_ids = self.tokenizer.tag(tag)
+        self.engine.check(decoding, attention=options.alignment)
+        tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
-            self.engine,
-            self.tokenizer,
-            min(self.max_source_tokens, self.engine.max_length - 1 - len(tag_ids)),
-            tag_ids,
-            self.config.data.tgt_lang,
-            decoding,
-            token_scores,
-            alignment,
-            typography,
-            on_batch or (lambda n_lines: None),
+            engine=self.engine,
+            tokenizer=self.tokenizer,
+            max_source_tokens=min(self.max_source_tokens, self.engine.max_length - 1 - len(tag_ids)),
+            tag_ids=tag_ids,
+            tgt_lang=self.config.data.tgt_lang,
+            decoding=decoding,
+            options=options,
+            on_batch=on_batch or (lambda n_lines: None),
         )
         return stream.run(_with_prefixes(lines, prefixes), first_number, windows)
 
@@ -163,67 +158,16 @@ class Translator:
         tag: str = "",
         first_number: int = 0,
     ) -> Iterator[TextHypothesis]:
-        """How probable the model finds each given translation, in order.
+        """How probable the model finds each given translation, in order; see `scoring.score_pairs`.
 
         Args:
-            pairs: source and translation; where both are blank the log-probability is 0.
-            tag: as in `translate_windows`.
+            pairs: source and translation.
+            decoding: None for `self.decoding`.
+            tag: what kind of text the sources are, one of `tokenizer.tags`; empty: not said.
             first_number: of messages: the place of the first pair.
-        Yields:
-            The given text with its log-probability, its score and that of each token.
-        Raises:
-            TranslationError: a side of more tokens than the model reads, or only one of the two blank.
-            TokenizerError: a line that is not Unicode, or a tag that the model does not have.
         """
-        decoding = decoding or self.decoding
         tag_ids = self.tokenizer.tag(tag)
-        iterator = enumerate(pairs, start=first_number + 1)
-        workers = Workers(self.engine)
-        try:
-            while window := list(islice(iterator, WINDOWS[0])):
-                yield from self._score_window(window, tag_ids, decoding, workers)
-        finally:
-            workers.close()
-
-    def _score_window(
-        self,
-        window: Sequence[tuple[int, tuple[str, str]]],
-        tag: list[int],
-        decoding: DecodingConfig,
-        workers: Workers,
-    ) -> list[TextHypothesis]:
-        sources = [tag + ids if ids else ids for ids in encode_lines(self.tokenizer, [src for _, (src, _) in window])]
-        targets = encode_lines(self.tokenizer, [tgt for _, (_, tgt) in window])
-        for (number, _), source, target in zip(window, sources, targets, strict=True):
-            longest = max(len(source), len(target))
-            if longest >= self.engine.max_length:
-                raise TranslationError(
-                    f"line {number} has {longest} tokens, and the model scores at most {self.engine.max_length - 1}; "
-                    "split it"
-                )
-            if bool(source) != bool(target):
-                raise TranslationError(f"line {number}: one of source and translation is blank, and the other is not")
-        log_probs: list[list[float]] = [[] for _ in window]
-        lengths = [max(len(s), len(t)) for s, t in zip(sources, targets, strict=True)]
-        batches = [
-            (indices, workers.submit(_score, [sources[i] for i in indices], [targets[i] for i in indices]))
-            for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False))
-        ]
-        for indices, scores in batches:
-            of_batch = result_of(scores)
-            for index, of_pair in zip(indices, of_batch, strict=True):
-                log_probs[index] = of_pair
-        scored = []
-        for (_, (_, text)), target, of_pair in zip(window, targets, log_probs, strict=True):
-            total = sum(of_pair)
-            penalty = length_penalty(max(1, len(of_pair)), decoding.normalization, decoding.alpha)
-            tokens = list(zip(self.tokenizer.pieces([*target, EOS]), of_pair, strict=False))
-            scored.append(TextHypothesis(text, total, total / penalty, tokens))
-        return scored
-
-
-def _score(engine: Engine, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
-    return engine.score(sources, targets)
+        return score_pairs(self.engine, self.tokenizer, pairs, decoding or self.decoding, tag_ids, first_number)
 
 
 def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str]]:

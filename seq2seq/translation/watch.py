@@ -5,13 +5,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from seq2seq.translation.text.health import Finding
+from seq2seq.exit_status import ERASE_LINE, note
+from seq2seq.translation.text.health import Finding
 
 MAX_SHOWN_WARNINGS = 20
-ERASE = "\x1b[K"  # what a terminal erases the rest of a line on
 _INTERVAL_S = 0.5  # between two lines of progress
 
 
@@ -50,9 +48,9 @@ class Watch:
                 text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
             else:
                 text += f" sentences, {rate:.1f} sentences/s"
-            print(f"\r{text}{ERASE}", end="", file=sys.stderr, flush=True)
+            print(f"{ERASE_LINE}{text}", end="", file=sys.stderr, flush=True)
 
-    def count_written(self, number: int, findings: Sequence["Finding"]) -> None:
+    def count_written(self, number: int, findings: Sequence[Finding]) -> None:
         """Warn of what was found in the translation of a line."""
         self._n_written += 1
         self._n_flagged += bool(findings)
@@ -84,7 +82,7 @@ class Watch:
         """A line of its own, unless all is to be quiet."""
         if not self._is_quiet:
             with self._lock:
-                print(("\r" + ERASE if self._shows_progress else "") + text, file=sys.stderr)
+                note(text)
 
 
 def _duration(seconds: float) -> str:

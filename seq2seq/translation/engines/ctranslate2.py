@@ -12,6 +12,8 @@ from math import expm1, inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
@@ -19,6 +21,7 @@ from seq2seq.decoding.length import length_limit, length_penalty
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.hardware import n_cores
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
@@ -40,6 +43,8 @@ PRECISIONS = (
 # As an exponent of the length it divides by 1 in float32. An exponent of 0 would also switch CTranslate2 to another
 # rule for when to stop: as soon as the first place of the beam has ended.
 _NO_PENALTY = 1e-12
+
+_NO_ATTENTION = "CTranslate2 gives no attention to align words by"
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,14 @@ class CTranslate2Engine:
     def start_worker(self) -> None:
         """What each thread calls before anything else: CTranslate2 has its own threads, so nothing."""
 
+    def check(self, config: DecodingConfig, *, attention: bool) -> None:
+        """See `Engine.check`; forced prefixes are looked at in `decode`, since most lines have none."""
+        problems = list(_problems(config, len(self._pieces)))
+        if attention:
+            problems.append(_NO_ATTENTION)
+        if problems:
+            raise _refusal(problems)
+
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`.
 
@@ -78,7 +91,8 @@ class CTranslate2Engine:
             ConfigError: sampling, the normalisation `gnmt`, a forced prefix in a beam, or one together with rules
                 about n-grams, repetitions or a least length, and a beam as wide as the vocabulary.
         """
-        self._check(sentences, config)
+        if problems := [*_problems(config, len(self._pieces)), *_prefix_problems(sentences, config)]:
+            raise _refusal(problems)
         jobs = self._jobs(sentences, config)
         found: dict[int, list[Hypothesis]] = {}
         # CTranslate2 takes one least length and one limit a call.
@@ -87,8 +101,8 @@ class CTranslate2Engine:
             found.update(zip(indices, self._translate([jobs[i] for i in indices], longest, config), strict=True))
             again = [i for i in indices if not _is_final(found[i], jobs[i].limit, longest, config)]
             for same in _alike(again, lambda i: jobs[i].limit):
-                of_limit = self._translate([jobs[i] for i in same], jobs[same[0]].limit, config, reaches_limit=True)
-                found.update(zip(same, of_limit, strict=True))
+                cut = self._translate([jobs[i] for i in same], jobs[same[0]].limit, config, reaches_limit=True)
+                found.update(zip(same, cut, strict=True))
         return [found[i][: config.n_best] for i in range(len(jobs))]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
@@ -103,33 +117,13 @@ class CTranslate2Engine:
             for target, result, end in zip(targets, results, ends_at_once, strict=True)
         ]
 
-    def _check(self, sentences: Sequence[Sentence], config: DecodingConfig) -> None:
-        problems = []
-        if config.sampling:
-            problems.append("decoding.sampling=true draws other random numbers in CTranslate2")
-        if config.normalization == "gnmt" and config.alpha:
-            problems.append("decoding.normalization=gnmt is unknown to CTranslate2, which has none and length")
-        # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
-        if 2 * config.beam_size > (widest := len(self._pieces) - 4):
-            problems.append(f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2")
-        if any(sentence.prefix for sentence in sentences):
-            if config.beam_size > 1:
-                problems.append(
-                    f"a forced prefix with decoding.beam_size={config.beam_size}: CTranslate2 does not let a beam end "
-                    "right after the prefix"
-                )
-            for name, off in (
-                ("no_repeat_ngram", 0),
-                ("repetition_penalty", 1.0),
-                ("min_length_a", 0.0),
-                ("min_length_b", 0),
-            ):
-                if (value := getattr(config, name)) != off:
-                    problems.append(
-                        f"a forced prefix with decoding.{name}={value}, whose scores CTranslate2 keeps back"
-                    )
-        if problems:
-            raise ConfigError("\n".join(f"{problem}; use --engine torch" for problem in problems))
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """See `Engine.attention`.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise _refusal([_NO_ATTENTION])
 
     def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
         prefixed = [sentence for sentence in sentences if sentence.prefix]
@@ -198,42 +192,29 @@ class CTranslate2Engine:
         return [self._pieces[i] for i in ids]
 
 
-def load(
-    directory: Path,
-    tokenizer: Tokenizer,
-    max_length: int,
-    *,
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int = 0,
-    workers: int = 0,
-) -> CTranslate2Engine:
+def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: EngineOptions) -> CTranslate2Engine:
     """The engine for a model directory with CTranslate2 weights.
 
     Args:
         tokenizer: of the same directory.
         max_length: `model.max_length` of its configuration.
-        device: auto, cpu, cuda, cuda:1, ...
-        precision: one of `PRECISIONS`; auto takes what the weights were quantised to, or the nearest that the
-            device computes.
-        threads: CPU threads in all; 0: one for each core.
-        workers: batches at the same time; 0: on a CPU as many as threads, which was 2 to 6 times as fast as one batch
-            on all threads; 1 on a GPU.
+        options: `precision=auto` takes what the weights were quantised to, or the nearest that the device computes.
+            `workers=0` on a CPU was 2 to 6 times as fast as one batch on all threads.
     Raises:
         CheckpointError: no CTranslate2 weights, or damaged ones.
         ConfigError: CTranslate2 is not installed, or has no such device or precision here.
         TokenizerError: the weights belong to another tokenizer.
     """
     ctranslate2 = require_ctranslate2()
-    if precision not in PRECISIONS:
-        raise ConfigError(f"precision={precision!r} is not one of {', '.join(PRECISIONS)}")
+    if options.precision not in PRECISIONS:
+        raise ConfigError(f"precision={options.precision!r} is not one of {', '.join(PRECISIONS)}")
     weights = directory / CTRANSLATE2
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     _check_vocabulary(weights, pieces)
-    name, _, index = device.partition(":")
-    n_threads = threads or n_cores()
+    name, _, index = options.device.partition(":")
+    n_threads = options.threads or n_cores()
     n_gpus = ctranslate2.get_cuda_device_count()
-    n_workers = workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
+    n_workers = options.workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
         if name == "cuda" and int(index or 0) >= n_gpus:  # which CTranslate2 reports like damaged weights
             raise ValueError(f"it sees {n_gpus} CUDA devices")
@@ -241,13 +222,13 @@ def load(
             str(weights),
             device=name,
             device_index=int(index or 0),
-            compute_type="default" if precision == "auto" else precision,
+            compute_type="default" if options.precision == "auto" else options.precision,
             inter_threads=n_workers,
             intra_threads=max(1, n_threads // n_workers),
         )
     except ValueError as error:  # of a device or type that it does not have
         raise ConfigError(
-            f"CTranslate2 cannot run with device={device} and precision={precision} here ({error}); "
+            f"CTranslate2 cannot run with device={options.device} and precision={options.precision} here ({error}); "
             "use device=cpu or precision=auto"
         ) from error
     except RuntimeError as error:
@@ -271,6 +252,34 @@ def require_ctranslate2() -> Any:
             "CTranslate2 is not installed; run, in a clone of seq2seq: pip install '.[ctranslate2]'"
         ) from error
     return ctranslate2
+
+
+def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
+    if config.sampling:
+        yield "decoding.sampling=true draws other random numbers in CTranslate2"
+    if config.normalization == "gnmt" and config.alpha:
+        yield "decoding.normalization=gnmt is unknown to CTranslate2, which has none and length"
+    # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
+    if 2 * config.beam_size > (widest := vocab_size - 4):
+        yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
+
+
+def _prefix_problems(sentences: Sequence[Sentence], config: DecodingConfig) -> Iterator[str]:
+    if not any(sentence.prefix for sentence in sentences):
+        return
+    if config.beam_size > 1:
+        yield (
+            f"a forced prefix with decoding.beam_size={config.beam_size}: CTranslate2 does not let a beam end right "
+            "after the prefix"
+        )
+    neutral = {"no_repeat_ngram": 0, "repetition_penalty": 1.0, "min_length_a": 0.0, "min_length_b": 0}
+    for name, value in neutral.items():
+        if (asked := getattr(config, name)) != value:
+            yield f"a forced prefix with decoding.{name}={asked}, whose scores CTranslate2 keeps back"
+
+
+def _refusal(problems: Sequence[str]) -> ConfigError:
+    return ConfigError("\n".join(f"{problem}; use --engine torch" for problem in problems))
 
 
 def _check_vocabulary(weights: Path, pieces: list[str]) -> None:

@@ -2,17 +2,18 @@
 
 import sys
 from collections.abc import Sequence
-
-import torch
+from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.hardware import multiplies_bf16, n_cores
+from seq2seq.translation.engines.options import ENGINES, EngineOptions
 from seq2seq.translation.engines.protocol import Engine
-from seq2seq.translation.engines.pytorch import PyTorchEngine
 
-ENGINES = ("auto", "torch", "ctranslate2")
+if TYPE_CHECKING:  # CTranslate2 does without torch, which takes a second to import
+    import torch
+
 PRECISIONS = ("auto", "float32", "bfloat16")
 # Python runs the small steps between products in one thread at a time, so that more workers only wait for each other.
 MOST_THREADS = 4
@@ -20,57 +21,40 @@ MOST_THREADS = 4
 CAN_FORK = sys.platform == "linux"
 
 
-def load_engine(
-    models: Sequence[TrainedModel],
-    engine: str = "auto",
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int = 0,
-    workers: int = 0,
-    forks: bool = False,
-) -> Engine:
-    """
-    Args:
-        models: one, or several with the same tokenizer as an ensemble.
-        engine: torch, ctranslate2, or auto: what the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
-        precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it. For
-            CTranslate2 also its other types; there, auto is what the weights are stored as.
-        threads: CPU threads in all; 0: one for each core that this process may use.
-        workers: batches at the same time; 0: on a CPU one for each thread, since a batch on one thread wastes nothing
-            on waiting, but at most 4 that are threads of torch; 1 on a GPU.
-        forks: whether torch's workers on a CPU, if they have one thread each, may be processes forked from this one.
-            That is faster, but safe only while nothing else runs here: locks that other threads hold would never open
-            in the child.
+def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
+    """The engine for one model, or for several with the same tokenizer: an ensemble.
+
     Raises:
         CheckpointError: no weights for this engine.
         ConfigError: CTranslate2 is not installed, or cannot do what is asked for.
         TokenizerError: models of an ensemble with different tokenizers.
         TranslationError: no such engine, device or precision.
     """
-    if engine not in ENGINES:
-        raise TranslationError(f"engine={engine!r} is not one of {', '.join(ENGINES)}")
     first = models[0]
     for other in models[1:]:
         if other.tokenizer.fingerprint != first.tokenizer.fingerprint:
             raise TokenizerError(
                 f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
             )
-    if engine == "ctranslate2" or (engine == "auto" and len(models) == 1 and not first.weights):
-        return _ctranslate2(models, device, precision, threads, workers)
-    on = _device(device)
-    chosen_precision = _precision(precision, on)
-    n_threads = threads or n_cores()
-    if on.type != "cpu":
-        return PyTorchEngine([model.build() for model in models], on, chosen_precision, workers or 1)
-    n_workers = workers or (n_threads if forks and CAN_FORK else min(n_threads, MOST_THREADS))
-    per_worker = max(1, n_threads // n_workers)
-    if forks := forks and CAN_FORK and n_workers > per_worker == 1:
-        torch.set_num_threads(1)  # a child waits forever for threads of OpenMP that its parent started
-    return PyTorchEngine([model.build() for model in models], on, chosen_precision, n_workers, per_worker, forks)
+    if choose_engine(models, options) == "ctranslate2":
+        return _ctranslate2(models, options)
+    return _pytorch(models, options)
 
 
-def _ctranslate2(models: Sequence[TrainedModel], device: str, precision: str, threads: int, workers: int) -> Engine:
+def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str:
+    """`torch` or `ctranslate2`: what is asked for, or what `auto` means for these models.
+
+    Raises:
+        TranslationError: no such engine.
+    """
+    if options.engine not in ENGINES:
+        raise TranslationError(f"engine={options.engine!r} is not one of {', '.join(ENGINES)}")
+    if options.engine == "auto":
+        return "torch" if len(models) > 1 or models[0].weights else "ctranslate2"
+    return options.engine
+
+
+def _ctranslate2(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
     from seq2seq.translation.engines.ctranslate2 import load
 
     (model, *others) = models
@@ -81,18 +65,30 @@ def _ctranslate2(models: Sequence[TrainedModel], device: str, precision: str, th
             f"{model.path}: has no weights for CTranslate2; make them with "
             "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
         )
-    return load(
-        model.path,
-        model.tokenizer,
-        model.config.model.max_length,
-        device=device,
-        precision=precision,
-        threads=threads,
-        workers=workers,
-    )
+    return load(model.path, model.tokenizer, model.config.model.max_length, options)
 
 
-def _device(name: str) -> torch.device:
+def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
+    import torch
+
+    from seq2seq.translation.engines.pytorch import PyTorchEngine
+
+    device = _device(options.device)
+    precision = _precision(options.precision, device)
+    if device.type != "cpu":
+        return PyTorchEngine([model.build() for model in models], device, precision, options.workers or 1)
+    can_fork = options.forks and CAN_FORK
+    n_threads = options.threads or n_cores()
+    n_workers = options.workers or (n_threads if can_fork else min(n_threads, MOST_THREADS))
+    per_worker = max(1, n_threads // n_workers)
+    if forks := can_fork and n_workers > per_worker == 1:
+        torch.set_num_threads(1)  # a child waits forever for threads of OpenMP that its parent started
+    return PyTorchEngine([model.build() for model in models], device, precision, n_workers, per_worker, forks)
+
+
+def _device(name: str) -> "torch.device":
+    import torch
+
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -105,7 +101,7 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _precision(name: str, device: torch.device) -> str:
+def _precision(name: str, device: "torch.device") -> str:
     if name not in PRECISIONS:
         raise TranslationError(
             f"precision={name!r} is not one of {', '.join(PRECISIONS)}; others need --engine ctranslate2"

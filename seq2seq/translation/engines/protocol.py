@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 
@@ -27,6 +29,15 @@ class Engine(Protocol):
     def start_worker(self) -> None:
         """What each worker calls before anything else."""
 
+    def check(self, config: DecodingConfig, *, attention: bool) -> None:
+        """Refuse, before any work, what this engine cannot do.
+
+        Args:
+            attention: whether `attention` will be called.
+        Raises:
+            ConfigError: with a line for each thing.
+        """
+
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """Search one batch: for each sentence its hypotheses, best first, as `decoding/search.py` defines them.
 
@@ -41,4 +52,13 @@ class Engine(Protocol):
 
         They are what a search without constraints would give: over the tokens that may be generated, so that their
         sum is the `log_prob` of a hypothesis with these tokens. -inf for one that may not.
+        """
+
+    def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        """How much the choice of each target token looked at each source token, for each pair (T, S), T without eos.
+
+        Rows sum to at most 1: the rest is eos's.
+
+        Raises:
+            ConfigError: this engine gives no attention.
         """

@@ -62,7 +62,15 @@ class PyTorchEngine:
         if self.threads_per_worker:
             torch.set_num_threads(self.threads_per_worker)
 
+    def check(self, config: DecodingConfig, *, attention: bool) -> None:
+        """Nothing: it can do all that `DecodingConfig` says, and give attention."""
+
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
+        """See `Engine.decode`.
+
+        Raises:
+            TranslationError: not enough memory.
+        """
         src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]
@@ -78,6 +86,7 @@ class PyTorchEngine:
             ) from error
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        """See `Engine.score`."""
         src, tgt_in, tgt_out = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
             logits = [model(src, tgt_in) for model in self.models]  # of each model, (B, T, V)
@@ -88,10 +97,9 @@ class PyTorchEngine:
         return [row[: len(target) + 1] for row, target in zip(log_probs.tolist(), targets, strict=True)]
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
-        """How much the choice of each target token looked at each source token, for each pair (T, S), T without eos.
+        """See `Engine.attention`: the mean, over heads and models, of the cross-attention in the last layer but one.
 
-        The mean over heads, and models, of the cross-attention in the last layer but one, as Garg et al. (2019) read
-        alignments off a Transformer. Rows sum to at most 1: the rest is eos's.
+        Garg et al. (2019) read alignments off that layer.
         """
         src, tgt_in, _ = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
