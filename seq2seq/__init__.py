@@ -26,8 +26,8 @@ def load(
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.
         engine: `auto`: what the model has weights for, torch first.
         device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
-        precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it. CTranslate2
-            has more, such as int8; there, auto is what the weights are stored as.
+        precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
+            CTranslate2 has more, such as int8; there, auto is what the weights are stored as.
         threads: CPU threads in all; 0: one for each core that this process may use.
         workers: batches at the same time; 0: as many as the device can use.
         forks: let torch's workers on a CPU be forked processes. That is faster. It is safe only while nothing else runs

@@ -19,6 +19,7 @@ from seq2seq.export.conversion import convert
 from seq2seq.export.options import ExportOptions
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 
@@ -113,7 +114,7 @@ def _write_ctranslate2(original: _Original, directory: Path, quantization: str, 
 
     def converted(folder: Path, quantization: str | None) -> CTranslate2Engine:
         convert(original.model, original.tokenizer, folder / CTRANSLATE2, quantization)
-        return load(folder, original.tokenizer, original.config.model.max_length, device="cpu")
+        return load(folder, original.tokenizer, original.config.model.max_length, EngineOptions(device="cpu"))
 
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f"{directory.name}.") as folder:
         engine = converted(directory if quantization == "float32" else Path(folder), None)

@@ -39,8 +39,8 @@ class TranslationRequest:
     prefixes: Path | None = None
     form: str = "line"
     settings: DecodingSettings = field(default_factory=DecodingSettings)
-    options: TranslationOptions = TranslationOptions()
-    engine: EngineOptions = EngineOptions()
+    options: TranslationOptions = field(default_factory=TranslationOptions)
+    engine: EngineOptions = field(default_factory=EngineOptions)
     references: tuple[Path, ...] = ()
     compare: Path | None = None
     score: Path | None = None

@@ -80,7 +80,8 @@ def _log_probs(
         for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False))
     ]
     for indices, scores in batches:
-        for index, scores_of_pair in zip(indices, result_of(scores), strict=True):
+        scores_of_batch = result_of(scores)
+        for index, scores_of_pair in zip(indices, scores_of_batch, strict=True):
             log_probs[index] = scores_of_pair
     return log_probs
 

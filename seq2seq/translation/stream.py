@@ -163,7 +163,8 @@ class Stream:
     def _results(self, window: _Window) -> list[Translation]:
         found: dict[int, _Found] = {}
         for indices, search in window.searches:
-            found.update(zip(indices, result_of(search), strict=True))
+            found_in_batch = result_of(search)
+            found.update(zip(indices, found_in_batch, strict=True))
         pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
         return [
             self._translation(line, parts, list(islice(pairs, len(parts))))

@@ -90,7 +90,7 @@ class Translator:
         self,
         lines: Iterable[str],
         decoding: DecodingConfig | None = None,
-        options: TranslationOptions = TranslationOptions(),
+        options: TranslationOptions | None = None,
         *,
         prefixes: Iterable[str] | None = None,
     ) -> Iterator[Translation]:
@@ -105,7 +105,7 @@ class Translator:
         self,
         lines: Iterable[str],
         decoding: DecodingConfig | None = None,
-        options: TranslationOptions = TranslationOptions(),
+        options: TranslationOptions | None = None,
         *,
         prefixes: Iterable[str] | None = None,
         first_number: int = 0,
@@ -119,6 +119,7 @@ class Translator:
 
         Args:
             decoding: None for `self.decoding`.
+            options: None for the text alone.
             prefixes: for each line, what its translations begin with; blank: anything. It should end with a word.
             first_number: of sampling: the place of the first line, since each line has its own random numbers.
             windows: lines read, and sorted into batches, before the first of them is given back: the first number for
@@ -133,7 +134,7 @@ class Translator:
         """
         if isinstance(lines, str):
             raise TypeError("lines is one string; pass a list with a string for each line")
-        decoding = decoding or self.decoding
+        decoding, options = decoding or self.decoding, options or TranslationOptions()
         if problems := list(decoding.problems()):
             raise ConfigError("\n".join(problems))
         self.engine.check(decoding, attention=options.alignment)
