@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.corpus.sources import BUNDLED
+from seq2seq.config import BUNDLED
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
 

@@ -6,17 +6,19 @@ comments under `conf/` say what each key is for.
 """
 
 from seq2seq.config.batch import BatchConfig
-from seq2seq.config.data import DataConfig
+from seq2seq.config.data import BUNDLED, DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import DROPOUTS, ModelConfig
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.read import describe, read_config
 from seq2seq.config.run import RunConfig
+from seq2seq.config.sources import SourceFiles, SourcePath, SourceSpec
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import TrainerConfig
 
 __all__ = [
+    "BUNDLED",
     "DROPOUTS",
     "BatchConfig",
     "DataConfig",
@@ -25,6 +27,9 @@ __all__ = [
     "ModelConfig",
     "OptimConfig",
     "RunConfig",
+    "SourceFiles",
+    "SourcePath",
+    "SourceSpec",
     "TokenizerConfig",
     "TrainerConfig",
     "describe",

@@ -12,6 +12,7 @@ from seq2seq.config.model import ModelConfig
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import TrainerConfig
+from seq2seq.errors import ConfigError
 
 
 @dataclass(kw_only=True)
@@ -38,7 +39,7 @@ class RunConfig:
         for section in dataclasses.fields(self):
             if dataclasses.is_dataclass(section.type):
                 yield from getattr(self, section.name).problems()
-        n_more, ends = (2, "two more tokens tag and end") if self.data.tags else (1, "one more token ends")
+        n_more, ends = (2, "two more tokens tag and end") if self._has_tags else (1, "one more token ends")
         if self.data.max_sentence_tokens + n_more > self.model.max_length:
             yield (
                 f"data.max_sentence_tokens={self.data.max_sentence_tokens} lets in sentences beyond model.max_length="
@@ -51,3 +52,10 @@ class RunConfig:
             )
         if self.optim.r_drop and not self.model.has_dropout:
             yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
+
+    @property
+    def _has_tags(self) -> bool:
+        try:
+            return bool(self.data.tags)
+        except ConfigError:  # a source of another form, which the section reports
+            return False

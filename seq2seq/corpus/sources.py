@@ -1,18 +1,16 @@
-"""From the `data` section of a configuration to files that exist."""
+"""From the sources that a configuration names to files that exist."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any
 
-from seq2seq.config import DataConfig
+from seq2seq.config import BUNDLED, DataConfig, SourceFiles, SourceSpec
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import bundled_corpus
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
-BUNDLED = "bundled:"
 
 
 @dataclass(frozen=True)
@@ -78,26 +76,21 @@ class JsonlFile:
 Source = PairedFiles | TsvFile | JsonlFile
 
 
-def find_sources(config: DataConfig, split_value: Any, *, with_references: bool = False) -> list[Source]:
-    """Resolve one entry of `data.train`, `data.valid` or `data.test` to existing files.
+def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_references: bool = False) -> list[Source]:
+    """Find the files of each source that a configuration names.
 
     Args:
-        split_value: a prefix, a `.tsv` or `.jsonl` path, `{src: FILE, tgt: FILE}`, one of these as
-            `{source: ..., tag: NAME}`, or a list of all these.
         with_references: beside a file TGT of targets, also find TGT.1, TGT.2, ...: more references of the same lines.
     Raises:
         CorpusError: files that do not exist, all in one message, each with what was looked for.
-        ConfigError: an entry of another form, or `data.tsv_columns` without the two languages.
+        ConfigError: `data.tsv_columns` without the two languages.
     """
     folder = corpus_dir(config)
-    entries = split_value if isinstance(split_value, list) else [split_value]
-    if not entries:
-        raise ConfigError("an empty list of sources; name at least one")
     sources: list[Source] = []
     problems: list[str] = []
-    for entry in entries:
+    for spec in specs:
         try:
-            source = _find(config, folder, entry)
+            source = replace(_find(config, folder, spec), tag=spec.tag or "")
             if with_references and isinstance(source, PairedFiles):
                 source = replace(source, references=_references(source.tgt))
             sources.append(source)
@@ -134,28 +127,12 @@ def corpus_dir(config: DataConfig) -> Path:
     return folder
 
 
-def _find(config: DataConfig, folder: Path, entry: Any) -> Source:
-    if isinstance(entry, Mapping) and set(entry) == {"source", "tag"}:
-        return replace(_find_untagged(config, folder, entry["source"]), tag=str(entry["tag"]))
-    return _find_untagged(config, folder, entry)
-
-
-def _find_untagged(config: DataConfig, folder: Path, entry: Any) -> Source:
-    if isinstance(entry, Mapping):
-        if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
-            raise ConfigError(
-                f"the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}} or "
-                "{source: SOURCE, tag: NAME}"
-            )
-        files = [folder / Path(entry[side]).expanduser() for side in ("src", "tgt")]
+def _find(config: DataConfig, folder: Path, spec: SourceSpec) -> Source:
+    if isinstance(spec, SourceFiles):
+        files = [folder / Path(name).expanduser() for name in (spec.src, spec.tgt)]
         src, tgt = _existing(files, or_compressed=False)
         return PairedFiles(src, tgt)
-    if not isinstance(entry, str) or not entry:
-        raise ConfigError(
-            f"the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or one of "
-            "these as {source: ..., tag: NAME}"
-        )
-    path = folder / Path(entry).expanduser()
+    path = folder / Path(spec.path).expanduser()
     kind = without_compression(path).suffix
     if kind == ".tsv":
         src_column, tgt_column = _columns(config)

@@ -88,14 +88,14 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
 
 def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     """The sources of every split, or one error that lists the problems of all."""
-    wanted = {"train": config.train, "valid": config.valid}
-    wanted |= {_TEST + name: value for name, value in config.tests.items()}
+    wanted = {"train": config.train_sources, "valid": config.valid_sources}
+    wanted |= {_TEST + name: specs for name, specs in config.tests.items()}
     corpus_dir(config)  # one message when the directory is wrong, instead of one a split
     splits: dict[str, list[Source]] = {}
     problems: list[str] = []
-    for split, value in wanted.items():
+    for split, specs in wanted.items():
         try:
-            splits[split] = find_sources(config, value, with_references=split != "train")
+            splits[split] = find_sources(config, specs, with_references=split != "train")
         except (CorpusError, ConfigError) as error:
             key = split.replace(_TEST, "test.")
             problems += [f"data.{key}: {line}" for line in str(error).splitlines()]

@@ -123,7 +123,7 @@ def find_lines(
 
 def _validation(config: RunConfig) -> Lines | None:
     try:
-        sources = find_sources(config.data, config.data.valid)
+        sources = find_sources(config.data, config.data.valid_sources)
         pairs = list(islice(chain.from_iterable(map(read_pairs, sources)), 10 * N_LINES))
     except (CorpusError, ConfigError):  # not on this machine, or not any more
         return None

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import subprocess
 import sys
 from typing import Any
@@ -9,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
-from seq2seq.config import DataConfig, RunConfig, read_config
+from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from tests.places import ROOT
@@ -57,7 +58,7 @@ def test_plain_types_become_sections():
     data = {"test": {"a": "x", "b": ["y"]}}
     config = read_config({"model": {"d_model": 48, "n_heads": 3}, "data": data, "trainer": {"max_steps": 1}})
     assert (config.model.d_head, config.model.d_ff) == (16, 1024)
-    assert config.data.tests == {"a": "x", "b": ["y"]}
+    assert config.data.tests == {"a": [SourcePath("x")], "b": [SourcePath("y")]}
     assert DataConfig(test=None).tests == DataConfig(test=[]).tests == {}
     assert type(config.data.test) is dict and type(config.data.tsv_columns) is list
 
@@ -67,10 +68,24 @@ def test_tagged_sources_are_sources():
     train = [{"source": "a", "tag": "ted"}, "b", {"source": {"src": "c", "tgt": "d"}, "tag": 2019}]
     data = read_config({"data": {"train": train, "valid": train[0], "test": test}, "trainer": {"max_steps": 1}}).data
     assert data.tags == ["2019", "ted"]
-    assert data.tests == test
-    assert DataConfig(test=test["ted"]).tests == {"tst2013": test["ted"]}
-    assert DataConfig(test=[TAGGED, train[2], "x"]).tests == {"news": TAGGED, "c": train[2], "x": "x"}
+    assert data.train_sources == [SourcePath("a", "ted"), SourcePath("b"), SourceFiles("c", "d", "2019")]
+    assert data.valid_sources == [SourcePath("a", "ted")]
+    assert data.tests == {"ted": [SourcePath("ted/tst2013", "ted")], "other": [SourcePath("x")]}
+    assert DataConfig(test=test["ted"]).tests == {"tst2013": data.tests["ted"]}
+    assert DataConfig(test=[TAGGED, train[2], "x"]).tests == {
+        "news": [SourcePath("news", "9-b_c")],
+        "c": [SourceFiles("c", "d", "2019")],
+        "x": [SourcePath("x")],
+    }
     assert DataConfig().tags == []
+
+
+@pytest.mark.parametrize("test", ["a", ["a"], None, [], TAGGED, {"x": TAGGED, "y": ["b", {"src": "c", "tgt": "d"}]}])
+def test_sources_are_stored_as_they_were_written(test):
+    data = {"train": [TAGGED, "b"], "valid": {"src": "c", "tgt": "d"}, "test": test}
+    stored = dataclasses.asdict(read_config({"data": data, "trainer": {"max_steps": 1}}))
+    assert {name: stored["data"][name] for name in data} == data
+    assert dataclasses.asdict(read_config(json.loads(json.dumps(stored)))) == stored
 
 
 @pytest.mark.parametrize(
@@ -128,6 +143,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             {"data": {"train": ["a", TAGGED], "valid": ["a", {"source": "a", "tag": "law"}]}},
             "data.valid has the tag 'law', and data.train has 9-b_c; a model knows the tags of its training text only",
         ),
+        ({"data": {"valid": {"src": "a"}}}, "data.valid: the data source {'src': 'a'} is not of the form {src: FILE,"),
         ({"data": {"test": TAGGED}}, "data.test has the tag '9-b_c', and data.train has no tags;"),
         ({"data": {"test": {"news": ["a", TAGGED]}}}, "data.test has the tag '9-b_c'"),
         (

@@ -164,7 +164,7 @@ def test_references_of_another_length_are_named(config, corpus):
 
 def test_all_problems_of_all_splits_are_reported_before_any_work(config, corpus, tmp_path):
     (corpus / "train.en").unlink()
-    config.data.valid = {"src": "dev.fr", "wrong": 1}
+    config.data.valid = {"src": "train.fr", "tgt": "dev.en"}
     config.data.test = {"news": "news.tsv", "test": "test"}
     with pytest.raises(CorpusError) as caught:
         prepare(config)

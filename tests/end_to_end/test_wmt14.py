@@ -13,8 +13,8 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.schedule import learning_rate
-from tests.places import ROOT
 from tests.config.test_config import composed
+from tests.places import ROOT
 from tests.training.tiny_runs import train_with
 
 Pairs = list[tuple[str, str]]  # French, English
@@ -138,7 +138,7 @@ def test_the_commands_of_the_readme_make_every_file_that_is_read() -> None:
     data = read_config(composed("experiment=wmt14_base")).data
     readme = (ROOT / "data/wmt14/README.md").read_text(encoding="utf-8")
     commands = {word for line in readme.split("\n") if line.startswith("    ") for word in line.split()}
-    for source in (*data.train, data.valid, *data.tests.values()):
+    for source in (*data.train, data.valid, data.test):
         for language in ("fr", "en"):
             assert commands & {f"{source}.{language}", f"{source}.{language}.gz"}
 

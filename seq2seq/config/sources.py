@@ -1,0 +1,100 @@
+"""How a configuration names parallel text: the forms are known here, and `corpus/sources.py` finds the files.
+
+corpus/train                      a prefix: the files corpus/train.fr and corpus/train.en
+corpus/train.tsv                  one file with both languages; also .jsonl
+{src: FILE, tgt: FILE}            two files
+{source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from seq2seq.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class SourcePath:
+    """A prefix of two files, or a `.tsv` or `.jsonl` file."""
+
+    path: str
+    tag: str | None = None
+
+    @property
+    def stem(self) -> str:
+        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`."""
+        return _stem(self.path)
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """Two aligned files."""
+
+    src: str
+    tgt: str
+    tag: str | None = None
+
+    @property
+    def stem(self) -> str:
+        return _stem(self.src)
+
+
+SourceSpec = SourcePath | SourceFiles
+
+
+def parse_sources(key: str, value: object) -> list[SourceSpec]:
+    """Read one source or a list of sources.
+
+    Args:
+        key: of the configuration, for messages.
+    Raises:
+        ConfigError: an entry that has none of the forms, or an empty list.
+    """
+    entries = value if isinstance(value, list) else [value]
+    if not entries:
+        raise ConfigError(f"{key}: an empty list of sources; name at least one")
+    return [_parse(key, entry) for entry in entries]
+
+
+def parse_tests(value: object) -> list[tuple[str, list[SourceSpec]]]:
+    """Read the test sets as (name, sources). A test set without a name gets that of its file.
+
+    Raises:
+        ConfigError: an entry that has none of the forms.
+    """
+    if isinstance(value, Mapping) and not _is_one_source(value):
+        return [(str(name), parse_sources(f"data.test.{name}", each)) for name, each in value.items()]
+    entries = value if isinstance(value, list) else [value]
+    specs = [_parse("data.test", entry) for entry in entries if entry]  # data.test=null: no test set
+    return [(spec.stem, [spec]) for spec in specs]
+
+
+def _parse(key: str, entry: object) -> SourceSpec:
+    if isinstance(entry, Mapping) and set(entry) == {"source", "tag"}:
+        return replace(_parse_untagged(key, entry["source"]), tag=str(entry["tag"]))
+    return _parse_untagged(key, entry)
+
+
+def _parse_untagged(key: str, entry: object) -> SourceSpec:
+    if isinstance(entry, Mapping):
+        if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
+            raise ConfigError(
+                f"{key}: the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}} or "
+                "{source: SOURCE, tag: NAME}"
+            )
+        return SourceFiles(entry["src"], entry["tgt"])
+    if not isinstance(entry, str) or not entry:
+        raise ConfigError(
+            f"{key}: the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or "
+            "one of these as {source: ..., tag: NAME}"
+        )
+    return SourcePath(entry)
+
+
+def _is_one_source(value: Mapping[object, object]) -> bool:
+    """False for a mapping from names of test sets to sources."""
+    return bool({"src", "tgt"}.intersection(value)) or set(value) == {"source", "tag"}
+
+
+def _stem(path: str) -> str:
+    return Path(path).name.split(".")[0]

@@ -1,0 +1,72 @@
+import pytest
+
+from seq2seq.config import DataConfig, SourceFiles, SourcePath
+from seq2seq.config.sources import parse_sources, parse_tests
+from seq2seq.errors import ConfigError
+
+
+def test_each_form_of_a_source_has_a_type():
+    files = {"src": "left.txt", "tgt": "right.txt"}
+    assert parse_sources("data.train", ["a/b", files]) == [SourcePath("a/b"), SourceFiles("left.txt", "right.txt")]
+    tagged = [{"source": "a.tsv", "tag": "law"}, {"source": files, "tag": 2019}]
+    expected = [SourcePath("a.tsv", "law"), SourceFiles("left.txt", "right.txt", "2019")]
+    assert parse_sources("data.train", tagged) == expected
+    assert parse_sources("data.train", tagged[1]) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, []),
+        ("", []),
+        ([], []),
+        ("a/news.fr.gz", [("news", [SourcePath("a/news.fr.gz")])]),
+        (["x", "y.tsv"], [("x", [SourcePath("x")]), ("y", [SourcePath("y.tsv")])]),
+        ({"src": "n.fr", "tgt": "m"}, [("n", [SourceFiles("n.fr", "m")])]),
+        ({"source": "x", "tag": "t"}, [("x", [SourcePath("x", "t")])]),
+        ({"source": "x"}, [("source", [SourcePath("x")])]),  # a test set of that name
+        ({"a": "x", 2: ["y", "z"]}, [("a", [SourcePath("x")]), ("2", [SourcePath("y"), SourcePath("z")])]),
+    ],
+)
+def test_test_sets_have_names(value, expected):
+    assert parse_tests(value) == expected
+
+
+MALFORMED = [
+    "",
+    None,
+    3,
+    {"src": "a"},
+    {"src": "a", "tgt": ""},
+    {"fr": "a"},
+    {"source": "a"},
+    {"source": ["a"], "tag": "t"},
+    {"source": {"source": "a", "tag": "t"}, "tag": "t"},
+    {"src": "a", "tgt": "b", "tag": "t"},
+]
+
+
+@pytest.mark.parametrize("value", MALFORMED)
+def test_an_entry_of_another_form_is_refused(value):
+    message = r"data\.valid: the data source .* \{src: FILE, tgt: FILE\}.* \{source: .*, tag: NAME\}"
+    with pytest.raises(ConfigError, match=message):
+        parse_sources("data.valid", value)
+    with pytest.raises(ConfigError, match=message.replace("valid", r"test\.news")):
+        parse_tests({"news": ["x", value]})
+
+
+def test_an_empty_list_is_refused():
+    with pytest.raises(ConfigError, match=r"data\.train: an empty list of sources; name at least one"):
+        parse_sources("data.train", [])
+    with pytest.raises(ConfigError, match=r"data\.test\.news: an empty list of sources; name at least one"):
+        parse_tests({"news": []})
+
+
+def test_malformed_sources_of_all_splits_are_reported_together():
+    data = DataConfig(train=[], valid={"src": "dev.fr", "wrong": 1}, test={"news": 3}, tag_dropout=1.0)
+    assert [line.split(":")[0] for line in data.problems()] == [
+        "data.tag_dropout=1.0 is not a probability below 1",
+        "data.train",
+        "data.valid",
+        "data.test.news",
+    ]
