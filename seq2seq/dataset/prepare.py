@@ -25,10 +25,10 @@ from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
+from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
-from seq2seq.evaluation.legacy_tokens import is_tokenised
 from seq2seq.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)

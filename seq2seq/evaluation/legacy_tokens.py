@@ -1,6 +1,6 @@
 """Text as translations were scored before sacreBLEU: lower-cased, with Moses' tokens between single spaces."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 
 def moses_tokens(language: str) -> Callable[[str], str]:
@@ -9,6 +9,9 @@ def moses_tokens(language: str) -> Callable[[str], str]:
     Punctuation is normalised, then letters are lowered, then tokens are split and `& | < > ' " [ ]` escaped: so Moses'
     Perl scripts made the `.lc.norm.tok` files of Multi30k (Elliott et al. 2016). The results are the same, faults of
     theirs included: a quotation mark for the apostrophe of `d’œil`, but not for the one of `d’une`.
+
+    Ask `is_tokenised` first (seq2seq/corpus/tokenised.py). Moses splits its own tokens again: `l' herbe` would become
+    `l ' herbe`, and `&apos;` three tokens.
 
     Args:
         language: as sacremoses names it, such as `fr`. One that it does not know has the abbreviations of English, no
@@ -23,13 +26,3 @@ def moses_tokens(language: str) -> Callable[[str], str]:
         return str(tokenizer.tokenize(normalised.lower(), return_str=True))
 
     return tokens
-
-
-def is_tokenised(sentences: Sequence[str]) -> bool:
-    """Whether most of the sentences that end in a full stop have a space before it, as no language writes it.
-
-    To be asked before `moses_tokens`, which splits its own tokens again: `l' herbe` would become `l ' herbe`, and
-    `&apos;` three tokens.
-    """
-    spaced = [sentence.endswith(" .") for sentence in map(str.rstrip, sentences) if sentence.endswith(".")]
-    return 2 * sum(spaced) > len(spaced)

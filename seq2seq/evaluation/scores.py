@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.errors import TranslationError
-from seq2seq.evaluation.legacy_tokens import is_tokenised, moses_tokens
+from seq2seq.evaluation.legacy_tokens import moses_tokens
 
 if TYPE_CHECKING:  # imported where it is used: 0.1 s that a run without scores need not pay
     from sacrebleu.metrics.base import Metric

@@ -3,7 +3,7 @@ import gzip
 import pytest
 import sacrebleu
 
-from seq2seq.evaluation.legacy_tokens import is_tokenised, moses_tokens
+from seq2seq.evaluation.legacy_tokens import moses_tokens
 from seq2seq.evaluation.scores import corpus_scores, paired_test
 from tests.places import SHARED
 
@@ -61,21 +61,6 @@ def test_legacy_bleu_of_raw_text_is_plain_bleu_of_the_official_tokens(language: 
 def every_third_is_another(sentences: list[str]) -> list[str]:
     """Translations of a sort, in which some sentences are those of the next line."""
     return [sentences[(i + (i % 3 == 0)) % len(sentences)] for i in range(len(sentences))]
-
-
-@needs_multi30k
-@pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
-@pytest.mark.parametrize("language", ["fr", "en"])
-def test_tokenised_corpora_are_recognised_and_others_are_not(split: str, language: str) -> None:
-    assert is_tokenised(lines(f"tok/{split}.lc.norm.tok.{language}"))
-    assert not is_tokenised(lines(f"{split}.{language}"))
-
-
-def test_what_has_no_full_stop_is_not_taken_for_tokens() -> None:
-    assert not is_tokenised([])
-    assert not is_tokenised(["", "Ah !", "no stop"])
-    assert not is_tokenised(["one .", "two."])
-    assert is_tokenised(["one .", "two . ", "three."])
 
 
 def test_tokens_are_scored_as_they_are_but_for_case() -> None:
