@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.length import length_limits, min_lengths
+from seq2seq.decoding.length import length_limit, min_length
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 ALL = slice(None)
@@ -31,12 +31,15 @@ class Constraints:
         """src: (B, S), each ending with eos; prefixes: of each sentence, the tokens that a hypothesis begins with."""
         self.config = config
         prefixes = prefixes or [[]] * len(src)
+        n_src = ((src != PAD).sum(-1) - 1).tolist()  # without eos
         limits = [
-            min(max(limit, len(prefix) + 1), max_length)  # so that something can follow the prefix
-            for limit, prefix in zip(length_limits(src, config, max_length), prefixes, strict=True)
+            # A token can follow the prefix.
+            min(max(length_limit(n, config, max_length), len(prefix) + 1), max_length)
+            for n, prefix in zip(n_src, prefixes, strict=True)
         ]
+        fewest = [min_length(n, config) for n in n_src]
         self.limits = torch.tensor(limits, device=src.device)  # (B,) most tokens of a hypothesis, eos counted
-        self.min_lengths = torch.tensor(min_lengths(src, config), device=src.device)  # (B,) fewest, eos not counted
+        self.min_lengths = torch.tensor(fewest, device=src.device)  # (B,) fewest, eos not counted
         self.longest = max(limits)
         self.longest_min = int(self.min_lengths.max())
         longest_prefix = max(len(prefix) for prefix in prefixes)

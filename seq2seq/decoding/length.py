@@ -1,9 +1,6 @@
 """How length enters a search: what divides a hypothesis's log-probability, and where a hypothesis is cut."""
 
-from torch import Tensor
-
 from seq2seq.config import DecodingConfig
-from seq2seq.vocabulary import PAD
 
 
 def length_penalty(n_tokens: int, normalization: str, alpha: float) -> float:
@@ -47,16 +44,6 @@ def length_limit(n_src: int, config: DecodingConfig, max_length: int) -> int:
     return max(1, min(int(config.max_length_a * n_src + config.max_length_b), max_length))
 
 
-def length_limits(src: Tensor, config: DecodingConfig, max_length: int) -> list[int]:
-    """`length_limit` of each source of a batch (B, S) that ends its sources with eos and pads with pad."""
-    return [length_limit(n, config, max_length) for n in _n_tokens(src)]
-
-
-def min_lengths(src: Tensor, config: DecodingConfig) -> list[int]:
-    """Fewest tokens of a hypothesis, `eos` not counted, for each source of such a batch: a * n_src + b, at least 1."""
-    return [max(1, int(config.min_length_a * n + config.min_length_b)) for n in _n_tokens(src)]
-
-
-def _n_tokens(src: Tensor) -> list[int]:
-    n_src: list[int] = ((src != PAD).sum(-1) - 1).tolist()
-    return n_src
+def min_length(n_src: int, config: DecodingConfig) -> int:
+    """Fewest tokens that a hypothesis must have, `eos` not counted: a * n_src + b, at least 1."""
+    return max(1, int(config.min_length_a * n_src + config.min_length_b))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from seq2seq.decoding.rounding import round_up
+
 
 class Rows:
     """The rows of a batch, each of them one sentence.
@@ -38,15 +40,3 @@ class Rows:
         self._sentences = [self._sentences[row] for row in rows]
         self._is_done = [self._is_done[row] for row in rows]
         return rows
-
-
-def round_up(n: int) -> int:
-    """The next number of at most three significant bits: 1 to 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ..."""
-    step = 1 << max(0, n.bit_length() - 3)
-    return -(-n // step) * step
-
-
-def round_down(n: int) -> int:
-    """The last such number that is not above n."""
-    step = 1 << max(0, n.bit_length() - 3)
-    return n // step * step

@@ -1,14 +1,14 @@
 """Many sentences through a search: sorted into batches, and back in order."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.plan import plan_batches
 from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.rows import round_down
 from seq2seq.decoding.search import search
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
@@ -42,23 +42,6 @@ def decode_ids(
         for index, of_source in zip(indices, hypotheses, strict=True):
             found[index] = of_source
     return found
-
-
-def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[list[int]]:
-    """Indices of the sources decoded together, longest first; sources without tokens are in none.
-
-    Longest first, so that running out of memory happens at once. A batch has at most `max_batch_tokens` =
-    sentences x longest source, eos counted, x hypotheses, and at least one sentence; as a rule its size is one that
-    `rows.round_down` gives.
-    """
-    by_length = sorted((i for i, n in enumerate(lengths) if n), key=lambda i: -lengths[i])
-    n_hypotheses = config.n_best if config.sampling else config.beam_size
-    begin = 0
-    while begin < len(by_length):
-        cost = (lengths[by_length[begin]] + 1) * n_hypotheses
-        end = begin + round_down(max(1, config.max_batch_tokens // cost))
-        yield by_length[begin:end]
-        begin = end
 
 
 def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.length import length_penalty
-from seq2seq.decoding.sentences import plan_batches
+from seq2seq.decoding.plan import plan_batches
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine

@@ -20,7 +20,7 @@ import numpy as np
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_penalty
-from seq2seq.decoding.sentences import plan_batches
+from seq2seq.decoding.plan import plan_batches
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine, Sentence

@@ -16,7 +16,7 @@ from seq2seq.decoding.constraints import Constraints, forbid_repetition, forbid_
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
 from seq2seq.decoding.sentences import pad_sources
-from seq2seq.vocabulary import EOS
+from seq2seq.vocabulary import EOS, PAD
 
 from . import reference
 from .toy import FixedLogits, ToyModel
@@ -257,6 +257,14 @@ def test_rules_and_prefixes_of_other_sentences_make_no_difference(
         for source, prefix in zip(SOURCES, PREFIXES, strict=True)
     ]
     assert together == backwards == alone
+
+
+def test_a_source_is_as_long_as_its_tokens_without_eos_and_pad() -> None:
+    src = torch.tensor([[5, 6, 7, EOS], [5, EOS, PAD, PAD]])
+    config = DecodingConfig(max_length_a=3.0, max_length_b=1, min_length_a=2.0, min_length_b=1)
+    constraints = Constraints(src, config, max_length=50)
+    assert constraints.limits.tolist() == [10, 4]
+    assert constraints.min_lengths.tolist() == [7, 3]
 
 
 def test_rules_follow_their_sentences_when_a_batch_shrinks() -> None:

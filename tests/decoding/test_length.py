@@ -1,11 +1,9 @@
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.length import length_limit, length_limits, length_penalty
-from seq2seq.vocabulary import EOS, PAD
+from seq2seq.decoding.length import length_limit, length_penalty
 
 
 @pytest.mark.parametrize(
@@ -56,8 +54,3 @@ def test_the_limit_is_a_line_within_what_the_model_can_do(
     n_src: int, a: float, b: int, max_length: int, expected: int
 ) -> None:
     assert length_limit(n_src, DecodingConfig(max_length_a=a, max_length_b=b), max_length) == expected
-
-
-def test_a_source_is_as_long_as_its_tokens_without_eos_and_pad() -> None:
-    src = torch.tensor([[5, 6, 7, EOS], [5, EOS, PAD, PAD]])
-    assert length_limits(src, DecodingConfig(max_length_a=3.0, max_length_b=1), max_length=50) == [10, 4]
