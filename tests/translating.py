@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.commands import translate
+from seq2seq.cli import front_door
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -164,7 +164,7 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
         try:
-            translate.main([str(argument) for argument in arguments])
+            front_door("translate", [str(argument) for argument in arguments], prog="translate.py")
             status = 0
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else 1
@@ -173,7 +173,7 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
 
 # translate.py with windows of three lines, each brought to disk at once.
 SMALL_WINDOWS = """
-from seq2seq.commands import translate
+from seq2seq.cli import front_door
 from seq2seq.translation import stream
 translate._CONFIRM_EVERY_S = -1.0
 stream.WINDOWS = (3,)

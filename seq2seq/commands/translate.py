@@ -7,9 +7,26 @@ import argparse
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError
+
+if TYPE_CHECKING:
+    from seq2seq.translation.request import TranslationRequest
+
+# Options of the same name in `DecodingConfig`.
+_SETTINGS = (
+    "beam_size",
+    "normalization",
+    "alpha",
+    "no_repeat_ngram",
+    "repetition_penalty",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "max_batch_tokens",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,43 +55,45 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     _check(args)
+    from seq2seq.translation.run import translate
+
+    translate(request_of(args))
+
+
+def request_of(args: argparse.Namespace) -> "TranslationRequest":
+    """What the options ask for."""
     from seq2seq.translation.engines.options import EngineOptions
     from seq2seq.translation.options import DecodingSettings, TranslationOptions
     from seq2seq.translation.request import TranslationRequest
-    from seq2seq.translation.run import translate
 
-    settings: DecodingSettings = {"n_best": args.n_best or 1, "sampling": args.sample}
-    same = ("beam_size", "normalization", "alpha", "no_repeat_ngram", "repetition_penalty", "temperature", "top_k")
-    for name in (*same, "top_p", "seed", "max_batch_tokens"):
-        if (value := getattr(args, name)) is not None:
-            settings[name] = value  # type: ignore[literal-required]
-    if args.max_length:
-        settings |= {"max_length_a": args.max_length[0], "max_length_b": round(args.max_length[1])}
-    if args.min_length:
-        settings |= {"min_length_a": args.min_length[0], "min_length_b": round(args.min_length[1])}
-    options = TranslationOptions(
-        tag=args.tag, token_scores=args.token_scores, alignment=args.alignment, typography=args.typography or ""
-    )
-    engine = EngineOptions(
-        engine=args.engine, device=args.device, precision=args.precision, threads=args.threads, workers=args.workers
-    )
-    translate(
-        TranslationRequest(
-            models=tuple(args.model),
-            input=args.input,
-            output=args.output,
-            resume=args.resume,
-            errors=args.errors,
-            prefixes=args.prefix,
-            form="json" if args.json else "n-best" if args.n_best is not None else "line",
-            settings=settings,
-            options=options,
-            engine=engine,
-            references=tuple(args.reference or ()),
-            compare=args.compare,
-            score=args.score,
-            is_quiet=args.quiet,
-        )
+    settings = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
+    settings |= {"n_best": args.n_best or 1, "sampling": args.sample}
+    for name in ("max_length", "min_length"):
+        if (line := getattr(args, name)) is not None:
+            settings |= {f"{name}_a": line[0], f"{name}_b": round(line[1])}
+    return TranslationRequest(
+        models=tuple(args.model),
+        input=args.input,
+        output=args.output,
+        resume=args.resume,
+        errors=args.errors,
+        prefixes=args.prefix,
+        form="json" if args.json else "n-best" if args.n_best is not None else "line",
+        settings=DecodingSettings(**settings),  # type: ignore[typeddict-item]
+        options=TranslationOptions(
+            tag=args.tag, token_scores=args.token_scores, alignment=args.alignment, typography=args.typography or ""
+        ),
+        engine=EngineOptions(
+            engine=args.engine,
+            device=args.device,
+            precision=args.precision,
+            threads=args.threads,
+            workers=args.workers,
+        ),
+        references=tuple(args.reference or ()),
+        compare=args.compare,
+        score=args.score,
+        is_quiet=args.quiet,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seq2seq.translation.translator import Translator
+import seq2seq
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.translating import SENTENCES, TEXT, Cli
 
@@ -51,7 +51,7 @@ def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
     sources = [SOURCES[0], "", long, '\u2028 a\tb\x0b"c\\']
     lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2)
     records = [json.loads(line) for line in lines]
-    translator = Translator.load(trained_dir, device="cpu", precision="float32", threads=1)
+    translator = seq2seq.load(trained_dir, device="cpu", precision="float32", threads=1)
     expected = translator.translate(sources, n_best=2)
     for number, (record, translation) in enumerate(zip(records, expected, strict=True), start=1):
         assert set(record) - {"parts"} == {"line", "source", "translation", "hypotheses", "warnings"}
@@ -193,7 +193,7 @@ def test_nothing_is_repeated_where_that_is_forbidden(trained: Cli) -> None:
 def test_samples_depend_on_their_seed_alone(cli: Cli, run_dir: Path) -> None:
     drawn = cli.lines(TEXT * 3, "--sample", "--seed", 4)
     assert len(set(drawn)) == 12  # the same line is drawn anew in each place
-    translator = Translator.load(run_dir, device="cpu", precision="float32", threads=1)
+    translator = seq2seq.load(run_dir, device="cpu", precision="float32", threads=1)
     assert [each.text for each in translator.translate(SENTENCES * 3, sampling=True, seed=4)] == drawn
     assert cli.lines(TEXT * 3, "--sample", "--seed", 4) == drawn
     assert cli.lines(TEXT * 3, "--sample", "--seed", 4, "--max-batch-tokens", 1) == drawn

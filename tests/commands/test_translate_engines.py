@@ -1,5 +1,6 @@
 """The models, engines and machines that the command line translates with."""
 
+import dataclasses
 import json
 import pickle
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seq2seq.artifacts.checkpoint import write_checkpoint
+from seq2seq.artifacts.checkpoint import write_checkpoint, write_model
 from tests.commands.learned_text import LEARNED, SOURCES, write
 from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, trained_content, write_run
 
@@ -32,12 +33,13 @@ def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained
 def exported(trained_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory with weights for CTranslate2 only."""
     pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
-    from seq2seq.export import export
+    from seq2seq.export.export import export
+    from seq2seq.export.options import ExportOptions
 
     folder = tmp_path_factory.mktemp("exported")
     lines = write(folder / "lines", SOURCES)
     target = folder / "model"
-    export.main([str(trained_dir), "--format", "ctranslate2", "--output", str(target), "--parity-input", str(lines)])
+    export(ExportOptions(source=trained_dir, formats=("ctranslate2",), output=target, parity_input=lines))
     return target
 
 
@@ -78,10 +80,11 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_
 
 def test_ctranslate2_reads_the_same_tags(tagged_dir: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
-    from seq2seq.export import export
+    from seq2seq.export.export import export
+    from seq2seq.export.options import ExportOptions
 
     lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
-    export.main([str(tagged_dir), "--format", "ctranslate2", "--output", str(target), "--parity-input", str(lines)])
+    export(ExportOptions(source=tagged_dir, formats=("ctranslate2",), output=target, parity_input=lines))
     assert "- tags for kinds of text (`--tag`): t, z\n" in (target / "README.md").read_text()
     for beam_size in (1, 3):
         options = ("--tag", "z", "--beam-size", beam_size)
@@ -154,7 +157,7 @@ def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: P
     (tmp_path / "pickle.ckpt").write_bytes(pickle.dumps(Malicious(trap)))
     write_checkpoint({"config": Malicious(trap)}, tmp_path / "code.ckpt")
     write_checkpoint({"state_dict": {}}, tmp_path / "other.ckpt")
-    write_checkpoint(model_content(tokenizer_sha256="0" * 64), tmp_path / "mixed.ckpt")
+    write_model(dataclasses.replace(model_content(), tokenizer_sha256="0" * 64), tmp_path / "mixed.ckpt", step=1)
     (tmp_path / "run").mkdir()
     for name, message in {
         "missing": "no such run directory or checkpoint",

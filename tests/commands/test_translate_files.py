@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from seq2seq.commands import translate
+from seq2seq.cli import front_door
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.devices import device, needs_devices
 from tests.translating import SENTENCES, TEXT, Cli, Stream, run_cli
@@ -124,7 +124,7 @@ def test_closed_streams_are_named_with_what_to_give_instead(monkeypatch: pytest.
         monkeypatch.setattr(sys, "stderr", errors)
         monkeypatch.setattr(sys, name, None)
         with pytest.raises(SystemExit, match="2"):
-            translate.main(["--model", "no model"])
+            front_door("translate", ["--model", "no model"])
         assert errors.written().startswith(f"error: {name} is closed; open it or give {option} FILE")
 
 

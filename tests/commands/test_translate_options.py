@@ -54,7 +54,9 @@ OPTIONS = {
 
 
 def test_every_option_has_a_test() -> None:
-    actions = translate._parser()._actions
+    parser = argparse.ArgumentParser()
+    translate.add_options(parser)
+    actions = parser._actions
     found = {option for action in actions for option in action.option_strings if option.startswith("--")}
     assert found == set(OPTIONS)
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_translate*.py"))

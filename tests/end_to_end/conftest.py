@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.commands import translate
-from seq2seq.translation import stream
+from seq2seq.translation import run
 from tests.translating import Cli, model_content, trained_content, write_run
 
 
@@ -27,5 +26,5 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Cli:
 @pytest.fixture
 def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of three lines, each brought to disk at once."""
-    monkeypatch.setattr(translate, "_CONFIRM_EVERY_S", -1.0)
-    monkeypatch.setattr(stream, "WINDOWS", (3,))
+    monkeypatch.setattr(run, "CONFIRM_EVERY_S", -1.0)
+    monkeypatch.setattr(run, "WINDOWS", (3,))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from seq2seq.commands import translate
+from seq2seq.cli import front_door
 from seq2seq.corpus.reader import read_lines
 from tests.devices import device, needs_devices
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
@@ -194,7 +194,10 @@ def test_an_output_that_fails_ends_the_search(
     source.write_text(TEXT * 9)
     n_threads = threading.active_count()
     with pytest.raises(SystemExit) as stopped:
-        translate.main([*map(str, Cli(run_dir).defaults), "--quiet", "--max-batch-tokens", "1", "--input", str(source)])
+        front_door(
+            "translate",
+            [*map(str, Cli(run_dir).defaults), "--quiet", "--max-batch-tokens", "1", "--input", str(source)],
+        )
     assert stopped.value.code == status
     assert capsys.readouterr().err == message
     assert threading.active_count() == n_threads

@@ -14,6 +14,7 @@ from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.search import search
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
@@ -51,7 +52,7 @@ def log_probs(model: Transformer, source: list[int], target: list[int]) -> list[
 def test_each_variant_has_the_same_probabilities_and_translations(changes: dict[str, Any], tmp_path: Path) -> None:
     model = random_model(seed=5, max_length=23, **changes)
     convert(model, tokenizer(), tmp_path / "ctranslate2", None)
-    engine = load(tmp_path, tokenizer(), 23, device="cpu", threads=1)
+    engine = load(tmp_path, tokenizer(), 23, EngineOptions(device="cpu", threads=1))
 
     targets = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (3, 22, 1, 8)]
     for source, target, found in zip(SOURCES, targets, engine.score(SOURCES, targets), strict=True):
@@ -86,7 +87,7 @@ def test_each_variant_has_the_same_probabilities_and_translations(changes: dict[
 def test_rules_for_tokens_mean_the_same(changes: dict[str, Any], end_bonus: float, tmp_path: Path) -> None:
     model = random_model(seed=3, end_bonus=end_bonus)
     convert(model, tokenizer(), tmp_path / "ctranslate2", None)
-    engine = load(tmp_path, tokenizer(), 50, device="cpu", threads=1)
+    engine = load(tmp_path, tokenizer(), 50, EngineOptions(device="cpu", threads=1))
     config = DecodingConfig(**({"max_length_a": 0.0, "max_length_b": 11} | changes))
     src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)
     with torch.inference_mode():
@@ -99,7 +100,7 @@ def test_rules_for_tokens_mean_the_same(changes: dict[str, Any], end_bonus: floa
 def test_a_forced_prefix_means_the_same(tmp_path: Path) -> None:
     model = random_model(seed=3, end_bonus=2.0)
     convert(model, tokenizer(), tmp_path / "ctranslate2", None)
-    engine = load(tmp_path, tokenizer(), 50, device="cpu", threads=1)
+    engine = load(tmp_path, tokenizer(), 50, EngineOptions(device="cpu", threads=1))
     config = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=6)
     prefixes = [[9, 40], [], [17], [30] * 8]
     src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)

@@ -12,13 +12,13 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
+import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.recovery import STOP_SIGNALS, TrainingInterrupted
-from seq2seq.translation.translator import Translator
 from tests.training.tiny_runs import SignalAt, checkpoint, command, tiny_config, train_in_parts, train_with
 
 TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
@@ -196,7 +196,7 @@ def test_tags_travel_with_every_checkpoint(unbroken):
     for path in (run_dir / "checkpoints").iterdir():
         tokenizer = Tokenizer.from_bytes(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
         assert tokenizer.tags == {"a": 4, "b": 5}
-    translator = Translator.load(run_dir, device="cpu", threads=1)
+    translator = seq2seq.load(run_dir, device="cpu", threads=1)
     assert translator.translate(["ba bi"], tag="a")[0].hypotheses != translator.translate(["ba bi"])[0].hypotheses
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import seq2seq
 from seq2seq.translation.translator import Translator
 from tests.translating import model_content, trained_content, write_run
 
@@ -15,10 +16,10 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def translator(run_dir: Path) -> Translator:
-    return Translator.load(run_dir, device="cpu", precision="float32", threads=1)
+    return seq2seq.load(run_dir, device="cpu", precision="float32", threads=1)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     folder = write_run(tmp_path_factory.mktemp("trained"), trained_content())
-    return Translator.load(folder, device="cpu", precision="float32", threads=1)
+    return seq2seq.load(folder, device="cpu", precision="float32", threads=1)

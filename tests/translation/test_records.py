@@ -1,5 +1,6 @@
 """How a translation is written, and read back."""
 
+import argparse
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.commands.translate import _form, _parser
+from seq2seq.commands import translate
 from seq2seq.translation import records
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.text.health import Finding
@@ -89,7 +90,9 @@ def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
 def test_each_form_of_the_command_line_has_a_record() -> None:
     assert set(records.RECORDS) == set(records.FORMS)
     for options, form in (([], "line"), (["--n-best", "1"], "n-best"), (["--json", "--n-best", "2"], "json")):
-        assert _form(_parser().parse_args(["--model", "m", *options])) == form
+        parser = argparse.ArgumentParser()
+        translate.add_options(parser)
+        assert translate.request_of(parser.parse_args(["--model", "m", *options])).form == form
 
 
 @pytest.mark.parametrize("form", records.FORMS)

@@ -2,8 +2,9 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import get_type_hints
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.search import search
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
+from seq2seq.translation.options import DecodingSettings
 from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import EOS
@@ -71,7 +73,7 @@ def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, b
         decoding = dataclasses.replace(decoding, max_batch_tokens=max_batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
     for windows in ((1,), (4,), (3, 5), (11,)):
-        found = list(translator.translate_stream(lines, decoding, windows=windows))
+        found = list(chain.from_iterable(translator.translate_windows(lines, decoding, windows=windows)))
         assert texts(found) == alone
         assert [translation.source for translation in found] == lines
 
@@ -110,7 +112,7 @@ def test_what_could_end_a_line_becomes_a_space(
 def test_each_translation_begins_with_its_own_prefix(translator: Translator) -> None:
     prefixes = ["Le chien", "", "Oui", "gare la balle"]
     for windows in ((4,), (1,), (3,)):
-        found = texts(translator.translate(SENTENCES, prefixes=prefixes, windows=windows))
+        found = texts(chain.from_iterable(translator.translate_windows(SENTENCES, prefixes=prefixes, windows=windows)))
         assert all(text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True))
         assert found[1] == translator.translate([SENTENCES[1]])[0].text
         assert found[1:] != texts(translator.translate(SENTENCES))[1:]
@@ -169,12 +171,15 @@ def test_french_typography_changes_all_alternatives(translator: Translator, monk
 
 def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: Translator) -> None:
     lines = ["Oui !"] * 6
-    options: dict[str, Any] = {"sampling": True, "seed": 5, "beam_size": 1}
-    drawn = texts(translator.translate(lines, **options))
+    sampled = dataclasses.replace(translator.decoding, sampling=True, seed=5, beam_size=1)
+    drawn = texts(translator.translate(lines, sampled))
     assert len(set(drawn)) > 3
-    assert texts(translator.translate(lines, **options, max_batch_tokens=1, windows=(4,))) == drawn
-    assert texts(translator.translate(lines[2:], **options, first_number=2)) == drawn[2:]
-    assert texts(translator.translate(lines, **{**options, "seed": 6})) != drawn
+    assert texts(translator.translate(lines, sampling=True, seed=5, beam_size=1)) == drawn
+    one_by_one = dataclasses.replace(sampled, max_batch_tokens=1)
+    assert texts(chain.from_iterable(translator.translate_windows(lines, one_by_one, windows=(4,)))) == drawn
+    from_the_third = translator.translate_windows(lines[2:], sampled, first_number=2)
+    assert texts(chain.from_iterable(from_the_third)) == drawn[2:]
+    assert texts(translator.translate(lines, sampled, seed=6)) != drawn
 
 
 # --- what is refused ---
@@ -191,7 +196,15 @@ def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -
     with pytest.raises(ConfigError, match=r"decoding\.n_best=3 is above"):
         translator.translate_windows([], DecodingConfig(beam_size=2, n_best=3))
     with pytest.raises(ConfigError, match="typography='klingon' is not one of fr"):
-        translator.translate_windows([], typography="klingon")
+        translator.translate([], typography="klingon")
+
+
+def test_settings_by_name_are_those_of_the_configuration(translator: Translator) -> None:
+    assert get_type_hints(DecodingSettings) == get_type_hints(DecodingConfig)
+    with pytest.raises(TypeError, match="beamsize"):
+        translator.translate(["Oui !"], beamsize=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="treads"):
+        seq2seq.load("model", treads=1)  # type: ignore[call-arg]
 
 
 def test_half_a_surrogate_pair_is_refused(translator: Translator) -> None:

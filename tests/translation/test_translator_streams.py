@@ -3,11 +3,13 @@
 import dataclasses
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.stream import WINDOWS
@@ -65,7 +67,7 @@ def test_the_sizes_of_windows_are_those_that_are_asked_for(translator: Translato
 
 def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
     lines = [" ".join(SENTENCES[i % 4 :]) for i in range(25)]
-    several = Translator.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
+    several = seq2seq.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
     options: dict[str, Any] = {"max_batch_tokens": 60, "windows": (7,), "alignment": True, "token_scores": True}
     found, expected = several.translate(lines, **options), translator.translate(lines, **options)
     assert texts(found) == texts(expected)
@@ -87,7 +89,7 @@ def test_an_error_in_a_worker_reaches_the_caller_and_ends_the_threads(
 
     monkeypatch.setattr(translator.engine, "decode", breaks)
     before = n_threads()
-    stream = translator.translate_stream(SENTENCES * 3, SHORT, windows=(2,))
+    stream = chain.from_iterable(translator.translate_windows(SENTENCES * 3, SHORT, windows=(2,)))
     assert [next(stream).source for _ in SENTENCES] == SENTENCES
     with pytest.raises(RuntimeError, match="the sixth line"):
         next(stream)
@@ -119,5 +121,5 @@ def test_a_stream_that_is_closed_early_searches_no_further(
 def test_progress_counts_the_lines_that_reach_the_model(translator: Translator) -> None:
     counts: list[int] = []
     lines = [*SENTENCES, "", "Un chat dort. " * 20]  # the last is several parts of one line
-    list(translator.translate_stream(lines, SHORT, windows=(2,), on_batch=counts.append))
+    list(translator.translate_windows(lines, SHORT, windows=(2,), on_batch=counts.append))
     assert sum(counts) == 5

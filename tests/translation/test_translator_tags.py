@@ -2,6 +2,7 @@
 
 import pytest
 
+import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TokenizerError
@@ -14,7 +15,7 @@ from tests.translation.translations import SHORT, engine_of, texts
 @pytest.fixture(scope="module")
 def tagged(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     folder = write_run(tmp_path_factory.mktemp("tagged"), trained_content("t", "z"))
-    return Translator.load(folder, device="cpu", precision="float32", threads=1)
+    return seq2seq.load(folder, device="cpu", precision="float32", threads=1)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

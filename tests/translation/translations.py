@@ -1,5 +1,7 @@
 """Small texts, and what tests ask of translations."""
 
+from collections.abc import Iterable
+
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
@@ -12,7 +14,7 @@ SHORT = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=2)
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
-def texts(translations: list[Translation]) -> list[str]:
+def texts(translations: Iterable[Translation]) -> list[str]:
     return [translation.text for translation in translations]
 
 

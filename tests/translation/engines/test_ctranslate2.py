@@ -16,6 +16,7 @@ import torch
 from seq2seq.config import DecodingConfig, TokenizerConfig
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
@@ -45,7 +46,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(directory: Path) -> CTranslate2Engine:
-    return load(directory, tokenizer(), MODEL.config.max_length, device="cpu", threads=1)
+    return load(directory, tokenizer(), MODEL.config.max_length, EngineOptions(device="cpu", threads=1))
 
 
 def assert_alike(found: list[list[Any]], expected: list[list[Any]]) -> None:
@@ -145,7 +146,7 @@ def test_what_is_never_generated_has_probability_0(engine: CTranslate2Engine) ->
 
 
 def test_several_threads_may_ask_at_the_same_time(directory: Path) -> None:
-    engine = load(directory, tokenizer(), MODEL.config.max_length, device="cpu", threads=2)
+    engine = load(directory, tokenizer(), MODEL.config.max_length, EngineOptions(device="cpu", threads=2))
     assert engine.n_workers == 2
     expected = engine.decode(sentences(), BEAM)
     found: dict[int, Any] = {}
@@ -198,14 +199,14 @@ def test_each_core_gets_a_worker_unless_told_otherwise(directory: Path, monkeypa
         ({"threads": 4, "workers": 2}, 2),
     ]
     for settings, expected in cases:
-        engine = load(directory, tokenizer(), 50, device="cpu", **settings)
+        engine = load(directory, tokenizer(), 50, EngineOptions(device="cpu", **settings))
         assert engine.n_workers == expected
         assert engine.translator.num_active_batches == 0
         assert engine.translator.num_translators == expected
 
 
 def test_an_unquantised_model_can_be_loaded_in_8_bits(directory: Path) -> None:
-    engine = load(directory, tokenizer(), 50, device="cpu", precision="int8", threads=1)
+    engine = load(directory, tokenizer(), 50, EngineOptions(device="cpu", precision="int8", threads=1))
     assert engine.translator.compute_type == "int8_float32"
 
 
@@ -218,14 +219,14 @@ def test_an_unquantised_model_can_be_loaded_in_8_bits(directory: Path) -> None:
 )
 def test_unknown_devices_and_precisions_are_refused(directory: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        load(directory, tokenizer(), 50, **settings)
+        load(directory, tokenizer(), 50, EngineOptions(**settings))
 
 
 def test_a_device_that_is_not_here_is_refused(directory: Path) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
     with pytest.raises(ConfigError, match="cannot run with device=cuda"):
-        load(directory, tokenizer(), 50, device="cuda")
+        load(directory, tokenizer(), 50, EngineOptions(device="cuda"))
 
 
 def test_without_the_package_the_message_names_the_extra(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,12 +239,12 @@ def test_without_the_package_the_message_names_the_extra(directory: Path, monkey
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ConfigError, match=r"pip install '\.\[ctranslate2\]'"):
-        load(directory, tokenizer(), 50)
+        load(directory, tokenizer(), 50, EngineOptions())
 
 
 def test_a_directory_without_weights_says_how_to_make_them(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"holds no CTranslate2 model; .* --format ctranslate2"):
-        load(tmp_path, tokenizer(), 50)
+        load(tmp_path, tokenizer(), 50, EngineOptions())
 
 
 def test_damaged_weights_are_refused(directory: Path, tmp_path: Path) -> None:
@@ -251,16 +252,16 @@ def test_damaged_weights_are_refused(directory: Path, tmp_path: Path) -> None:
     weights = tmp_path / "model" / "ctranslate2" / "model.bin"
     weights.write_bytes(weights.read_bytes()[:5000])
     with pytest.raises(CheckpointError, match="cannot be loaded, so it is damaged"):
-        load(tmp_path / "model", tokenizer(), 50, device="cpu")
+        load(tmp_path / "model", tokenizer(), 50, EngineOptions(device="cpu"))
     (tmp_path / "model" / "ctranslate2" / "shared_vocabulary.json").write_text('["a"')
     with pytest.raises(CheckpointError, match="cannot be read, so it is damaged"):
-        load(tmp_path / "model", tokenizer(), 50)
+        load(tmp_path / "model", tokenizer(), 50, EngineOptions())
 
 
 def test_weights_for_another_tokenizer_are_refused(directory: Path) -> None:
     other = Tokenizer.train(["a completely different text", "with other words"], TokenizerConfig(vocab_size=290))
     with pytest.raises(TokenizerError, match="other pieces than the tokenizer"):
-        load(directory, other, 50)
+        load(directory, other, 50, EngineOptions())
 
 
 def test_the_vocabulary_is_in_the_order_of_the_ids(directory: Path) -> None:

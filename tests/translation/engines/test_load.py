@@ -11,6 +11,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.load import MOST_THREADS, load_engine
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
@@ -48,7 +49,7 @@ def torch_engine(engine: Engine) -> PyTorchEngine:
 def test_threads_are_shared_out_to_workers(
     model: TrainedModel, threads: int, workers: int, expected: tuple[int, int]
 ) -> None:
-    engine = torch_engine(load_engine([model], threads=threads, workers=workers, **CPU))
+    engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, **CPU)))
     assert (engine.n_workers, engine.threads_per_worker) == expected
 
 
@@ -66,14 +67,14 @@ def test_threads_are_shared_out_to_workers(
 def test_workers_of_one_thread_may_be_processes(
     model: TrainedModel, threads: int, workers: int, expected: tuple[int, int, bool]
 ) -> None:
-    engine = torch_engine(load_engine([model], threads=threads, workers=workers, forks=True, **CPU))
+    engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, forks=True, **CPU)))
     assert (engine.n_workers, engine.threads_per_worker, engine.forks) == expected
-    assert not load_engine([model], threads=threads, workers=workers, **CPU).forks
+    assert not load_engine([model], EngineOptions(threads=threads, workers=workers, **CPU)).forks
 
 
 def test_threads_are_as_many_as_cores_by_default(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "n_cores", lambda: 12)
-    engine = torch_engine(load_engine([model], **CPU))
+    engine = torch_engine(load_engine([model], EngineOptions(**CPU)))
     assert (engine.n_workers, engine.threads_per_worker) == (4, 3)
 
 
@@ -82,13 +83,13 @@ def test_auto_chooses_bfloat16_only_where_it_is_multiplied(
 ) -> None:
     for in_hardware, expected in ((True, "bfloat16"), (False, "float32")):
         monkeypatch.setattr(loading, "multiplies_bf16", lambda device, found=in_hardware: found)
-        assert load_engine([model], device="cpu").precision == expected
-        assert load_engine([model], device="cpu", precision="float32").precision == "float32"
+        assert load_engine([model], EngineOptions(device="cpu")).precision == expected
+        assert load_engine([model], EngineOptions(device="cpu", precision="float32")).precision == "float32"
 
 
 def test_bfloat16_gives_nearly_the_scores_of_float32(model: TrainedModel) -> None:
     expected, found = (
-        Translator([model], load_engine([model], device="cpu", precision=precision, threads=1)).score(
+        Translator([model], load_engine([model], EngineOptions(device="cpu", precision=precision, threads=1))).score(
             (sentence, sentence) for sentence in SENTENCES
         )
         for precision in ("float32", "bfloat16")
@@ -99,12 +100,14 @@ def test_bfloat16_gives_nearly_the_scores_of_float32(model: TrainedModel) -> Non
 
 def test_an_ensemble_averages_probabilities(model: TrainedModel, other: TrainedModel) -> None:
     (source, target) = model.tokenizer.encode(SENTENCES[:2])
-    both, one, two = (load_engine(models, threads=1, **CPU) for models in ([model, other], [model], [other]))
+    both, one, two = (
+        load_engine(models, EngineOptions(threads=1, **CPU)) for models in ([model, other], [model], [other])
+    )
     assert len(torch_engine(both).models) == 2
     joint, first, second = (torch.tensor(engine.score([source], [target])[0]) for engine in (both, one, two))
     # Of the first token, each model leaves out what may not begin a sentence before the mean is taken or after it.
     torch.testing.assert_close(joint[1:].exp(), (first.exp() + second.exp())[1:] / 2, atol=1e-4, rtol=1e-2)
-    doubled = load_engine([model, model], threads=1, **CPU)
+    doubled = load_engine([model, model], EngineOptions(threads=1, **CPU))
     torch.testing.assert_close(torch.tensor(doubled.score([source], [target])[0]), first, atol=1e-4, rtol=1e-4)
     decoding = model.config.decoding
     assert [h.tokens for h in doubled.decode([Sentence(source)], decoding)[0]] == [
@@ -115,7 +118,7 @@ def test_an_ensemble_averages_probabilities(model: TrainedModel, other: TrainedM
 def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, tmp_path: Path) -> None:
     trained = TrainedModel.read(write_run(tmp_path, trained_content()))
     with pytest.raises(TokenizerError, match="have different tokenizers; models of an ensemble need the same one"):
-        load_engine([model, trained], **CPU)
+        load_engine([model, trained], EngineOptions(**CPU))
 
 
 @pytest.mark.parametrize(
@@ -129,25 +132,25 @@ def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, tmp_path: 
 )
 def test_what_does_not_exist_is_refused(model: TrainedModel, options: dict[str, Any], message: str) -> None:
     with pytest.raises(TranslationError, match=message):
-        load_engine([model], **options)
+        load_engine([model], EngineOptions(**options))
 
 
 def test_a_gpu_that_is_not_there_is_refused(model: TrainedModel) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is one")
     with pytest.raises(TranslationError, match="no device 'cuda' here"):
-        load_engine([model], device="cuda")
-    assert torch_engine(load_engine([model], precision="float32")).device.type == "cpu"
+        load_engine([model], EngineOptions(device="cuda"))
+    assert torch_engine(load_engine([model], EngineOptions(precision="float32"))).device.type == "cpu"
 
 
 def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:
     pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
     with pytest.raises(CheckpointError, match="has no weights for CTranslate2; make them with"):
-        load_engine([model], engine="ctranslate2")
+        load_engine([model], EngineOptions(engine="ctranslate2"))
     with pytest.raises(ConfigError, match="CTranslate2 has no ensembles"):
-        load_engine([model, other], engine="ctranslate2")
+        load_engine([model, other], EngineOptions(engine="ctranslate2"))
 
 
 def test_torch_needs_no_ctranslate2(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    assert torch_engine(load_engine([model], **CPU))
+    assert torch_engine(load_engine([model], EngineOptions(**CPU)))
