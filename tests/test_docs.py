@@ -11,6 +11,9 @@ import pytest
 from seq2seq.config import RunConfig
 from tests.places import ROOT
 
+GROUPS = [path for path in (ROOT / "conf").iterdir() if path.is_dir()]
+N_GROUPS = len(GROUPS)
+
 
 def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
     for name, default in dataclasses.asdict(section()).items():
@@ -28,6 +31,14 @@ def test_each_key_is_documented_with_its_default(key: str, default: object) -> N
     )
     assert row, f"docs/configuration.md has no row for {key}"
     assert row[1] == repr(default).replace("'", '"')
+
+
+def test_each_key_and_each_group_stands_once() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    assert re.findall(r"^\| `([\w.]+)` \| `", page, re.M)[N_GROUPS:] == [key for key, _ in keys(RunConfig)]
+    groups = dict(re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*) \|$", page, re.M))
+    found = {name: re.findall(r"\w+", choices) for name, choices in groups.items()}
+    assert found == {path.name: sorted(file.stem for file in path.glob("*.yaml")) for path in GROUPS}
 
 
 @pytest.mark.parametrize("key", [key for key, _ in keys(RunConfig)])

@@ -12,6 +12,18 @@ if TYPE_CHECKING:  # a sixth of a second that the help of a command should not p
     from omegaconf import DictConfig
     from omegaconf.errors import OmegaConfBaseException
 
+# Keys that had another name.
+RENAMED = {
+    "data.max_tokens": "data.max_sentence_tokens",
+    "decoding.batch_tokens": "decoding.max_batch_tokens",
+    "tokenizer.sampling": "tokenizer.subword_regularization",
+    "logger.mode": "logger.wandb_mode",
+    "logger.project": "logger.wandb_project",
+    "logger.entity": "logger.wandb_entity",
+    "logger.group": "logger.wandb_group",
+    "logger.tags": "logger.wandb_tags",
+}
+
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     """Turn what Hydra composed, or what a checkpoint holds, into plain typed objects.
@@ -52,7 +64,9 @@ def describe(error: "OmegaConfBaseException") -> str:
 
 
 def _unknown_key(key: str) -> str:
-    """Say that no key has this name, and which valid ones come nearest."""
+    """Say that no key has this name, and which one to use instead."""
+    if key in RENAMED:
+        return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
     near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."
     return f"there is no configuration key {key!r}; {hint}"

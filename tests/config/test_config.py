@@ -11,6 +11,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
+from seq2seq.config.read import RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from tests.places import ROOT
@@ -234,9 +235,22 @@ def test_added_keys_are_refused():
         read_config(composed("+unknown=1"))
 
 
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_key_is_answered_with_its_new_name(old, new):
+    section, name = old.split(".")
+    assert problems(**{section: {name: 5}}) == [f"the configuration key '{old}' is now called {new}; use that name"]
+    assert new.partition(".")[2] in dataclasses.asdict(RunConfig())[section]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["data.max_tokens=5"], "the configuration key 'data.max_tokens' is now called data.max_sentence_tokens; use"),
+        (["+logger.mode=offline"], "the configuration key 'logger.mode' is now called logger.wandb_mode; use"),
+        (
+            ["trainer=auto"],
+            "Could not find 'trainer/auto'\n\nAvailable options in 'trainer':\n\tcpu\n\tdefault\n\tgpu\n",
+        ),
         (["optim.warmup_step=9"], "there is no configuration key 'optim.warmup_step'; did you mean optim.warmup_steps"),
         (["+unknown=1"], "there is no configuration key 'unknown'"),
         (["optim.lr=fast"], "optim.lr: "),
@@ -245,7 +259,18 @@ def test_added_keys_are_refused():
         (["experiment=null"], "experiment=null chooses nothing; leave it out, or name one of: demo, mixed, multi30k,"),
         (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
     ],
-    ids=["misspelled", "added", "wrong-type", "unknown-option", "unknown-experiment", "no-experiment", "impossible"],
+    ids=[
+        "renamed",
+        "renamed-added",
+        "removed-option",
+        "misspelled",
+        "added",
+        "wrong-type",
+        "unknown-option",
+        "unknown-experiment",
+        "no-experiment",
+        "impossible",
+    ],
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
     done = command(*arguments, f"run_dir={tmp_path / 'run'}")
