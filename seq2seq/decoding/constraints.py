@@ -32,12 +32,8 @@ class Constraints:
         self.config = config
         prefixes = prefixes or [[]] * len(src)
         n_src = ((src != PAD).sum(-1) - 1).tolist()  # without eos
-        limits = [
-            # A token can follow the prefix.
-            min(max(length_limit(n, config, max_length), len(prefix) + 1), max_length)
-            for n, prefix in zip(n_src, prefixes, strict=True)
-        ]
-        fewest = [min_length(n, config) for n in n_src]
+        limits = [length_limit(n, config, max_length, len(prefix)) for n, prefix in zip(n_src, prefixes, strict=True)]
+        fewest = [min_length(n, config, limit) for n, limit in zip(n_src, limits, strict=True)]
         self.limits = torch.tensor(limits, device=src.device)  # (B,) most tokens of a hypothesis, eos counted
         self.min_lengths = torch.tensor(fewest, device=src.device)  # (B,) fewest, eos not counted
         self.longest = max(limits)

@@ -1,4 +1,7 @@
-"""How length enters a search: what divides a hypothesis's log-probability, and where a hypothesis is cut."""
+"""The rules about length in a search: what divides a log-probability, and how long a hypothesis may and must be.
+
+They are integers and floats, so that every engine can use them.
+"""
 
 from seq2seq.config import DecodingConfig
 
@@ -32,18 +35,26 @@ def length_penalty(n_tokens: int, normalization: str, alpha: float) -> float:
     raise ValueError(f"normalization={normalization!r} is not one of none, length, gnmt")
 
 
-def length_limit(n_src: int, config: DecodingConfig, max_length: int) -> int:
+def length_limit(n_src: int, config: DecodingConfig, max_length: int, n_prefix: int = 0) -> int:
     """Most tokens that a hypothesis may have, `eos` counted: a * n_src + b, within what the model can do.
+
+    A forced prefix raises the limit, so that one token can follow it.
 
     Args:
         n_src: source tokens, `eos` not counted.
-        max_length: the model's own limit, in decoder steps.
+        max_length: the model's own limit, in decoder steps; at least 1.
+        n_prefix: tokens that the hypothesis is forced to begin with.
     Returns:
         At least 1.
     """
-    return max(1, min(int(config.max_length_a * n_src + config.max_length_b), max_length))
+    return min(max(int(config.max_length_a * n_src + config.max_length_b), n_prefix + 1), max_length)
 
 
-def min_length(n_src: int, config: DecodingConfig) -> int:
-    """Fewest tokens that a hypothesis must have, `eos` not counted: a * n_src + b, at least 1."""
-    return max(1, int(config.min_length_a * n_src + config.min_length_b))
+def min_length(n_src: int, config: DecodingConfig, limit: int) -> int:
+    """Fewest tokens that a hypothesis must have, `eos` not counted: a * n_src + b, at least 1.
+
+    Args:
+        n_src: source tokens, `eos` not counted.
+        limit: what `length_limit` gives for the same source. The result is not above it.
+    """
+    return min(max(int(config.min_length_a * n_src + config.min_length_b), 1), limit)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.length import length_limit, length_penalty
+from seq2seq.decoding.length import length_limit, length_penalty, min_length
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,27 @@ def test_the_limit_is_a_line_within_what_the_model_can_do(
     n_src: int, a: float, b: int, max_length: int, expected: int
 ) -> None:
     assert length_limit(n_src, DecodingConfig(max_length_a=a, max_length_b=b), max_length) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_prefix", "max_length", "expected"),
+    [
+        (3, 100, 7),  # 2 * 3 + 1, longer than the prefix
+        (7, 100, 8),  # one token can follow
+        (7, 7, 7),  # the model's own limit
+    ],
+)
+def test_a_prefix_raises_the_limit_by_what_it_needs(n_prefix: int, max_length: int, expected: int) -> None:
+    assert length_limit(3, DecodingConfig(max_length_a=2.0, max_length_b=1), max_length, n_prefix) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_src", "a", "b", "limit", "expected"),
+    [
+        (5, 0.5, 2, 100, 4),  # rounded down
+        (5, 0.0, 0, 100, 1),  # never less than one token
+        (50, 0.5, 2, 9, 9),  # never more than the limit
+    ],
+)
+def test_the_least_length_is_a_line_within_the_limit(n_src: int, a: float, b: int, limit: int, expected: int) -> None:
+    assert min_length(n_src, DecodingConfig(min_length_a=a, min_length_b=b), limit) == expected

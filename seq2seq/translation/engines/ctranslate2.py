@@ -17,7 +17,7 @@ import numpy as np
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_limit, length_penalty
+from seq2seq.decoding.length import length_limit, length_penalty, min_length
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.hardware import n_cores
 from seq2seq.tokenizer import Tokenizer
@@ -135,15 +135,14 @@ class CTranslate2Engine:
         )
         jobs = []
         for source, prefix, _ in sentences:
-            limit = length_limit(len(source), config, self.max_length)
-            limit = min(max(limit, len(prefix) + 1), self.max_length)  # so that something can follow the prefix
+            limit = length_limit(len(source), config, self.max_length, len(prefix))
             jobs.append(
                 _Job(
                     source=self._to_pieces(source),
                     prefix=self._to_pieces(prefix),
                     prefix_log_prob=next(prefix_log_probs) if prefix else 0.0,
                     limit=limit,
-                    minimum=min(limit, max(1, int(config.min_length_a * len(source) + config.min_length_b))),
+                    minimum=min_length(len(source), config, limit),
                 )
             )
         return jobs
