@@ -1,14 +1,16 @@
-"""Cut a corpus into train, valid and test:  python -m seq2seq split fra-eng.tsv --languages en fr --output data/tatoeba
+"""Cut a corpus into train, valid and test.
 
 Pairs that share a sentence stay together (seq2seq/corpus/groups.py), so that no sentence of valid or test is in train.
+
+    OUTPUT/
+        train.{fr,en}               the training pairs, in the order of the corpus
+        valid.fr-en.{fr,en}         each source once, and the first of its translations
+        valid.fr-en.en.{1,2,...}    its further translations, blank where it has fewer than others
+        test.fr-en.*                likewise; valid and test also in the other direction, en-fr
+        split.txt                   the report, and the SHA-256 of what was read
 """
 
-import argparse
 import re
-import shutil
-import signal
-import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,12 +24,13 @@ from seq2seq.corpus.groups import Groups, comparable, connected
 from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile, without_compression
-from seq2seq.errors import ConfigError, CorpusError, UserError
+from seq2seq.corpus.split_options import SplitOptions
+from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.files import atomic_directory
 
 # What `Plan.places` says of pairs that are in neither valid nor test.
 TRAIN, EMPTY, DUPLICATE = -1, -2, -3
 _BLOCK = 10_000  # pairs hashed at a time
-_MAX_GROUP = 8
 
 
 @dataclass(frozen=True)
@@ -52,85 +55,42 @@ class Side:
 
     n_sources: int
     n_references: int
-    most: int  # references of one source
+    max_references: int  # of one source
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line.
+def split_corpus(options: SplitOptions) -> list[str]:
+    """Cut a corpus and write the files of every split.
 
+    Returns:
+        The report for the user, line by line.
     Raises:
-        SystemExit: 2 after an error that has a remedy, 130 after Ctrl-C.
+        ConfigError: options that cannot work.
+        CorpusError: text that cannot be read or that is not parallel, too few groups, or an output that exists already.
+        OSError: the output cannot be written.
     """
-    args = _parser().parse_args(argv)
-    try:
-        print(_run(args))
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except OSError as error:
-        print(f"error: {error.strerror or error}: {error.filename}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(128 + signal.SIGINT)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m seq2seq split",
-        description="Cut a corpus into train, valid and test, so that no sentence of valid or test is in train.",
-        epilog="Pairs whose sources or targets are alike (but for case, punctuation and spaces), and all that a chain "
-        "of such pairs connects, are a group. Valid and test are groups drawn at random. The same text and seed give "
-        "the same files.",
-    )
-    add = parser.add_argument
-    add(
-        "text",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="a .tsv or .jsonl file, or two aligned files; plain, .gz, .xz, .bz2 or .zst",
-    )
-    add(
-        "--languages",
-        nargs="+",
-        required=True,
-        metavar="LANG",
-        help="of the two files, of the columns of the .tsv ('-' skips one), or the keys in the .jsonl",
-    )
-    add("--output", type=Path, required=True, metavar="DIR", help="a directory that does not exist yet")
-    add("--valid", type=int, default=1000, metavar="N", help="groups in valid; default: 1000")
-    add("--test", type=int, default=2000, metavar="N", help="groups in test; default: 2000")
-    add(
-        "--max-group",
-        type=int,
-        default=_MAX_GROUP,
-        metavar="N",
-        help=f"larger groups, in pairs, stay in train; so no source has more references; default: {_MAX_GROUP}",
-    )
-    add("--seed", type=int, default=1, metavar="N", help="of the draw; default: 1")
-    return parser
-
-
-def _run(args: argparse.Namespace) -> str:
-    """What to tell the user in the end."""
-    source = _source(args.text, args.languages)
-    for option in ("valid", "test", "max_group"):
-        if (number := getattr(args, option)) < 1:
-            raise ConfigError(f"--{option.replace('_', '-')} {number} is below 1; choose a larger number")
-    if args.output.exists():
-        raise CorpusError(f"{args.output} exists already; delete it, or choose another --output")
-    src_lang, tgt_lang = (language for language in args.languages if language != "-")
-    plan = make_plan(source, args.valid, args.test, args.max_group, args.seed)
-    report = [f"read {_names(source)}, seed {args.seed}", *describe(plan, args.max_group)]
-    report += write_split(args.output, source, plan, (src_lang, tgt_lang), report)
+    source = _source(options.files, options.languages)
+    _check_numbers(options)
+    output = options.output
+    if output.exists():
+        raise CorpusError(f"{output} exists already; delete it, or choose another --output")
+    src_lang, tgt_lang = (language for language in options.languages if language != "-")
+    plan = make_plan(source, options.n_valid, options.n_test, options.max_group, options.seed)
+    report = [f"read {_names(source)}, seed {options.seed}", *describe(plan, options.max_group)]
+    report += write_split(output, source, plan, (src_lang, tgt_lang), report)
     direction = f"{src_lang}-{tgt_lang}"
-    report += [
-        f"wrote {args.output}; train with",
-        f"    python train.py data=files data.dir={args.output} data.src_lang={src_lang} data.tgt_lang={tgt_lang} "
+    return [
+        *report,
+        f"wrote {output}; train with",
+        f"    python train.py data=files data.dir={output} data.src_lang={src_lang} data.tgt_lang={tgt_lang} "
         f"data.valid=valid.{direction} data.test=test.{direction}",
     ]
-    return "\n".join(report)
+
+
+def _check_numbers(options: SplitOptions) -> None:
+    numbers = {"--valid": options.n_valid, "--test": options.n_test, "--max-group": options.max_group}
+    for name, number in numbers.items():
+        if number < 1:
+            raise ConfigError(f"{name} {number} is below 1; choose a larger number")
 
 
 def _source(files: Sequence[Path], languages: Sequence[str]) -> Source:
@@ -229,29 +189,21 @@ def write_split(
     Args:
         report: goes into `split.txt`, together with what is returned.
     """
-    parent = output.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(prefix=f".{output.name}.", suffix=".tmp", dir=parent))
-    try:
+    with atomic_directory(output.absolute()) as building:
         n_train, held_out = _write_train(building, source, plan, languages)
         lines = [f"train: {len(plan.group_sizes) - plan.n_valid - plan.n_test:,} groups, {n_train:,} pairs"]
-        numbers = {"valid": range(plan.n_valid), "test": range(plan.n_valid, plan.n_valid + plan.n_test)}
-        for name, groups in numbers.items():
+        group_ranges = {"valid": range(plan.n_valid), "test": range(plan.n_valid, plan.n_valid + plan.n_test)}
+        for name, groups in group_ranges.items():
             pairs = [pair for group in groups for pair in held_out[group]]
             lines.append(f"{name}: {len(groups):,} groups, {len(pairs):,} pairs")
             for direction, directed in ((languages, pairs), (languages[::-1], [(tgt, src) for src, tgt in pairs])):
                 side = _write_held_out(building, name, direction, directed)
                 lines.append(
                     f"  {direction[0]} to {direction[1]}: {side.n_sources:,} sources with "
-                    f"{side.n_references / side.n_sources:.2f} references each, at most {side.most}"
+                    f"{side.n_references / side.n_sources:.2f} references each, at most {side.max_references}"
                 )
         sums = [f"{file_sha256(file)}  {file.name}" for file in source.files]
         _write_lines(building / "split.txt", [*report, *lines, "SHA-256 of what was read:", *sums])
-        building.chmod(0o755)  # mkdtemp's 0700 would hide it from colleagues
-        building.rename(output)
-    except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
-        raise
     return lines
 
 
@@ -307,7 +259,3 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 def _names(source: Source) -> str:
     return " and ".join(str(file) for file in source.files)
-
-
-if __name__ == "__main__":
-    main()

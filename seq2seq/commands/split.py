@@ -1,0 +1,59 @@
+"""Cut a corpus into train, valid and test:  python -m seq2seq split fra-eng.tsv --languages en fr --output DIR"""
+
+import argparse
+from pathlib import Path
+
+from seq2seq.corpus.split_options import SplitOptions
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Cut a corpus into train, valid and test, so that no sentence of valid or test is in train."
+    parser.epilog = (
+        "Two pairs are in one group if their sources or their targets differ in nothing but case, punctuation and "
+        "spaces. So are all pairs that a chain of such pairs connects. Valid and test are groups drawn at random. The "
+        "same text and seed give the same files."
+    )
+    add = parser.add_argument
+    add(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a .tsv or .jsonl file, or two aligned files; plain, .gz, .xz, .bz2 or .zst",
+    )
+    add(
+        "--languages",
+        nargs="+",
+        required=True,
+        metavar="LANG",
+        help="of the two files, of the columns of the .tsv ('-' skips one), or the keys in the .jsonl",
+    )
+    add("--output", type=Path, required=True, metavar="DIR", help="a directory that does not exist yet")
+    _add_number(parser, "--valid", SplitOptions.n_valid, "groups in valid")
+    _add_number(parser, "--test", SplitOptions.n_test, "groups in test")
+    _add_number(
+        parser,
+        "--max-group",
+        SplitOptions.max_group,
+        "larger groups, in pairs, stay in train; so no source has more references",
+    )
+    _add_number(parser, "--seed", SplitOptions.seed, "of the random choice")
+
+
+def run(args: argparse.Namespace) -> None:
+    options = SplitOptions(
+        files=tuple(args.files),
+        languages=tuple(args.languages),
+        output=args.output,
+        n_valid=args.valid,
+        n_test=args.test,
+        max_group=args.max_group,
+        seed=args.seed,
+    )
+    from seq2seq.corpus.split import split_corpus
+
+    print("\n".join(split_corpus(options)))
+
+
+def _add_number(parser: argparse.ArgumentParser, name: str, default: int, text: str) -> None:
+    parser.add_argument(name, type=int, default=default, metavar="N", help=f"{text}; default: {default}")
