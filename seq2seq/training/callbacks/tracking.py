@@ -4,12 +4,14 @@ import dataclasses
 import logging
 import netrc
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
 
+from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.errors import ConfigError
@@ -21,6 +23,18 @@ from seq2seq.training.validation import Validation
 log = logging.getLogger(__name__)
 
 ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
+
+
+@contextmanager
+def open_loggers(config: RunConfig, run: RunDirectory, resumed: Checkpoint | None) -> Iterator[list[Logger]]:
+    """The loggers of a run; at the end of the block they are closed, and W&B learns whether the run failed."""
+    loggers = build_loggers(config, run, resumed.step if resumed else -1, resumed.wandb_id if resumed else "")
+    has_failed = True
+    try:
+        yield loggers
+        has_failed = False
+    finally:
+        finish(loggers, has_failed)
 
 
 def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb_id: str) -> list[Logger]:

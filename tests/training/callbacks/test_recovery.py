@@ -8,7 +8,7 @@ import pytest
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError
 from seq2seq.training.callbacks.recovery import STALE_AFTER_S, Recovery
-from seq2seq.training.run import _claim
+from seq2seq.training.run import claim
 
 
 def test_only_old_unfinished_files_are_removed(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_only_old_unfinished_files_are_removed(tmp_path: Path) -> None:
 def test_a_run_that_died_before_its_first_checkpoint_leaves_its_directory_free(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     (tmp_path / "run" / "config.yaml").touch()
-    _claim(RunDirectory(tmp_path / "run"))
+    claim(RunDirectory(tmp_path / "run"))
     (tmp_path / "run" / "checkpoints" / "last.ckpt").touch()
     with pytest.raises(ConfigError, match="holds a run already"):
-        _claim(RunDirectory(tmp_path / "run"))
+        claim(RunDirectory(tmp_path / "run"))

@@ -1,0 +1,102 @@
+"""Lightning's Trainer for a run, on the processors of this machine."""
+
+import logging
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.loggers import Logger
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
+
+from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.errors import ConfigError
+from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
+from seq2seq.training.callbacks.recovery import AtomicCheckpointIO
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a run computes on, and in which precision."""
+
+    accelerator: str
+    precision: str
+
+    @property
+    def uses_bf16(self) -> bool:
+        return self.precision == "bf16-mixed"
+
+
+def set_up_machine(config: TrainerConfig) -> Machine:
+    """Choose processor and precision, and make this process ready for them.
+
+    Raises:
+        ConfigError: the machine does not have what is asked for.
+    """
+    accelerator = accelerator_of(config)
+    if accelerator == "cpu":
+        speed_up_cpu()
+        if config.threads:
+            torch.set_num_threads(config.threads)
+    return Machine(accelerator, precision_of(config, accelerator))
+
+
+def n_ranks(config: TrainerConfig, machine: Machine) -> int:
+    """The number of processes that this configuration starts."""
+    per_node = config.devices or (torch.cuda.device_count() if machine.accelerator == "cuda" else 1)
+    return per_node * config.n_nodes
+
+
+def build_trainer(
+    config: RunConfig, machine: Machine, loggers: Sequence[Logger], callbacks: Sequence[pl.Callback]
+) -> pl.Trainer:
+    """
+    Raises:
+        ConfigError: Lightning refuses a setting, or a package for it is missing.
+    """
+    _silence_lightning()
+    settings = config.trainer
+    every = settings.val_every_n_steps * config.batch.accumulate
+    make_trainer = partial(
+        pl.Trainer,
+        accelerator=machine.accelerator,
+        devices=settings.devices or ("auto" if machine.accelerator == "cuda" else 1),
+        num_nodes=settings.n_nodes,
+        strategy=settings.strategy,
+        precision=machine.precision,  # type: ignore[arg-type]
+        max_epochs=settings.max_epochs or -1,
+        max_steps=settings.max_steps or -1,
+        max_time=settings.max_time or None,
+        accumulate_grad_batches=config.batch.accumulate,
+        check_val_every_n_epoch=None if every else 1,
+        val_check_interval=every or None,
+        log_every_n_steps=settings.log_every_n_steps,
+        logger=list(loggers),
+        callbacks=list(callbacks),
+        plugins=[AtomicCheckpointIO()],
+        default_root_dir=config.run_dir,
+        num_sanity_val_steps=0,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+    )
+    try:
+        return make_trainer()
+    except (MisconfigurationException, ValueError, ImportError) as error:
+        raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
+
+
+def _silence_lightning() -> None:
+    """Ignore the advice that does not apply here."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    # More data workers would not help: the loader takes well under 2% of a step without any.
+    warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    # Validation gathers its metrics from all ranks itself.
+    warnings.filterwarnings("ignore", message=".*sync_dist=True.*")
+    # The directory of a resumed run is not empty. `claim` refuses one that holds another run.
+    warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
+    # Whoever resumes a run without its time limit, or without its patience, wants that.
+    warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
+    warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless
