@@ -258,3 +258,24 @@ class BatchLoader:
         self.epoch, self.done = state["epoch"], state["done"]
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
+
+
+def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[Batch]:
+    """Every pair once, over all ranks; unlike in training, a rank may get a batch more than another.
+
+    Raises:
+        ConfigError: fewer pairs than ranks; Lightning cannot validate nothing.
+    """
+    if len(pairs) < world_size:
+        raise ConfigError(f"{len(pairs)} validation pairs cannot feed {world_size} processes; lower trainer.devices")
+    longest = int(max(pairs.src_lengths.max(), pairs.tgt_lengths.max())) + 1
+    plan = plan_epoch(pairs.src_lengths, pairs.tgt_lengths, max_tokens=max(max_tokens, longest), seed=0, epoch=0)
+    if len(plan) < world_size:
+        plan = np.array_split(np.concatenate(plan), world_size)
+
+    def batch_of(rows: list[Indices]) -> Batch:
+        src, tgt = ([side(int(i)) for i in rows[0]] for side in (pairs.src, pairs.tgt))
+        return collate(src, tgt, sum(len(row) + 1 for row in tgt))
+
+    share = plan[rank::world_size]
+    return DataLoader(share, batch_size=1, collate_fn=batch_of, num_workers=0)  # type: ignore[arg-type]

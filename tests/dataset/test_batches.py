@@ -1,16 +1,12 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq.config import BatchConfig, TokenizerConfig
-from seq2seq.dataset.batches import BatchLoader, collate, pad, plan_epoch
+from seq2seq.config import BatchConfig
+from seq2seq.dataset.batches import BatchLoader, collate, pad, plan_epoch, valid_batches
 from seq2seq.errors import ConfigError
-from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.data import SampledSegmentation, valid_batches
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 
@@ -208,42 +204,3 @@ def test_validation_covers_every_pair_once_with_a_batch_for_each_rank(world_size
 def test_validation_on_more_ranks_than_pairs_is_refused():
     with pytest.raises(ConfigError, match=r"2 validation pairs cannot feed 3 processes"):
         valid_batches(some_pairs(2), 100, 0, 3)
-
-
-SENTENCES = [f"le mot numéro {i} a été écrit souvent" for i in range(40)]
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return Tokenizer.train(SENTENCES, TokenizerConfig(vocab_size=340))
-
-
-def segmentation(tokenizer, seed=1, alpha=0.3, max_length=200):
-    ids = tokenizer.encode(SENTENCES)
-    store = SimpleNamespace(
-        src_text=SENTENCES.__getitem__,
-        tgt_text=SENTENCES[::-1].__getitem__,
-        src=lambda i: np.array(ids[i]),
-        tgt=lambda i: np.array(ids[::-1][i]),
-    )
-    return SampledSegmentation(store, tokenizer, alpha, seed, max_length)  # type: ignore[arg-type]
-
-
-def test_sampled_segmentations_are_a_function_of_seed_epoch_and_sentence(tokenizer):
-    sample = segmentation(tokenizer)
-    first = [sample(i, 2) for i in range(40)]
-    torch.manual_seed(5)
-    assert [segmentation(tokenizer)(i, 2) for i in reversed(range(40))] == first[::-1]
-    for other in (segmentation(tokenizer, seed=2), sample):
-        epoch = 3 if other is sample else 2
-        assert sum(other(i, epoch) == first[i] for i in range(40)) < 10
-    assert tokenizer.decode([src for src, _ in first]) == SENTENCES
-    assert tokenizer.decode([tgt for _, tgt in first]) == SENTENCES[::-1]
-
-
-def test_sampled_segmentations_that_the_model_cannot_hold_give_way_to_the_best_one(tokenizer):
-    best = tokenizer.encode(SENTENCES)
-    limit = max(map(len, best)) + 1
-    for index in range(40):
-        src, tgt = segmentation(tokenizer, alpha=0.9, max_length=limit)(index, 0)
-        assert (src, tgt) == (best[index], best[39 - index])

@@ -1,15 +1,13 @@
 """Prepared corpora as the batches of a run."""
 
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from seq2seq.dataset.batches import Batch, BatchLoader, collate, plan_epoch
 from seq2seq.dataset.prepare import prepare
-from seq2seq.training.data import TagDropout, TranslationData
+from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import EOS, PAD
 from tests.training.tiny_runs import reversed_pairs, tiny_config, write_split
 
@@ -89,21 +87,6 @@ def test_a_tag_that_is_left_out_changes_nothing_else(corpus):
         again = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.4, tokenizer__subword_regularization=sampling)
         again.load_state_dict({"epoch": 2, "done": 0, "world_size": 1})
         assert rows_of(again) == epochs[1][1]
-
-
-def test_tags_are_left_out_at_the_asked_rate():
-    tokenizer = SimpleNamespace(tags={"few": FEW})
-    store = SimpleNamespace(src=lambda i: np.array([FEW, 100 + i]), tgt=lambda i: np.array([7]))
-
-    def left_out(seed, epoch):
-        read = TagDropout(store, tokenizer, 0.1, seed)  # type: ignore[arg-type]
-        return {i for i in range(20_000) if read(i, epoch)[0] == [100 + i]}
-
-    found = left_out(1, 0)
-    assert 1800 < len(found) < 2200  # 2,000 expected, standard deviation 42
-    for other in (left_out(1, 1), left_out(2, 0)):
-        assert 1800 < len(other) < 2200
-        assert 130 < len(found & other) < 270  # independent: 200 expected, standard deviation 14
 
 
 def test_a_temperature_repeats_the_small_source(corpus):

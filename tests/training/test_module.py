@@ -10,9 +10,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
-from seq2seq.dataset.batches import BatchLoader
+from seq2seq.dataset.batches import BatchLoader, valid_batches
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.data import valid_batches
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.muon import MuonWithAdamW
 from seq2seq.training.schedule import learning_rate
