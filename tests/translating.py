@@ -174,10 +174,10 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
 # translate.py with windows of three lines, each brought to disk at once.
 SMALL_WINDOWS = """
 from seq2seq.cli import front_door
-from seq2seq.translation import stream
-translate._CONFIRM_EVERY_S = -1.0
-stream.WINDOWS = (3,)
-translate.main()
+from seq2seq.translation import run
+run.CONFIRM_EVERY_S = -1.0
+run.WINDOWS = (3,)
+front_door("translate", prog="translate.py")
 """
 
 

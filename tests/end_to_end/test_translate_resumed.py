@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seq2seq.commands import translate
 from seq2seq.corpus.reader import decode_lines, read_lines
+from seq2seq.translation.request import TranslationRequest
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
 from tests.translating import SMALL_WINDOWS, TEXT, Cli, start
 
@@ -44,12 +44,12 @@ def interrupted(
 ) -> tuple[int, str]:
     """Exit status and stderr of a translation from stdin that is stopped when it asks for more than these lines."""
 
-    def input_lines(args: Any, replaced: list[int]) -> Iterator[str]:
+    def input_lines(request: TranslationRequest, replaced: list[int]) -> Iterator[str]:
         stream: Any = Interrupting(lines, stop)
-        return decode_lines(stream, "stdin", args.errors, replaced.append)
+        return decode_lines(stream, "stdin", request.errors, replaced.append)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translate, "_input_lines", input_lines)
+        patch.setattr(TranslationRequest, "input_lines", input_lines)
         status, out, err = cli(*options)
     assert out == ""
     return status, err

@@ -141,6 +141,7 @@ def test_an_unscored_run_has_a_card_that_says_so(run_dir: Path, lines: Path) -> 
 
 
 def test_damaged_scores_are_named(run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run_dir / "selection.json").write_text('{"selected": "last", "valid": {}}')
     (run_dir / "scores.json").write_text('{"news": ')
     message = refused(capsys, 2, run_dir, "--format", "safetensors", "--parity-input", lines)
     assert "scores.json: is not JSON, so it is damaged" in message
@@ -156,7 +157,7 @@ def test_ctrl_c_leaves_nothing(
     with pytest.raises(SystemExit) as stopped:
         main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines)])
     assert stopped.value.code == 130
-    assert capsys.readouterr().err == "interrupted; nothing was written\n"
+    assert capsys.readouterr().err == "interrupted\n"
     assert not list((run_dir / "export").iterdir())
 
 
