@@ -85,7 +85,7 @@ def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained,
 )
 def test_another_shape_is_an_error_in_a_sentence(trained, tmp_path, option, has):
     done = command(f"finetune={trained}", option, f"run_dir={tmp_path / 'run'}")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert re.match(
         rf"error: {option} does not fit the model to start from: \S+model.ckpt has {has}; leave it out", done.stderr
     ), done.stderr
@@ -95,7 +95,7 @@ def test_another_shape_is_an_error_in_a_sentence(trained, tmp_path, option, has)
 def test_what_is_no_model_is_an_error_in_a_sentence(tmp_path):
     nothing = tmp_path / "nothing"
     done = command(f"finetune={nothing}", f"run_dir={tmp_path / 'run'}")
-    assert (done.returncode, done.stderr) == (1, f"error: {nothing}: no such run directory or checkpoint\n")
+    assert (done.returncode, done.stderr) == (2, f"error: {nothing}: no such run directory or checkpoint\n")
 
 
 def test_a_tag_that_the_model_does_not_have_is_an_error(trained, corpus, tmp_path):

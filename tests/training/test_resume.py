@@ -227,12 +227,12 @@ def test_the_command_that_resumes(corpus, tmp_path, unbroken):
     config = tiny_config(corpus, run_dir, {"trainer.max_epochs": 1})
     train_with(config)
     refused = command(f"resume={run_dir}", "model.dropout=0.5", "trainer.max_epochs=2")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert refused.stderr.startswith("error: model.dropout cannot change when a run is resumed; only trainer., ")
     missing = command(f"resume={tmp_path / 'elsewhere'}")
-    assert missing.returncode == 1 and missing.stderr.startswith(f"error: {tmp_path / 'elsewhere'}: nothing to resume")
+    assert missing.returncode == 2 and missing.stderr.startswith(f"error: {tmp_path / 'elsewhere'}: nothing to resume")
     unnamed = command("resume=")
-    assert unnamed.returncode == 1 and unnamed.stderr.startswith("error: resume= names no run; ")
+    assert unnamed.returncode == 2 and unnamed.stderr.startswith("error: resume= names no run; ")
     # An unquoted YAML 1.1 reader takes 10:00:00:00 for a number in base 60.
     done = command(f"resume={run_dir}", "trainer.max_epochs=2", "trainer.max_time=10:00:00:00")
     assert done.returncode == 0, done.stderr

@@ -274,7 +274,7 @@ def test_a_full_disk_is_an_error_in_a_sentence_and_spoils_nothing(corpus, tmp_pa
     done = train_on_a_full_disk(*arguments(corpus, run_dir, changes))
     error = f"error: run_dir={run_dir} cannot be written to (File too large); make room, "
     assert done.stderr.endswith(error + "or name another run_dir\n"), done.stderr
-    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
     assert not list((run_dir / "checkpoints").iterdir())
 
     train_with(tiny_config(corpus, run_dir, changes))
@@ -354,7 +354,7 @@ def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, t
     expected = spoil(damaged, kind)
     call = arguments(damaged, tmp_path / "run", {"trainer.max_steps": 2})
     done = command(*call)
-    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: ") and done.stderr.count("error:") == 1
     assert all(part in done.stderr for part in expected), done.stderr
     if kind == "not UTF-8":  # one of them is enough for the rest of the way
@@ -375,6 +375,6 @@ def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, t
 @pytest.mark.skipif(torch.cuda.is_available(), reason="one of the errors is that there is no GPU")
 def test_what_cannot_start_says_why(corpus, tmp_path, changes, message):
     done = command(*arguments(corpus, tmp_path / "run", changes))
-    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.returncode == 2 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: ") and message in done.stderr
     assert not (tmp_path / "run").exists()
