@@ -101,7 +101,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     run_dir = tmp_path / "run"
     script = tmp_path / "train.py"
     script.write_text(CLOCKS_APART)
-    done = command(*arguments(corpus, run_dir, changes), script=str(script), timeout=240)
+    done = command(*arguments(corpus, run_dir, changes), script=script, timeout=240, is_fresh=True)
     assert done.returncode == 0, done.stderr
     trained = checkpoint(run_dir)
     expected = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)

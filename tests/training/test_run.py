@@ -23,7 +23,6 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.averaging import average_checkpoints
 from seq2seq.training.selection import candidates
 from seq2seq.training.validation import Validation, score_store, translate_store
-from tests.places import ROOT
 from tests.training.tiny_runs import (
     SignalAt,
     arguments,
@@ -263,12 +262,8 @@ def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit for the size of files stands in for a full disk")
 def test_a_full_disk_is_an_error_in_a_sentence_and_spoils_nothing(corpus, tmp_path):
-    import resource
-
     def train_on_a_full_disk(*arguments):
-        size = 300_000  # of the tokenizer, not of a checkpoint
-        limit = resource.RLIMIT_FSIZE, (size, size)
-        return command(*arguments, preexec_fn=lambda: resource.setrlimit(*limit))
+        return command(*arguments, max_file_size=300_000)  # enough for the tokenizer, not for a checkpoint
 
     run_dir, changes = tmp_path / "run", {"trainer.max_steps": 3}
     done = train_on_a_full_disk(*arguments(corpus, run_dir, changes))
@@ -306,7 +301,7 @@ def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, 
     script = tmp_path / "train.py"
     script.write_text(code)
     changes = {"batch.n_workers": n_workers}
-    done = command(*arguments(corpus, tmp_path / "run", changes), script=str(script), cwd=ROOT)
+    done = command(*arguments(corpus, tmp_path / "run", changes), script=script)
     assert done.returncode == status, done.stderr
     assert f"stopped and saved; continue with: python train.py resume={tmp_path / 'run'}\n" in done.stderr
     assert "Traceback" not in done.stderr

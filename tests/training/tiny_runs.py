@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.training.callbacks.recovery import TrainingInterrupted
 from seq2seq.training.run import train
 from seq2seq.training.selection import Outcome
+from tests import processes
 from tests.places import ROOT
 
 WORDS = [consonant + vowel for consonant in "bdfgkl" for vowel in "aeio"] + ["ma"]
@@ -113,24 +113,25 @@ def arguments(corpus: Path, run_dir: Path, changes: dict[str, Any] | None = None
 
 
 def command(
-    *arguments: str, script: str = "train.py", timeout: float = 120, env: dict[str, str] | None = None, **options: Any
+    *arguments: str,
+    script: Path | str = "train.py",
+    timeout: float = 120,
+    env: dict[str, str] | None = None,
+    max_file_size: int | None = None,
+    is_fresh: bool = not processes.CAN_FORK,
 ) -> subprocess.CompletedProcess[str]:
-    """Run an entry point as a user would, but with nothing on stdin and in a session of its own."""
+    """Run an entry point as a user would, but with nothing on stdin and in a session of its own.
+
+    Args:
+        arguments: of the script.
+        script: a path; a relative one is in the repository.
+        timeout: in seconds; after that the test fails.
+        env: variables beside those of this process, of which those for W&B and for runs are left out.
+        max_file_size: in bytes, of each file that it writes; stands in for a full disk.
+        is_fresh: whether the interpreter starts anew; else it has imported torch and Lightning before.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("WANDB_", "SEQ2SEQ_"))}
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / script), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=clean | {"OMP_NUM_THREADS": "1"} | (env or {}),
-        **options,
-    )
-    try:
-        out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        raise AssertionError(f"no end after {timeout} s:\n{out}\n{err}") from None
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    words = [str(ROOT / script), *arguments]
+    whole_env = clean | {"OMP_NUM_THREADS": "1"} | (env or {})
+    run = processes.run_fresh if is_fresh else processes.run_warm
+    return run(words, env=whole_env, timeout=timeout, max_file_size=max_file_size)

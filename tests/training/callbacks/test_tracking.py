@@ -27,7 +27,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     """From the command line, with nobody to answer a prompt; then continued."""
     run_dir = tmp_path / "run"
     env = {"HOME": str(tmp_path / "home")}
-    done = command(*arguments(corpus, run_dir, WANDB), env=env)
+    done = command(*arguments(corpus, run_dir, WANDB), env=env, is_fresh=True)
     assert done.returncode == 0, done.stderr
     assert f"W&B is offline; upload the run later with: wandb sync {run_dir}/wandb/latest-run" in done.stderr
     assert "WARNING" not in done.stderr
