@@ -22,7 +22,7 @@ from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.heap import HeapTrimming
 from seq2seq.training.callbacks.progress import ProgressReport, ThroughputMeter
 from seq2seq.training.callbacks.recovery import Recovery
-from seq2seq.training.callbacks.tracking import Tracking, log_final_scores, open_loggers
+from seq2seq.training.loggers import Tracking, log_final_scores, open_loggers
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.selection import Outcome, finish_run, summary

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from seq2seq.dataset.batches import Batch
 from seq2seq.training.callbacks.recovery import step_is_complete
-from seq2seq.training.clock import time_spent
+from seq2seq.training.position import time_spent
 from seq2seq.vocabulary import PAD
 
 SECONDS_BETWEEN_LINES = 30  # where there is no terminal

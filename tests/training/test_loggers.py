@@ -6,9 +6,9 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig
-from seq2seq.training.callbacks import tracking
+from seq2seq.training import loggers as tracking
 from seq2seq.training.metrics_csv import MetricsCsv
-from tests.training.callbacks.wandb_file import read_run
+from tests.training.wandb_file import read_run
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
 
 WANDB = {"logger.wandb": True, "logger.n_samples": 3, "logger.wandb_project": "reversing", "trainer.max_epochs": 1}
