@@ -1,14 +1,14 @@
-"""Weights & Biases and TensorBoard: chosen before the run starts, so that neither can prompt, block or stop it."""
+"""The loggers of a run: metrics.csv always, Weights & Biases and TensorBoard as configured.
 
-import dataclasses
+Each is chosen and connected before the run starts, so that none can prompt, block or stop it later.
+"""
+
 import logging
 import netrc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint
@@ -17,8 +17,6 @@ from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.errors import ConfigError
 from seq2seq.evaluation.scores import Interval
 from seq2seq.training.metrics_csv import MetricsCsv
-from seq2seq.training.module import TranslationModule
-from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)
 
@@ -126,34 +124,6 @@ def _tensorboard(run: RunDirectory) -> Logger:
             "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
             "pip install '.[tensorboard]'"
         ) from error
-
-
-class Tracking(pl.Callback):
-    """Configuration, sample translations and final scores, for every logger that can hold them."""
-
-    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation) -> None:
-        self.config, self.facts, self.validation = config, facts, validation
-
-    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        for logger in trainer.loggers:
-            logger.log_hyperparams({**dataclasses.asdict(self.config), **self.facts})
-            if run_id := wandb_id(logger):
-                assert isinstance(pl_module, TranslationModule)
-                pl_module.wandb_id = run_id
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        rows = self.validation.samples(self.config.logger.n_samples)
-        if not rows or not trainer.is_global_zero:
-            return
-        columns = ["step", "source", "reference", "translation"]
-        step = trainer.global_step
-        for logger in trainer.loggers:
-            if wandb_id(logger):
-                data = [[step, *row] for row in rows]
-                logger.log_table(key="valid/samples", columns=columns, data=data)  # type: ignore[attr-defined]
-            elif logger.__class__.__name__ == "TensorBoardLogger":
-                text = "\n\n".join(f"**{src}**  \n{ref}  \n*{hyp}*" for src, ref, hyp in rows)
-                logger.experiment.add_text("valid/samples", text, step)  # type: ignore[attr-defined]
 
 
 def wandb_id(logger: Logger) -> str:

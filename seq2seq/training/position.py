@@ -1,4 +1,4 @@
-"""How much of a run's time is over."""
+"""Where in its run a Trainer is."""
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Timer
@@ -12,3 +12,18 @@ def time_spent(trainer: pl.Trainer, max_seconds: int) -> float:
     """
     timer = next((callback for callback in trainer.callbacks if isinstance(callback, Timer)), None)  # type: ignore[attr-defined]
     return timer.time_elapsed() / max_seconds if timer and max_seconds else 0.0
+
+
+def step_is_complete(trainer: pl.Trainer) -> bool:
+    """No micro-batch waits for an optimizer step; the last one of an epoch never does."""
+    return not trainer.fit_loop.epoch_loop._should_accumulate()
+
+
+def is_last_step(trainer: pl.Trainer) -> bool:
+    """The run ends here, as it is configured now: resumed with more steps, it goes on from here."""
+    epoch_ends = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+    return (
+        trainer.should_stop
+        or trainer.global_step == trainer.max_steps
+        or (epoch_ends and trainer.current_epoch + 1 == trainer.max_epochs)
+    )

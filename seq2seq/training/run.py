@@ -20,10 +20,12 @@ from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.heap import HeapTrimming
-from seq2seq.training.callbacks.progress import ProgressReport, ThroughputMeter
+from seq2seq.training.callbacks.progress import ProgressReport
 from seq2seq.training.callbacks.recovery import Recovery
-from seq2seq.training.loggers import Tracking, log_final_scores, open_loggers
+from seq2seq.training.callbacks.throughput import ThroughputMeter
+from seq2seq.training.callbacks.tracking import Tracking
 from seq2seq.training.data import TranslationData
+from seq2seq.training.loggers import log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine

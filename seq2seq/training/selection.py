@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
@@ -12,7 +12,7 @@ from seq2seq.config import RunConfig
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.evaluation.scores import TEST_METRICS, Interval, report
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights, average_checkpoints
+from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import score_store, translate_store
 
@@ -89,6 +89,15 @@ def candidates(
         yield f"average of the last {len(recent)} validations", average_checkpoints(recent)
     if ema is not None and ema.weights:
         yield f"exponential average ({ema.decay:g})", last | ema.weights
+
+
+def average_checkpoints(paths: Sequence[Path]) -> Weights:
+    """The mean of the weights of checkpoints, in float32; weights that are tied stay equal."""
+    total: Weights = {}
+    for path in sorted(paths):  # in a fixed order, so that averaging twice gives the same bits
+        for name, weight in read_checkpoint(path).model.weights.items():
+            total[name] = total[name] + weight.float() if name in total else weight.float().clone()
+    return {name: weight / len(paths) for name, weight in total.items()}
 
 
 def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> str:

@@ -5,16 +5,19 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.io import TorchCheckpointIO
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
+from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
-from seq2seq.training.callbacks.recovery import AtomicCheckpointIO
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,13 @@ def n_ranks(config: TrainerConfig, machine: Machine) -> int:
     return per_node * config.n_nodes
 
 
+class _AtomicCheckpoints(TorchCheckpointIO):
+    """Writes checkpoints whole or not at all. Lightning would copy them from /tmp where that is another file system."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
+        write_checkpoint(checkpoint, Path(path))
+
+
 def build_trainer(
     config: RunConfig, machine: Machine, loggers: Sequence[Logger], callbacks: Sequence[pl.Callback]
 ) -> pl.Trainer:
@@ -75,7 +85,7 @@ def build_trainer(
         log_every_n_steps=settings.log_every_n_steps,
         logger=list(loggers),
         callbacks=list(callbacks),
-        plugins=[AtomicCheckpointIO()],
+        plugins=[_AtomicCheckpoints()],
         default_root_dir=config.run_dir,
         num_sanity_val_steps=0,
         enable_progress_bar=False,

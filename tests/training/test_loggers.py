@@ -1,3 +1,4 @@
+import contextlib
 import json
 import logging
 from pathlib import Path
@@ -6,10 +7,10 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig
-from seq2seq.training import loggers as tracking
+from seq2seq.training import loggers
 from seq2seq.training.metrics_csv import MetricsCsv
-from tests.training.wandb_file import read_run
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
+from tests.training.wandb_file import read_run
 
 WANDB = {"logger.wandb": True, "logger.n_samples": 3, "logger.wandb_project": "reversing", "trainer.max_epochs": 1}
 
@@ -71,7 +72,7 @@ def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "disabled")
     train_with(tiny_config(corpus, tmp_path / "run", WANDB | {"trainer.max_steps": 2}))
     assert not (tmp_path / "run/wandb").exists()
-    assert tracking.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")[1:] == []
+    assert loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")[1:] == []
 
 
 def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, monkeypatch, caplog):
@@ -96,31 +97,42 @@ def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, m
 
 def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     """With a key but no network: after a timeout, not never."""
-    monkeypatch.setattr(tracking, "ONLINE_TIMEOUT_S", 1)
+    monkeypatch.setattr(loggers, "ONLINE_TIMEOUT_S", 1)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     config = tiny_config(corpus, tmp_path / "run", WANDB)
     (tmp_path / "run").mkdir()
-    loggers = tracking.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
-    tracking.finish(loggers)
-    assert len(loggers) == 2
+    with loggers.open_loggers(config, RunDirectory(tmp_path / "run"), None) as opened:
+        assert len(opened) == 2
     assert list((tmp_path / "run").glob("wandb/offline-run-*/*.wandb"))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_loggers_are_closed_and_told_how_the_run_ended(tmp_path, corpus, monkeypatch, fails):
+    told = []
+    monkeypatch.setattr(MetricsCsv, "finalize", lambda self, status: told.append(status))
+    config = tiny_config(corpus, tmp_path / "run")
+    with contextlib.suppress(KeyboardInterrupt), loggers.open_loggers(config, RunDirectory(tmp_path / "run"), None):
+        assert told == []
+        if fails:
+            raise KeyboardInterrupt
+    assert told == ["failed" if fails else "success"]
 
 
 def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
     auto = LoggerConfig()
-    assert tracking.wandb_mode(auto) == "offline"
-    assert tracking.wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
+    assert loggers.wandb_mode(auto) == "offline"
+    assert loggers.wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
     netrc = tmp_path / "home/.netrc"
     netrc.write_text("machine api.wandb.ai login user password secret\n")
     netrc.chmod(0o600)
-    assert tracking.wandb_mode(auto) == "online"
+    assert loggers.wandb_mode(auto) == "online"
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org:8080/path")
-    assert tracking.wandb_mode(auto) == "offline"
+    assert loggers.wandb_mode(auto) == "offline"
     monkeypatch.setenv("WANDB_API_KEY", "x")
-    assert tracking.wandb_mode(auto) == "online"
+    assert loggers.wandb_mode(auto) == "online"
     monkeypatch.setenv("WANDB_MODE", "offline")
-    assert tracking.wandb_mode(auto) == "offline"
+    assert loggers.wandb_mode(auto) == "offline"
 
 
 def test_tensorboard_gets_metrics_and_samples(corpus, tmp_path):

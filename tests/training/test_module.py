@@ -235,9 +235,9 @@ def test_the_exponential_average_is_its_recursion():
     for n, weights in enumerate(steps, start=1):
         decay = min(0.5, (1 + n) / (10 + n))
         expected = {name: decay * expected[name] + (1 - decay) * weights[name] for name in expected}
-    assert average.weights.keys() == expected.keys()
-    for name, weight in expected.items():
-        torch.testing.assert_close(average.weights[name], weight)
+    assert {f"model.{name}" for name in average.weights} == expected.keys()
+    for name, weight in average.weights.items():
+        torch.testing.assert_close(weight, expected[f"model.{name}"])
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from seq2seq.dataset.store import PairStore
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.callbacks.averaging import average_checkpoints
-from seq2seq.training.selection import candidates
+from seq2seq.training.selection import average_checkpoints, candidates
 from seq2seq.training.validation import Validation, score_store, translate_store
 from tests.training.tiny_runs import (
     SignalAt,

@@ -1,14 +1,10 @@
-"""Averages of weights over training: exponential while it runs, uniform over the last validations at its end."""
+"""The exponential average of the weights of a run."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
-
-from seq2seq.artifacts.checkpoint import read_checkpoint
 
 Weights = dict[str, Tensor]
 
@@ -49,12 +45,3 @@ class ExponentialAverage(pl.Callback):
 def _model(module: pl.LightningModule) -> nn.Module:
     assert isinstance(module.model, nn.Module)
     return module.model
-
-
-def average_checkpoints(paths: Sequence[Path]) -> Weights:
-    """The mean of the weights of checkpoints, in float32; weights that are tied stay equal."""
-    total: Weights = {}
-    for path in sorted(paths):  # in a fixed order, so that averaging twice gives the same bits
-        for name, weight in read_checkpoint(path).model.weights.items():
-            total[name] = total[name] + weight.float() if name in total else weight.float().clone()
-    return {name: weight / len(paths) for name, weight in total.items()}

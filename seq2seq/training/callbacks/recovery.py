@@ -1,32 +1,23 @@
-"""Nothing is lost: atomic checkpoints, one every few minutes, and one more when the run is told to stop."""
+"""Nothing is lost: a checkpoint every few minutes, and one more when the run is told to stop."""
 
 import signal
 import time
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Checkpoint
-from pytorch_lightning.plugins.io import TorchCheckpointIO
 
-from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.training.position import is_last_step, step_is_complete
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt` within an epoch
 STALE_AFTER_S = 3600  # no save takes as long
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 # On GPUs asking all ranks whether to stop makes the host wait for the device, so it is not done at each step.
 STEPS_BETWEEN_STOP_CHECKS = 10
-
-
-class AtomicCheckpointIO(TorchCheckpointIO):
-    """Lightning's checkpoints, whole or not at all: its own are copied when /tmp is another file system."""
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
-        write_checkpoint(checkpoint, Path(path))
 
 
 class TrainingInterrupted(Exception):
@@ -80,7 +71,7 @@ class Recovery(Checkpoint):
         # A clock differs between ranks, and saving is a joint act: only steps decide on several.
         if (
             self.stopping
-            or _is_last_step(trainer)
+            or is_last_step(trainer)
             or (trainer.world_size == 1 and time.monotonic() - self.saved_at > SAVE_EVERY_S)
         ):
             self._save(trainer)
@@ -120,18 +111,3 @@ class Recovery(Checkpoint):
         received = torch.tensor(self.received, device=trainer.strategy.root_device)
         torch.distributed.all_reduce(received, op=torch.distributed.ReduceOp.MAX)
         return int(received)
-
-
-def step_is_complete(trainer: pl.Trainer) -> bool:
-    """No micro-batch waits for an optimizer step; the last one of an epoch never does."""
-    return not trainer.fit_loop.epoch_loop._should_accumulate()
-
-
-def _is_last_step(trainer: pl.Trainer) -> bool:
-    """The run ends here, as it is configured now: resumed with more steps, it goes on from here."""
-    epoch_ends = trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
-    return (
-        trainer.should_stop
-        or trainer.global_step == trainer.max_steps
-        or (epoch_ends and trainer.current_epoch + 1 == trainer.max_epochs)
-    )
