@@ -1,8 +1,7 @@
-"""What a run is: typed sections with their defaults and checks, in one file for each section.
+"""What a run is: typed sections with their defaults and checks, one file for each section.
 
-Hydra composes the files under `conf/`, `read_config` turns the result once into these objects, and
-nothing below that line knows Hydra. A default lives here and nowhere else; `docs/configuration.md` and the
-comments under `conf/` say what each key is for.
+Hydra composes the files under `conf/`. `read_config` turns the result once into these objects, and nothing after
+that knows Hydra. A default stands here and nowhere else. `docs/configuration.md` lists every key.
 """
 
 from seq2seq.config.batch import BatchConfig

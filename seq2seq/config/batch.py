@@ -8,11 +8,11 @@ from seq2seq.config.checks import at_least
 
 @dataclass(kw_only=True)
 class BatchConfig:
-    """How pairs become batches: see `seq2seq/dataset/batches.py`."""
+    """How pairs become batches; `seq2seq/dataset/batches.py` has the details."""
 
-    max_tokens: int = 4096  # a micro-batch on one rank: pairs x longest side, padding counted
+    max_tokens: int = 4096  # in a micro-batch of one rank: pairs x longest side, with padding
     accumulate: int = 1  # micro-batches in one optimizer step
-    n_workers: int = 0  # processes that assemble batches; 0: the training process, which costs well under 2%
+    n_workers: int = 0  # processes that make batches; 0: the training process does, which costs well under 2%
 
     def problems(self) -> Iterator[str]:
         yield from at_least("batch", self, max_tokens=1, accumulate=1, n_workers=0)

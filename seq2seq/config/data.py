@@ -18,27 +18,24 @@ WrittenSources = Any
 class DataConfig:
     """Which parallel text, in which direction.
 
-    A source is a prefix (`corpus/train` means `corpus/train.fr` and `corpus/train.en`, compressed or not), a
-    `.tsv` or `.jsonl` file, or `{src: FILE, tgt: FILE}`; `{source: SOURCE, tag: NAME}` is one of these with a tag that
-    says what kind of text it is. `train` and `valid` are a source or a list of sources, `test` is a source, a list of
-    them, or a mapping from names to sources: each is a test set with its own scores. Files `test.en.1`, `test.en.2`,
-    ... beside the targets `test.en` (or `valid.en`) are further references.
+    `config/sources.py` has the forms of a source. Each test set has its own scores. Files `test.en.1`, `test.en.2`, ...
+    beside the targets `test.en` are further references of the same lines; so are those beside the targets of valid.
     """
 
     name: str = "sample"  # in logs and titles
-    dir: str = ""  # relative sources start here; empty: the working directory; `bundled:NAME`: data/NAME
-    src_lang: str = "fr"  # also the ending of its files
-    tgt_lang: str = "en"  # also the ending of its files, and whose tokens bleu_legacy_tok counts
-    train: WrittenSources = "train"  # a source or a list of sources
-    valid: WrittenSources = "valid"  # a source or a list of sources
-    test: WrittenSources = "test"  # one source, several, or {NAME: SOURCE}
-    tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages of a TSV's columns
-    max_sentence_tokens: int = 256  # training pairs with a longer side, in subword tokens, are left out and counted
-    max_length_ratio: float = 0.0  # longer side over shorter side, in tokens; 0: no limit
-    drop_duplicates: bool = False  # leave out repeated (source, target) pairs of the training text
-    temperature: float = 1.0  # of several training sources: shares in proportion to pairs ** (1 / temperature)
-    tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag, others in each epoch
-    cache_dir: str = ""  # prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
+    dir: str = ""  # where relative sources start; empty: the working directory; `bundled:NAME`: a corpus of the project
+    src_lang: str = "fr"  # language to translate from; also the ending of its files
+    tgt_lang: str = "en"  # language to translate into; also the ending of its files
+    train: WrittenSources = "train"  # training text: a source or a list of sources
+    valid: WrittenSources = "valid"  # validation text: a source or a list of sources
+    test: WrittenSources = "test"  # test sets: a source, a list of sources, or {NAME: SOURCE}
+    tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages; `-` skips a column
+    max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
+    max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
+    drop_duplicates: bool = False  # leave out repeated pairs of the training text
+    temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
+    tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
+    cache_dir: str = ""  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
 
     @property
     def train_sources(self) -> list[SourceSpec]:

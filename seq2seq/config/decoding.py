@@ -9,24 +9,24 @@ from seq2seq.config.checks import at_least, one_of
 
 @dataclass(kw_only=True)
 class DecodingConfig:
-    """How a translation is searched for, in validation, in the final test and by default in translate.py."""
+    """How to search for a translation: in validation, in the final test, and by default in translate.py."""
 
-    beam_size: int = 5  # 1 is greedy
+    beam_size: int = 5  # hypotheses in the search; 1: greedy
     normalization: str = "length"  # none; length: n^alpha; gnmt: ((5 + n) / 6)^alpha (Wu et al. 2016)
-    alpha: float = 1.0  # exponent of the normalisation
-    n_best: int = 1  # hypotheses kept, best first; at most beam_size, unless they are sampled
+    alpha: float = 1.0  # exponent of the normalization
+    n_best: int = 1  # hypotheses to keep for each sentence; at most beam_size, unless they are sampled
     max_length_a: float = 1.5  # a hypothesis has at most a * source tokens + b tokens
-    max_length_b: int = 10  # tokens
-    min_length_a: float = 0.0  # no hypothesis ends before it has a * source tokens + b tokens
-    min_length_b: int = 0  # tokens
-    no_repeat_ngram: int = 0  # no sequence of so many tokens comes twice in a hypothesis; 0: no such rule
-    repetition_penalty: float = 1.0  # above 1: makes tokens less likely that the hypothesis has (Keskar et al. 2019)
-    sampling: bool = False  # draw tokens at random, n_best times, in place of a search for the most probable ones
+    max_length_b: int = 10  # see max_length_a
+    min_length_a: float = 0.0  # a hypothesis has at least a * source tokens + b tokens
+    min_length_b: int = 0  # see min_length_a
+    no_repeat_ngram: int = 0  # a hypothesis has no sequence of so many tokens twice; 0: it may
+    repetition_penalty: float = 1.0  # above 1: makes tokens that a hypothesis has less likely (Keskar et al. 2019)
+    sampling: bool = False  # draw tokens at random, n_best times, instead of searching for the most probable ones
     temperature: float = 1.0  # of sampling: logits are divided by it
-    top_k: int = 0  # of sampling: only from the k most probable tokens; 0: from all
-    top_p: float = 1.0  # of sampling: only from the fewest tokens that have this probability (Holtzman et al. 2020)
+    top_k: int = 0  # of sampling: draw from the k most probable tokens; 0: from all
+    top_p: float = 1.0  # of sampling: draw from the fewest tokens with this probability together (Holtzman et al. 2020)
     seed: int = 1  # of sampling
-    max_batch_tokens: int = 8192  # sources decoded together: sentences x longest source x beam_size
+    max_batch_tokens: int = 8192  # in a batch: sentences x longest source x beam_size
 
     def problems(self) -> Iterator[str]:
         yield from one_of("decoding", self, normalization=("none", "length", "gnmt"))

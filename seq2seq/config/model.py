@@ -5,27 +5,27 @@ from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
 
-# The fields of ModelConfig that act in training only.
+# Fields of ModelConfig that change nothing but training.
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")
 
 
 @dataclass(kw_only=True)
 class ModelConfig:
-    """The Transformer of Vaswani et al. 2017 and the variants that matter."""
+    """The Transformer of Vaswani et al. 2017 and its variants."""
 
     d_model: int = 256  # width of the residual stream
-    n_heads: int = 4  # divides d_model
+    n_heads: int = 4  # attention heads; must divide d_model
     d_ff: int = 1024  # width inside the feed-forward network
-    n_encoder_layers: int = 3  # encoder depth
-    n_decoder_layers: int = 3  # decoder depth; a shallow decoder translates faster
-    norm: str = "pre"  # `post` is the paper's; `pre` (Xiong et al. 2020) trains without a delicate warm-up
+    n_encoder_layers: int = 3  # encoder layers
+    n_decoder_layers: int = 3  # decoder layers; fewer of them translate faster
+    norm: str = "pre"  # `post` is the paper's; `pre` (Xiong et al. 2020) needs less care with warm-up
     activation: str = "relu"  # relu, gelu, swiglu
     positions: str = "sinusoidal"  # sinusoidal, learned, or rotary (Su et al. 2021)
-    embeddings: str = "shared"  # source, target and output: `shared`; target and output: `decoder`; or `separate`
-    dropout: float = 0.1  # after embeddings and on each sublayer's output (the paper's section 5.4)
+    embeddings: str = "shared"  # one table for `shared`: source, target, output; `decoder`: the last two; or `separate`
+    dropout: float = 0.1  # after embeddings, and on the output of each sublayer (section 5.4 of the paper)
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # inside the feed-forward network
-    word_dropout: float = 0.0  # share of source and target tokens of which only the position is seen
+    word_dropout: float = 0.0  # share of source and target tokens that the model sees without their word
     max_length: int = 1024  # longest source or target, in tokens with bos or eos
 
     @property

@@ -8,21 +8,21 @@ from seq2seq.config.checks import at_least, one_of
 
 @dataclass(kw_only=True)
 class OptimConfig:
-    """Loss, optimizer and the learning rate as a function of the step."""
+    """Loss, optimizer and learning rate."""
 
     optimizer: str = "adamw"  # adamw; muon: for the matrices of the layers, AdamW for the rest (Jordan et al. 2024)
     lr: float = 2e-3  # the highest learning rate, reached at the end of warm-up
-    schedule: str = "inverse_sqrt"  # inverse_sqrt, constant; cosine, linear: down to the end of the run, steps or time
-    warmup_steps: int = 1000  # linear, from 0 to lr
+    schedule: str = "inverse_sqrt"  # inverse_sqrt, constant; cosine and linear fall until the run ends
+    warmup_steps: int = 1000  # steps in which the learning rate rises in a line from 0 to lr
     final_lr: float = 0.0  # where `cosine` and `linear` end, as a share of lr
     beta1: float = 0.9  # of Adam
     beta2: float = 0.98  # of Adam
     eps: float = 1e-9  # of Adam
     momentum: float = 0.95  # of Muon
-    weight_decay: float = 0.0  # on matrices only: no norms, no biases
+    weight_decay: float = 0.0  # on matrices only, not on norms and biases
     clip_norm: float = 1.0  # largest norm of the gradient; 0: no clipping
-    label_smoothing: float = 0.1  # probability mass spread evenly over the whole vocabulary
-    r_drop: float = 0.0  # two passes with other dropout, and so much weight on their agreement (Liang et al. 2021)
+    label_smoothing: float = 0.1  # probability that is spread evenly over the whole vocabulary
+    r_drop: float = 0.0  # weight of R-Drop (Liang et al. 2021): two passes with different dropout should agree; 0: off
 
     def problems(self) -> Iterator[str]:
         schedules = ("inverse_sqrt", "cosine", "linear", "constant")

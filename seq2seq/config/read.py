@@ -1,4 +1,4 @@
-"""From what Hydra composed, or what a checkpoint holds, to typed objects: the only place that knows OmegaConf."""
+"""From what Hydra composed, or what a checkpoint holds, to typed objects."""
 
 import dataclasses
 import difflib
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.config.run import RunConfig
 from seq2seq.errors import ConfigError
 
-if TYPE_CHECKING:  # a sixth of a second that the help of a command should not pay
+if TYPE_CHECKING:  # takes long to import; the help of a command does not need it
     from omegaconf import DictConfig
     from omegaconf.errors import OmegaConfBaseException
 
@@ -26,11 +26,11 @@ RENAMED = {
 
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
-    """Turn what Hydra composed, or what a checkpoint holds, into plain typed objects.
+    """Turn what Hydra composed, or what a checkpoint holds, into typed objects.
 
     Raises:
-        ConfigError: unknown keys (with the nearest valid one), wrong types, and values that cannot work,
-            the latter all in one message.
+        ConfigError: an unknown key (with the nearest valid ones), a wrong type, or values that cannot work. One message
+            names all such values.
     """
     from omegaconf import DictConfig, OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -41,7 +41,7 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
             if isinstance(cfg, DictConfig)
             else dict(cfg)
         )
-        # Merging plain containers, not the composed config, also closes the hole of `+unknown=1`.
+        # The composed config itself would let `+unknown=1` through; plain containers do not.
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(RunConfig), plain))
     except OmegaConfBaseException as error:
         raise ConfigError(describe(error)) from error

@@ -17,13 +17,13 @@ from seq2seq.errors import ConfigError
 
 @dataclass(kw_only=True)
 class RunConfig:
-    """One training run, whole."""
+    """All of one training run."""
 
     name: str = "default"  # of the experiment
     seed: int = 1  # of weights, batches, dropout and sampling
-    run_dir: str = ""  # everything that the run writes
+    run_dir: str = ""  # the directory that the run writes to
     resume: str = ""  # a run directory to continue; its configuration is used
-    finetune: str = ""  # a trained model to start from: its weights, model and subwords are used
+    finetune: str = ""  # a trained model to start from; the run takes its weights, sizes and subwords
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)

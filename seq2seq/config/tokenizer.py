@@ -8,14 +8,14 @@ from seq2seq.config.checks import at_least, one_of
 
 @dataclass(kw_only=True)
 class TokenizerConfig:
-    """One SentencePiece model for both languages, trained on the training side only."""
+    """One SentencePiece model for both languages, trained on the training text alone."""
 
     model_type: str = "bpe"  # bpe, unigram
-    vocab_size: int = 8000  # pieces, the 256 bytes and 4 special ids included
-    character_coverage: float = 1.0  # share of characters with a piece of their own; the rest become bytes
-    normalization: str = "nmt_nfkc"  # SentencePiece rule; `identity` keeps no-break spaces and double spaces
-    max_sentences: int = 5_000_000  # lines a side that the model is trained on, drawn at random beyond that
-    subword_regularization: float = 0.0  # subword regularisation: BPE-dropout probability, or unigram alpha; 0: off
+    vocab_size: int = 8000  # pieces, with the 256 bytes, the 4 special ids and the tags
+    character_coverage: float = 1.0  # share of characters that have a piece of their own; the rest become bytes
+    normalization: str = "nmt_nfkc"  # a rule of SentencePiece; `identity` keeps no-break spaces and double spaces
+    max_sentences: int = 5_000_000  # lines of each language to train on; of more, a random sample is taken
+    subword_regularization: float = 0.0  # BPE-dropout probability, or alpha of unigram; 0: off
 
     def problems(self) -> Iterator[str]:
         yield from one_of("tokenizer", self, model_type=("bpe", "unigram"))

@@ -8,26 +8,26 @@ from seq2seq.config.checks import at_least, one_of
 
 @dataclass(kw_only=True)
 class TrainerConfig:
-    """Where and how long to train, how often to look, and what to keep."""
+    """Where and how long to train, how often to validate, and which weights to keep."""
 
-    accelerator: str = "auto"  # `auto`: a GPU if there is one
-    devices: int = 0  # how many; 0: all GPUs, or one CPU process
+    accelerator: str = "auto"  # auto, cpu, gpu, cuda, mps; `auto`: a GPU if there is one
+    devices: int = 0  # on each machine; 0: all GPUs, or one CPU process
     n_nodes: int = 1  # machines
-    strategy: str = "auto"  # any name that Lightning knows; ddp is tested, those that share out the weights are not
-    precision: str = "auto"  # `auto`: bf16-mixed where the hardware multiplies bf16 natively, else 32-true
-    threads: int = 0  # CPU threads for the products; 0: as torch decides
+    strategy: str = "auto"  # a name that Lightning knows; ddp is tested, strategies that split the weights are not
+    precision: str = "auto"  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
+    threads: int = 0  # CPU threads for matrix products; 0: torch decides
     max_epochs: int = 0  # 0: no limit
     max_steps: int = 0  # optimizer steps; 0: no limit
-    max_time: str = ""  # DD:HH:MM:SS of training and validation; the final selection and the test scores come after it
-    val_every_n_steps: int = 0  # 0: at the end of each epoch
-    log_every_n_steps: int = 10  # of the training metrics
-    valid_sentences: int = 0  # decode only so many sentences of valid while training, evenly spread; 0: all
-    monitor: str = "valid/bleu"  # what is best: higher, except for names with `loss` or `perplexity`
-    patience: int = 0  # stop after so many validations without a better monitor; 0: never
-    average_last: int = 5  # the last so many validations' weights are averaged at the end; 0: none
-    ema_decay: float = 0.0  # exponential moving average of the weights, a candidate at the end; 0: off
-    compile: bool = False  # torch.compile the model; worth its warm-up on GPUs
-    progress: bool = True  # the progress bar
+    max_time: str = ""  # DD:HH:MM:SS of training and validation; the final selection and the test come after it
+    val_every_n_steps: int = 0  # optimizer steps between two validations; 0: validate after each epoch
+    log_every_n_steps: int = 10  # optimizer steps between two logs of the training metrics
+    valid_sentences: int = 0  # validation sentences to translate while training, spread over all of valid; 0: all
+    monitor: str = "valid/bleu"  # the metric that says which validation is best
+    patience: int = 0  # stop after so many validations without a better one; 0: never
+    average_last: int = 5  # how many of the last validations' weights are averaged at the end; 0: none
+    ema_decay: float = 0.0  # of an exponential moving average of the weights, one candidate at the end; 0: off
+    compile: bool = False  # torch.compile the model; on GPUs the gain is worth the warm-up
+    progress: bool = True  # show the progress bar
 
     def problems(self) -> Iterator[str]:
         yield from one_of(
