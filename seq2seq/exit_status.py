@@ -19,7 +19,8 @@ from typing import NoReturn
 
 from seq2seq.errors import UserError
 
-ERASE_LINE = "\r\x1b[K"  # what a terminal takes for: back to the beginning of the line, and erase it
+ERASE_REST = "\x1b[K"  # on a terminal: erase what stands in the line after this
+ERASE_LINE = "\r" + ERASE_REST
 
 
 def exit_status(work: Callable[[], int | None]) -> int:

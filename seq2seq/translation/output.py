@@ -183,7 +183,7 @@ class ResumableFile:
         self._count(source)
 
     def checkpoint(self) -> None:
-        """Confirm what was written, so that no interruption can lose it; costs two fsyncs."""
+        """Confirm what was written, so that no interruption can lose it; costs three fsyncs."""
         if self._n_written > self.n_lines_done:
             self._confirm()
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from seq2seq.exit_status import ERASE_LINE, note
+from seq2seq.exit_status import ERASE_LINE, ERASE_REST
 from seq2seq.translation.text.health import Finding
 
 MAX_SHOWN_WARNINGS = 20
@@ -48,7 +48,7 @@ class Watch:
                 text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
             else:
                 text += f" sentences, {rate:.1f} sentences/s"
-            print(f"{ERASE_LINE}{text}", end="", file=sys.stderr, flush=True)
+            print(f"\r{text}{ERASE_REST}", end="", file=sys.stderr, flush=True)
 
     def count_written(self, number: int, findings: Sequence[Finding]) -> None:
         """Warn of what was found in the translation of a line."""
@@ -82,7 +82,7 @@ class Watch:
         """A line of its own, unless all is to be quiet."""
         if not self._is_quiet:
             with self._lock:
-                note(text)
+                print((ERASE_LINE if self._shows_progress else "") + text, file=sys.stderr)
 
 
 def _duration(seconds: float) -> str:

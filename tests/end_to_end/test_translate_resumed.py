@@ -157,7 +157,7 @@ def test_without_resume_what_is_there_is_kept(trained: Cli, broken_off: Path) ->
         (("--n-best", 2), "n_best was 1 and is now 2"),
         (("--json",), 'form was "line" and is now "json"'),
         (("--alignment",), "alignment was false and is now true"),
-        (("--typography", "fr"), 'typography was null and is now "fr"'),
+        (("--typography", "fr"), 'typography was "" and is now "fr"'),
         (("--tag", "z"), 'tag was "" and is now "z"'),
         (("--errors", "replace"), 'errors was "strict" and is now "replace"'),
         (("--alpha", 0.5), "alpha was 1.0 and is now 0.5"),

@@ -12,6 +12,7 @@ import pytest
 import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.stream import WINDOWS
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES
@@ -68,8 +69,12 @@ def test_the_sizes_of_windows_are_those_that_are_asked_for(translator: Translato
 def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
     lines = [" ".join(SENTENCES[i % 4 :]) for i in range(25)]
     several = seq2seq.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
-    options: dict[str, Any] = {"max_batch_tokens": 60, "windows": (7,), "alignment": True, "token_scores": True}
-    found, expected = several.translate(lines, **options), translator.translate(lines, **options)
+    decoding = dataclasses.replace(translator.decoding, max_batch_tokens=60)
+    options = TranslationOptions(alignment=True, token_scores=True)
+    found, expected = (
+        list(chain.from_iterable(each.translate_windows(lines, decoding, options, windows=(7,))))
+        for each in (several, translator)
+    )
     assert texts(found) == texts(expected)
     assert [each.hypotheses[0].alignment for each in found] == [each.hypotheses[0].alignment for each in expected]
     assert [each.hypotheses[0].score for each in found] == pytest.approx(
