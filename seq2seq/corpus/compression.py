@@ -1,7 +1,7 @@
 """Plain and compressed files as streams of bytes; a compressed file that ends early is an error.
 
-A compressed file is one or more members (zstd calls them frames, xz streams), one after the other, and its text is
-theirs one after the other. So a file can grow by whole members, and is readable after each.
+A compressed file is a sequence of members (zstd calls them frames, xz streams), and its text is the sequence of their
+texts. So a file can grow by whole members, and can be read after each of them.
 """
 
 import bz2
@@ -14,16 +14,16 @@ from typing import Any, BinaryIO
 
 import zstandard
 
-# What the decompressors raise for damaged or cut-off input; a failing disk raises other OSErrors.
+# What the decompressors raise for damaged or incomplete input. A disk that fails raises other OSErrors.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open for reading, decompressing by the file's suffix (`.gz`, `.xz`, `.bz2`, `.zst`).
+    """Open a file for reading. Its suffix decides how it is decompressed (`.gz`, `.xz`, `.bz2`, `.zst`).
 
     Raises:
-        OSError: the file cannot be opened. Reading raises one of `DAMAGE`, or for bz2 an OSError without
-            errno, when the compressed data are damaged or cut off.
+        OSError: the file cannot be opened. When compressed data are damaged or incomplete, reading raises one of
+            `DAMAGE`, or for bz2 an OSError without errno.
     """
     match path.suffix:
         case ".gz":
@@ -38,9 +38,9 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
-    """A stream whose bytes arrive in `file` as one more member, compressed as the suffix says, whole once it is closed.
+    """A stream that writes one more member to `file`, compressed as the suffix says. Closing it completes the member.
 
-    Closing it leaves `file` open. The same bytes give the same member, whatever the time and the name of the file.
+    Closing it leaves `file` open. The same bytes give the same member; time and file name do not matter.
     """
     match suffix:
         case ".gz":
@@ -50,12 +50,12 @@ def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
         case ".bz2":
             return bz2.BZ2File(file, "wb")  # type: ignore[return-value]
     assert suffix == ".zst"
-    # With a checksum, as the others have; zstandard leaves it out unless asked.
+    # The other formats have a checksum; zstandard writes one only if it is asked to.
     return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
 
 
 class _ZstdStream(io.RawIOBase):
-    """Zstandard frames as one stream; `zstandard.stream_reader` takes a cut-off file for a whole one."""
+    """Zstandard frames as one stream. `zstandard.stream_reader` does not notice that a file is incomplete."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")

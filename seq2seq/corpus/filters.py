@@ -1,7 +1,7 @@
 """Which training pairs are left out, and how many for which reason.
 
-Only training text is filtered. Validation and test pairs are all kept, blank and long ones too: a score that
-leaves out the hard lines is another score, and a translation file has as many lines as its source.
+Only training text is filtered. Validation and test keep all pairs, also blank and long ones: without the hard lines a
+score would be another score, and a translation file has as many lines as its source.
 """
 
 from collections.abc import Sequence
@@ -16,10 +16,9 @@ Lengths = NDArray[np.int32]
 
 
 class PairFilter:
-    """Decides block by block over one pass of a corpus; a second pass needs a new filter.
+    """Decides which pairs stay, block by block, in one pass over a corpus. A second pass needs a new filter.
 
-    `rejected` counts a pair under the first reason that applies, in this order: `empty`, `too_long`,
-    `length_ratio`, `duplicate`.
+    `rejected` counts each pair once, by the first reason of `empty`, `too_long`, `length_ratio`, `duplicate`.
     """
 
     def __init__(self, config: DataConfig) -> None:
@@ -30,7 +29,7 @@ class PairFilter:
 
     @property
     def settings(self) -> dict[str, int | float | bool]:
-        """What decides which pairs stay; equal settings keep equal pairs."""
+        """What decides which pairs stay: with equal settings, the same pairs do."""
         return {
             "max_sentence_tokens": self._max_sentence_tokens,
             "max_length_ratio": self._max_ratio,
@@ -50,7 +49,7 @@ class PairFilter:
         longer = np.maximum(src_lengths, tgt_lengths)
         has_blank = np.fromiter((not (src.strip() and tgt.strip()) for src, tgt in pairs), dtype=np.bool_)
         kept = np.ones(len(pairs), dtype=np.bool_)
-        # A side of no tokens can have text: nmt_nfkc removes U+FFFD and control characters.
+        # A side without tokens can have text: nmt_nfkc removes U+FFFD and control characters.
         self._reject("empty", kept, has_blank | (shorter == 0))
         self._reject("too_long", kept, longer > self._max_sentence_tokens)
         if self._max_ratio:

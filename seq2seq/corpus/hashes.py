@@ -1,6 +1,6 @@
-"""Fingerprints of sentences and of files, and a compact set of the former.
+"""Hashes of sentences and of files, and a small set of sentence hashes.
 
-64 bits a sentence: among a billion different pairs, about 0.03 expected collisions.
+A sentence has 64 bits: a billion different pairs have about 0.03 expected collisions.
 """
 
 import hashlib
@@ -14,18 +14,18 @@ Hashes = NDArray[np.uint64]
 
 
 def hash_lines(lines: Iterable[str]) -> Hashes:
-    """One 64-bit hash a line, the same in every process and on every machine."""
+    """One 64-bit hash for each line, the same in every process and on every machine."""
     digests = [hashlib.blake2b(line.encode(), digest_size=8).digest() for line in lines]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
 
 def hash_pairs(pairs: Iterable[tuple[str, str]]) -> Hashes:
-    """One 64-bit hash a pair; no two pairs look alike, because a line holds no line end."""
+    """One 64-bit hash for each pair. A line holds no line end, so no two pairs make the same text."""
     return hash_lines(f"{src}\n{tgt}" for src, tgt in pairs)
 
 
 def contained(hashes: Hashes, in_sorted: Hashes) -> NDArray[np.bool_]:
-    """Which of `hashes` occur in the ascending `in_sorted`, which may be memory-mapped and repeat itself."""
+    """Which of `hashes` occur in `in_sorted`: ascending, possibly memory-mapped and with repetitions."""
     if not len(in_sorted):
         return np.zeros(len(hashes), dtype=np.bool_)
     places = np.searchsorted(in_sorted, hashes)
@@ -42,13 +42,13 @@ def file_sha256(path: Path) -> str:
 
 
 class SeenHashes:
-    """A growing set of hashes at 8 bytes each (twice that while it merges); Python's own takes about 70."""
+    """A growing set of hashes. Each takes 8 bytes, or 16 while the set merges; in a Python set about 70."""
 
     def __init__(self) -> None:
         self._runs: list[Hashes] = []  # ascending arrays, each more than twice as long as the next
 
     def add(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Add all; True where a hash occurs for the first time, in this call and all before."""
+        """Add all hashes. True where one occurs for the first time in this call and all calls before."""
         is_new = np.zeros(len(hashes), dtype=np.bool_)
         is_new[np.unique(hashes, return_index=True)[1]] = True
         for run in self._runs:
@@ -56,7 +56,7 @@ class SeenHashes:
         run = np.sort(hashes[is_new])
         while self._runs and len(self._runs[-1]) <= 2 * len(run):
             run = np.concatenate([self._runs.pop(), run])
-            run.sort(kind="stable")  # timsort-like on two ascending halves, far cheaper than sorting anew
+            run.sort(kind="stable")  # much cheaper than a new sort: the two halves are ascending
         self._runs.append(run)
         return is_new
 

@@ -1,7 +1,7 @@
 """Sentences and sentence pairs from files, one at a time.
 
-A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of a sentence. One CR before the
-LF and a byte order mark at the start of a file are removed; everything else is kept as it is.
+A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of a sentence. Reading removes one CR before the
+LF, and a byte order mark at the start of a file. It keeps everything else as it is.
 """
 
 import codecs
@@ -17,10 +17,10 @@ from seq2seq.errors import CorpusError
 
 
 def read_lines(path: Path, errors: str = "strict", on_replaced: Callable[[int], None] | None = None) -> Iterator[str]:
-    """The lines of a UTF-8 text file, plain or compressed, without their ends.
+    """The lines of a UTF-8 text file, plain or compressed, without line ends.
 
     Args:
-        errors, on_replaced: what to do about bytes that are not UTF-8; see `decode_lines`.
+        errors, on_replaced: how to treat bytes that are not UTF-8; see `decode_lines`.
     Raises:
         CorpusError: the file cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
@@ -35,13 +35,13 @@ def read_lines(path: Path, errors: str = "strict", on_replaced: Callable[[int], 
 def decode_lines(
     stream: BinaryIO, name: str, errors: str = "strict", on_replaced: Callable[[int], None] | None = None
 ) -> Iterator[str]:
-    """The lines of a stream of UTF-8 text, without their ends.
+    """The lines of a stream of UTF-8 text, without line ends.
 
     Args:
         name: of the stream, for messages.
         errors: `strict` refuses bytes that are not UTF-8; `replace` puts U+FFFD in their place.
-        on_replaced: told the number, from 1, of each line in which `replace` did so, before the line is given. Leave
-            it out only where another pass over the same text counts them.
+        on_replaced: called with the number, from 1, of each line with such bytes, before the line is yielded. Leave it
+            out only where another pass over the same text counts these lines.
     Raises:
         CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
@@ -70,11 +70,11 @@ def decode_lines(
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
-    """The (source, target) sentences of one corpus source, every one of them, in order.
+    """All (source, target) sentences of one corpus source, in order.
 
     Raises:
-        CorpusError: what `read_lines` raises, an empty corpus, files of different line counts, and lines
-            that are not what the format asks for.
+        CorpusError: what `read_lines` raises; an empty corpus; files with different numbers of lines; a line that does
+            not have the format.
     """
     match source:
         case PairedFiles():
@@ -92,10 +92,10 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
 
 
 def read_references(source: Source) -> Iterator[list[str]]:
-    """For each pair of `read_pairs`, its further references: none for most corpora.
+    """The further references of each pair of `read_pairs`. Most corpora have none.
 
     Raises:
-        CorpusError: what `read_lines` raises, and files of different line counts.
+        CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
     if isinstance(source, PairedFiles) and source.references:
         for _, *further in read_aligned((source.tgt, *source.references)):
@@ -109,7 +109,7 @@ def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
     """Line n of every file, for each n.
 
     Raises:
-        CorpusError: what `read_lines` raises, and files of different line counts.
+        CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
     readers = [read_lines(file) for file in files]
     for n, lines in enumerate(zip_longest(*readers)):
@@ -164,7 +164,7 @@ def _sentence(record: Any, key: str, where: str) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """False for lone surrogates, which JSON can write and UTF-8 cannot."""
+    """False for half a surrogate pair, which JSON can write and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
 """What a corpus looks like, as plain JSON types and as a short text.
 
-Repetitions and overlaps are exact matches of whole lines, compared by 64-bit hashes.
+A line repeats or overlaps another one if it is exactly the same. 64-bit hashes are compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seq2seq.corpus.hashes import Hashes, contained
 
 _PERCENTILES = (50, 90, 99, 100)
-_BLOCK = 1 << 20  # hashes compared at a time, so that a memory-mapped array is never read whole
+_BLOCK = 1 << 20  # hashes to compare at a time, so that no memory-mapped array is in memory as a whole
 
 
 def split_report(
@@ -42,10 +42,10 @@ def split_report(
 
 
 def overlap_report(train: Mapping[str, Hashes], heldout: Mapping[str, Hashes]) -> dict[str, int]:
-    """How many held-out pairs have a source, and how many a source and target, that training also has.
+    """How many held-out pairs have their source, or both sides, in the training text too.
 
     Args:
-        train, heldout: ascending hashes with repetitions, under `src` of sources, under `pair` of pairs.
+        train, heldout: ascending hashes with repetitions: `src` of the sources, `pair` of the pairs.
     """
     return {
         "sources_in_train": int(contained(heldout["src"], train["src"]).sum()),
@@ -88,7 +88,7 @@ def render(report: Mapping[str, Any]) -> str:
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each of several sources is of an epoch."""
+    """The share of an epoch that each of several sources has."""
     lines = []
     for each in sources if len(sources) > 1 else ():
         name = each["files"][0] + (f" (tag {each['tag']})" if each["tag"] else "")
@@ -106,7 +106,7 @@ def _rejections(split: Mapping[str, Any]) -> str:
 
 
 def _percentiles(lengths: NDArray[np.integer[Any]]) -> dict[str, int]:
-    """Length that so many percent of the sentences do not exceed."""
+    """For each percentage, the length that so many of the sentences do not exceed."""
     if not len(lengths):
         return {}
     values = np.percentile(lengths, _PERCENTILES, method="inverted_cdf")

@@ -15,16 +15,16 @@ COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 
 @dataclass(frozen=True)
 class PairedFiles:
-    """Two files of one sentence a line; line n of one translates line n of the other.
+    """Two files with one sentence in each line. Line n of one translates line n of the other.
 
-    `references` are more files of translations, of valid or test: line n of each is one more for line n of `src`, or
-    blank.
+    Valid and test can have `references`, files with further translations. Line n of each is a translation of line n of
+    `src`, or blank.
     """
 
     src: Path
     tgt: Path
     references: tuple[Path, ...] = ()
-    tag: str = ""  # what kind of text it is; empty: not said
+    tag: str = ""  # what kind of text this is; empty: none
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -32,13 +32,13 @@ class PairedFiles:
 
     @property
     def layout(self) -> tuple[str | int, ...]:
-        """What else than the bytes of the files decides which pairs come out."""
+        """What decides which pairs are read, besides the bytes of the files."""
         return ("lines",)
 
 
 @dataclass(frozen=True)
 class TsvFile:
-    """One file of `n_columns` tab-separated fields a line; columns count from 0."""
+    """One file with `n_columns` tab-separated fields in each line. The first column is 0."""
 
     path: Path
     src_column: int
@@ -57,7 +57,7 @@ class TsvFile:
 
 @dataclass(frozen=True)
 class JsonlFile:
-    """One JSON object a line, with the language codes as keys, possibly inside `translation`."""
+    """One file with a JSON object in each line. Its keys are language codes, possibly inside `translation`."""
 
     path: Path
     src_key: str
@@ -80,9 +80,9 @@ def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_refere
     """Find the files of each source that a configuration names.
 
     Args:
-        with_references: beside a file TGT of targets, also find TGT.1, TGT.2, ...: more references of the same lines.
+        with_references: for a file TGT of targets, also find TGT.1, TGT.2, ...: further references of the same lines.
     Raises:
-        CorpusError: files that do not exist, all in one message, each with what was looked for.
+        CorpusError: files that do not exist. One message names all of them and what was tried.
         ConfigError: `data.tsv_columns` without the two languages.
     """
     folder = corpus_dir(config)
@@ -102,12 +102,12 @@ def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_refere
 
 
 def without_compression(path: Path) -> Path:
-    """The name that a file would have uncompressed."""
+    """The name of a file without the suffix of its compression."""
     return path.with_suffix("") if path.suffix in COMPRESSIONS else path
 
 
 def corpus_dir(config: DataConfig) -> Path:
-    """The directory that relative sources start from.
+    """The directory where relative sources start.
 
     Raises:
         CorpusError: it does not exist.
@@ -151,7 +151,7 @@ def _references(tgt: Path) -> tuple[Path, ...]:
 
 
 def _present(path: Path, or_compressed: bool = True) -> Path | None:
-    """The path as it is, or the first of its compressed forms."""
+    """The file of this name, or the first compressed form of it that exists."""
     suffixes = ("", *COMPRESSIONS) if or_compressed else ("",)
     candidates = (path.with_name(path.name + suffix) for suffix in suffixes)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
@@ -187,7 +187,7 @@ def _missing(path: Path, or_compressed: bool) -> str:
 
 
 def _columns(config: DataConfig) -> tuple[int, int]:
-    """Positions of the source and the target language among `data.tsv_columns`; `""` and `-` are skipped."""
+    """The columns of the source and the target language in `data.tsv_columns`."""
     named = [column for column in config.tsv_columns if column not in ("", "-")]
     for key, language in (("src_lang", config.src_lang), ("tgt_lang", config.tgt_lang)):
         if named.count(language) != 1:

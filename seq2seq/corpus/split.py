@@ -38,8 +38,8 @@ class Plan:
     """Where each pair goes.
 
     Attributes:
-        places: of each pair as it was read, the number of its group in valid (from 0) or test (from `n_valid`), or
-            `TRAIN`; or `EMPTY` or `DUPLICATE`, for what is left out.
+        places: one for each pair, in the order of reading. A pair in valid has the number of its group, from 0, and one
+            in test likewise, from `n_valid`. Others have `TRAIN`, or `EMPTY` or `DUPLICATE` if they are left out.
         group_sizes: pairs in each group, held out or not.
     """
 
@@ -51,7 +51,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Side:
-    """Valid or test in one direction: how much there is."""
+    """How much there is of valid or test in one direction."""
 
     n_sources: int
     n_references: int
@@ -116,9 +116,10 @@ def _source(files: Sequence[Path], languages: Sequence[str]) -> Source:
 
 
 def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: int) -> Plan:
-    """Read a corpus once and decide where each pair goes, as a function of its pairs and the seed, not of their order.
+    """Read a corpus once and decide where each pair goes. It depends on the pairs and the seed, not on their order.
 
-    Every group of at most `max_group` pairs is as likely as every other to be held out. Memory: about 100 bytes a pair.
+    All groups of at most `max_group` pairs have the same chance to be held out. Each pair takes about 100 bytes of
+    memory.
 
     Raises:
         CorpusError: what `read_pairs` raises; too few groups.
@@ -128,7 +129,7 @@ def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: i
     group = connected(src[used], tgt[used])
     sizes = np.bincount(group)
     names = np.full(len(sizes), np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(names, group, pairs[used])  # what a group is called must not depend on the order of its pairs
+    np.minimum.at(names, group, pairs[used])  # the name of a group must not depend on the order of its pairs
     small = np.flatnonzero(sizes <= max_group)
     n_held_out = n_valid + n_test
     if len(small) < n_held_out or len(sizes) == n_held_out:
@@ -145,7 +146,7 @@ def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: i
 
 
 def _hashes(source: Source) -> tuple[NDArray[np.int64], Hashes, Hashes, Hashes]:
-    """For each pair, `TRAIN` or the reason to leave it out; hashes of the pair and of what its sides compare by."""
+    """For each pair: `TRAIN` or why it is left out, its hash, and hashes of its sides, equal where sides are alike."""
     blocks: list[tuple[NDArray[np.int64], Hashes, Hashes, Hashes]] = []
     seen = SeenHashes()
     reader = read_pairs(source)
@@ -160,13 +161,13 @@ def _hashes(source: Source) -> tuple[NDArray[np.int64], Hashes, Hashes, Hashes]:
 
 
 def _draw(names: Hashes, seed: int) -> Hashes:
-    """A random number for each name, the same on every machine and with every version of NumPy."""
+    """A random number for each name. It is the same on every machine and with every version of NumPy."""
     blocks = (names[start : start + _BLOCK].tolist() for start in range(0, len(names), _BLOCK))
     return np.concatenate([hash_lines(f"{seed} {name}" for name in block) for block in blocks])
 
 
 def describe(plan: Plan, max_group: int) -> list[str]:
-    """What was read and found, for people."""
+    """What was read and found, as lines of the report."""
     empty, duplicate = (int((plan.places == reason).sum()) for reason in (EMPTY, DUPLICATE))
     sizes = plan.group_sizes
     large = sizes[sizes > max_group]
@@ -180,14 +181,15 @@ def describe(plan: Plan, max_group: int) -> list[str]:
 def write_split(
     output: Path, source: Source, plan: Plan, languages: tuple[str, str], report: Sequence[str]
 ) -> list[str]:
-    """Read the corpus again and write the files of every split; lines about what was written.
+    """Read the corpus again and write the files of every split.
 
-    Valid and test are written once for each direction, as `test.fr-en.fr`, `test.fr-en.en`, `test.fr-en.en.1`, ...:
-    each source once, and all its translations as references, blank where it has fewer than others. Their groups come
-    in random order, since a corpus may be sorted and some look at the first lines only.
+    The groups of valid and test are in random order: a corpus may be sorted, and some readers look at the first lines
+    only.
 
     Args:
-        report: goes into `split.txt`, together with what is returned.
+        report: for `split.txt`, before what is returned.
+    Returns:
+        Lines of the report about what was written.
     """
     with atomic_directory(output.absolute()) as building:
         n_train, held_out = _write_train(building, source, plan, languages)
@@ -210,7 +212,7 @@ def write_split(
 def _write_train(
     folder: Path, source: Source, plan: Plan, languages: tuple[str, str]
 ) -> tuple[int, dict[int, list[tuple[str, str]]]]:
-    """Write the training pairs in their order; how many there are, and the pairs of each group that is held out."""
+    """Write the training pairs in their order. Returns their number, and the pairs of each group that is held out."""
     n_train = 0
     held_out: dict[int, list[tuple[str, str]]] = defaultdict(list)
     src_file, tgt_file = (folder / f"train.{language}" for language in languages)
@@ -236,7 +238,7 @@ def _placed(plan: Plan, source: Source) -> Iterator[tuple[int, tuple[str, str]]]
 
 
 def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> Side:
-    """Each source once, in the order of its first pair, with its different targets in the order of the corpus."""
+    """Write each source once, in the order of its first pair, and its different targets in the order of the corpus."""
     targets: dict[str, dict[str, None]] = {}
     for src, tgt in pairs:
         targets.setdefault(src, {})[tgt] = None
