@@ -36,10 +36,15 @@ demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score
 train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=multi30k data.dir=PATH"
 	$(BIN)/python train.py $(ARGS)
 
-# Each test process gets one torch thread: more of them only wait for each other.
+PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist worksteal
+
 .PHONY: test
 test: $(VENV)/dev.stamp  ## run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4
+	$(PYTEST)
+
+.PHONY: test-fast
+test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in a minute, after each save
+	$(PYTEST) -m 'not slow'
 
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## check style and types

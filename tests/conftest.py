@@ -1,7 +1,60 @@
+"""What all tests share: settings of torch's threads, and saved models, which no test may change."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
+from filelock import FileLock
+
+if TYPE_CHECKING:
+    from seq2seq.artifacts.saved_model import SavedModel
+
+# Before torch is imported, here and in what tests start. Processes that run tests keep all cores busy: more threads
+# in each of them only wait for each other, and a thread that waits must not keep a core busy (40 s in one test).
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # Lightning 2.6 with torch 2.13: about Lightning's own code, or about validation that a test leaves out.
     for message in ("isinstance.treespec, LeafSpec.* is deprecated", "You defined a `validation_step` but have no"):
         config.addinivalue_line("filterwarnings", f"ignore:.*{message}")
+
+
+@pytest.fixture(scope="session")
+def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a model with random weights."""
+    from tests.translating import model_content
+
+    return _saved_once(tmp_path_factory, "random_run", model_content)
+
+
+@pytest.fixture(scope="session")
+def trained_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a model that has learned `tests.translating.LEXICON`."""
+    from tests.translating import trained_content
+
+    return _saved_once(tmp_path_factory, "trained_run", trained_content)
+
+
+@pytest.fixture(scope="session")
+def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `trained_run`, with the tags t and z of kinds of text."""
+    from tests.translating import trained_content
+
+    return _saved_once(tmp_path_factory, "tagged_run", lambda: trained_content("t", "z"))
+
+
+def _saved_once(factory: pytest.TempPathFactory, name: str, make: "Callable[[], SavedModel]") -> Path:
+    """Save a model in a folder that all processes of this test run share, unless one of them has done so."""
+    from tests.translating import write_run
+
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with FileLock(shared / f"{name}.lock"):
+        if not (shared / name).exists():
+            write_run(shared / name, make())
+    return shared / name

@@ -5,30 +5,30 @@ from pathlib import Path
 import pytest
 
 from tests.commands.learned_text import LEARNED
-from tests.translating import Cli, model_content, trained_content, write_run
+from tests.translating import Cli
 
 
-@pytest.fixture(scope="module")
-def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("run"), model_content())
+@pytest.fixture(scope="session")
+def run_dir(random_run: Path) -> Path:
+    return random_run
 
 
-@pytest.fixture(scope="module")
-def cli(run_dir: Path) -> Cli:
+@pytest.fixture(scope="session")
+def cli(random_run: Path) -> Cli:
     """With a random model."""
-    return Cli(run_dir)
+    return Cli(random_run)
 
 
-@pytest.fixture(scope="module")
-def trained_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("trained"), trained_content())
+@pytest.fixture(scope="session")
+def trained_dir(trained_run: Path) -> Path:
+    return trained_run
 
 
-@pytest.fixture(scope="module")
-def trained(trained_dir: Path) -> Cli:
-    return Cli(trained_dir)
+@pytest.fixture(scope="session")
+def trained(trained_run: Path) -> Cli:
+    return Cli(trained_run)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def translations(trained: Cli) -> list[str]:
     return trained.lines(LEARNED)

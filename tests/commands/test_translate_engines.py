@@ -10,7 +10,7 @@ import pytest
 
 from seq2seq.artifacts.checkpoint import write_checkpoint, write_model
 from tests.commands.learned_text import LEARNED, SOURCES, write
-from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, trained_content, write_run
+from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, write_run
 
 # --- models, engines and machines ---
 
@@ -52,13 +52,8 @@ def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list
     assert "decoding.sampling=true draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
 
 
-@pytest.fixture(scope="module")
-def tagged_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("tagged"), trained_content("t", "z"))
-
-
-def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_path: Path) -> None:
-    cli = Cli(tagged_dir)
+def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_path: Path) -> None:
+    cli = Cli(tagged_run)
     plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
     n_words = len(LEARNED.split())
     assert sum(line.count("s") for line in plain) > 0.9 * n_words
@@ -78,17 +73,17 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_dir: Path, trained: Cli, tmp_
     assert all(a > b for a, b in zip(scored, otherwise, strict=True))
 
 
-def test_ctranslate2_reads_the_same_tags(tagged_dir: Path, tmp_path: Path) -> None:
+def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
     from seq2seq.export.export import export
     from seq2seq.export.options import ExportOptions
 
     lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
-    export(ExportOptions(source=tagged_dir, formats=("ctranslate2",), output=target, parity_input=lines))
+    export(ExportOptions(source=tagged_run, formats=("ctranslate2",), output=target, parity_input=lines))
     assert "- tags for kinds of text (`--tag`): t, z\n" in (target / "README.md").read_text()
     for beam_size in (1, 3):
         options = ("--tag", "z", "--beam-size", beam_size)
-        translations = Cli(tagged_dir).lines(LEARNED, *options)
+        translations = Cli(tagged_run).lines(LEARNED, *options)
         assert "z" in translations[0]
         assert Cli(target).lines(LEARNED, *options) == translations
     assert "has no tag 'x', only t, z" in Cli(target).refusal("--tag", "x", stdin=TEXT)

@@ -5,22 +5,22 @@ from pathlib import Path
 import pytest
 
 from seq2seq.translation import run
-from tests.translating import Cli, model_content, trained_content, write_run
+from tests.translating import Cli
 
 
-@pytest.fixture(scope="module")
-def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("run"), model_content())
+@pytest.fixture(scope="session")
+def run_dir(random_run: Path) -> Path:
+    return random_run
 
 
-@pytest.fixture(scope="module")
-def cli(run_dir: Path) -> Cli:
-    return Cli(run_dir)
+@pytest.fixture(scope="session")
+def cli(random_run: Path) -> Cli:
+    return Cli(random_run)
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    return Cli(write_run(tmp_path_factory.mktemp("trained"), trained_content()))
+@pytest.fixture(scope="session")
+def trained(trained_run: Path) -> Cli:
+    return Cli(trained_run)
 
 
 @pytest.fixture

@@ -172,6 +172,7 @@ class Failing:
 )
 def test_an_output_that_fails_ends_the_search(
     run_dir: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: OSError,
@@ -190,7 +191,7 @@ def test_an_output_that_fails_ends_the_search(
 
     monkeypatch.setattr(PyTorchEngine, "decode", slow)
     monkeypatch.setattr(sys, "stdout", Failing(1, error))
-    source = run_dir / "in"
+    source = tmp_path / "in"
     source.write_text(TEXT * 9)
     n_threads = threading.active_count()
     with pytest.raises(SystemExit) as stopped:

@@ -1,5 +1,7 @@
 """Tags that say what kind of text a line is."""
 
+from pathlib import Path
+
 import pytest
 
 import seq2seq
@@ -8,14 +10,13 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TokenizerError
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.translator import Translator
-from tests.translating import sentences, trained_content, write_run
+from tests.translating import sentences
 from tests.translation.translations import SHORT, engine_of, texts
 
 
 @pytest.fixture(scope="module")
-def tagged(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    folder = write_run(tmp_path_factory.mktemp("tagged"), trained_content("t", "z"))
-    return seq2seq.load(folder, device="cpu", precision="float32", threads=1)
+def tagged(tagged_run: Path) -> Translator:
+    return seq2seq.load(tagged_run, device="cpu", precision="float32", threads=1)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

@@ -15,14 +15,14 @@ from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
-from tests.translating import SENTENCES, model_content, trained_content, write_run
+from tests.translating import SENTENCES, model_content, write_run
 
 CPU: dict[str, Any] = {"device": "cpu", "precision": "float32"}
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
-    return TrainedModel.read(write_run(tmp_path_factory.mktemp("run"), model_content()))
+def model(random_run: Path) -> TrainedModel:
+    return TrainedModel.read(random_run)
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +115,8 @@ def test_an_ensemble_averages_probabilities(model: TrainedModel, other: TrainedM
     ]
 
 
-def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, tmp_path: Path) -> None:
-    trained = TrainedModel.read(write_run(tmp_path, trained_content()))
+def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, trained_run: Path) -> None:
+    trained = TrainedModel.read(trained_run)
     with pytest.raises(TokenizerError, match="have different tokenizers; models of an ensemble need the same one"):
         load_engine([model, trained], EngineOptions(**CPU))
 
