@@ -1,7 +1,7 @@
 """Text to ids and back: one SentencePiece model for both languages, with the special ids of `vocabulary`.
 
-Normalisation happens inside: `decode(encode(text))` is the normalised text. With the rule `identity` that is
-the text itself, except that U+2581 and line ends come back as spaces.
+The model normalises text: `decode(encode(text))` is the normalised text. With the rule `identity` that is the text
+itself, except that U+2581 and line ends become spaces.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from seq2seq.errors import TokenizerError
 from seq2seq.files import atomic_file
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
-# The pieces that unigram finds depend on the number of threads; a machine must not decide the vocabulary.
+# The pieces that unigram finds depend on the number of threads. The vocabulary must not depend on the machine.
 _TRAINING_THREADS = 4
-# SentencePiece leaves out longer lines without a word, by default from 4,192 bytes on.
+# SentencePiece leaves out longer lines without a message. Its default is 4,192 bytes.
 _MAX_LINE_BYTES = 1_000_000
 _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
-# SentencePiece takes the largest 32-bit seed for "seed from the clock".
+# For SentencePiece the largest 32-bit seed means: take the clock as seed.
 _N_SEEDS = 2**32 - 1
 _LINE_ENDS = str.maketrans("\n\r", "  ")
 
 
 class Tokenizer:
-    """A trained SentencePiece model; immutable, and small to pickle."""
+    """A trained SentencePiece model. It never changes, and its pickle is small."""
 
     def __init__(self, proto: bytes) -> None:
-        """Use `train`, `load` or `from_bytes`, which say where a model comes from.
+        """Use `train`, `load` or `from_bytes`.
 
         Raises:
-            TokenizerError: not a SentencePiece model, or not one with this project's special ids.
+            TokenizerError: not a SentencePiece model with the special ids of this project.
         """
         self.proto = proto
         self.fingerprint = hashlib.sha256(proto).hexdigest()
@@ -46,15 +46,15 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
-        """Learn the pieces from sentences of both languages; the same lines give the same bytes.
+        """Learn the pieces from sentences of both languages. The same lines give the same bytes.
 
-        Beyond `2 * config.max_sentences` lines (max_sentences a side), a random sample of that size is used,
-        always the same one. Memory holds that many lines, as SentencePiece does.
+        Of more than `2 * config.max_sentences` lines, a random sample of so many is used, always the same. The sample
+        is in memory, and SentencePiece keeps a copy.
 
         Args:
-            tags: control symbols for kinds of text; see `tag`.
+            tags: names of kinds of text; see `tag`.
         Raises:
-            TokenizerError: no text, or too little of it for config.vocab_size (with the largest that works).
+            TokenizerError: no text, or too little for config.vocab_size. The message has the largest size that works.
             Exception: whatever iterating over `lines` raises.
         """
         sample = _sample_lines(lines, 2 * config.max_sentences)
@@ -89,7 +89,7 @@ class Tokenizer:
         """The tokenizer that `proto` was taken from.
 
         Raises:
-            TokenizerError: the bytes are not a SentencePiece model with this project's special ids.
+            TokenizerError: the bytes are not a SentencePiece model with the special ids of this project.
         """
         return cls(proto)
 
@@ -98,7 +98,7 @@ class Tokenizer:
         """Read what `save` wrote.
 
         Raises:
-            TokenizerError: no such file, or not a SentencePiece model with this project's special ids.
+            TokenizerError: no such file, or not a SentencePiece model with the special ids of this project.
         """
         try:
             return cls(Path(path).read_bytes())
@@ -113,10 +113,10 @@ class Tokenizer:
             file.write(self.proto)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text, without bos and eos; strings like `</s>` in a text are text.
+        """Ids of each text, without bos and eos. A string like `</s>` in a text is text.
 
         Raises:
-            TokenizerError: a text with lone surrogates, which is not Unicode.
+            TokenizerError: a text with half a surrogate pair, which is not Unicode.
         """
         try:
             ids: list[list[int]] = self._processor.encode(list(texts))
@@ -125,24 +125,24 @@ class Tokenizer:
         return ids
 
     def sample(self, text: str, seed: int, alpha: float) -> list[int]:
-        """One random segmentation of the same text: subword regularisation.
+        """One random segmentation of a text (subword regularisation). It depends on nothing but the arguments.
 
-        BPE-dropout (Provilkov et al. 2020), where `alpha` is the probability to drop a merge, or for
-        unigram models (Kudo 2018) a sample with probabilities raised to `alpha`. Depends on nothing but
-        the arguments. Mostly longer than what `encode` gives, at worst one id a byte.
+        It is usually longer than that of `encode`; in the worst case each byte is an id.
 
         Args:
-            seed: any integer; taken modulo 2**32 - 1.
+            seed: any integer; it is used modulo 2**32 - 1.
+            alpha: for BPE the probability to drop a merge (BPE-dropout, Provilkov et al. 2020); for unigram the power
+                of the probabilities to sample with (Kudo 2018).
         """
-        # Takes effect in the calling thread only, in 0.1 microseconds.
+        # Acts on the calling thread only, and takes 0.1 microseconds.
         sentencepiece.set_random_generator_seed(seed % _N_SEEDS)
         ids: list[int] = self._processor.encode(text, enable_sampling=True, nbest_size=-1, alpha=alpha)
         return ids
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Text of each sequence, special ids left out.
+        """Text of each sequence, without special ids.
 
-        Always one line of valid Unicode: byte pieces of a line end give a space, incomplete ones U+FFFD.
+        It is always one line of valid Unicode. Byte pieces of a line end become a space, incomplete ones U+FFFD.
 
         Raises:
             TokenizerError: an id outside the vocabulary.
@@ -159,12 +159,12 @@ class Tokenizer:
         return [text.translate(_LINE_ENDS) for text in texts]
 
     def tag(self, name: str) -> list[int]:
-        """What a source begins with to say what kind of text it is: the id of a tag, or none for the name "".
+        """The ids to put before a source of this kind of text: the id of its tag, or nothing for the name "".
 
-        A tag is a control symbol: no text gives its id, and decoding leaves it out.
+        A tag is a control symbol. No text has its id, and decoding leaves it out.
 
         Raises:
-            TokenizerError: no such tag in this vocabulary.
+            TokenizerError: this vocabulary has no such tag.
         """
         if not name:
             return []
@@ -199,17 +199,17 @@ def _processor(proto: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def _tags(processor: sentencepiece.SentencePieceProcessor) -> dict[str, int]:
-    """The control symbols that follow the special ids, by what stands in `<tag:...>`."""
+    """The control symbols `<tag:NAME>`, which follow the special ids, by NAME."""
     ids = takewhile(processor.is_control, range(EOS + 1, processor.vocab_size()))
     return {processor.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in ids}
 
 
 def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
-    """All lines, or `n_lines` of them at random: Vitter's algorithm R (1985), seeded.
+    """All lines, or `n_lines` of them at random with a fixed seed: algorithm R of Vitter (1985).
 
-    SentencePiece samples too, but another sample in each process, whatever its seed.
+    SentencePiece can sample too, but takes another sample in each process, whatever its seed is.
     """
-    # Bytes: an apostrophe or an oe ligature makes Python keep two bytes for each character of a str.
+    # Bytes: in a str with a typographic apostrophe or an oe ligature, each character takes two bytes.
     encoded = (line.encode() for line in lines)
     sample = list(islice(encoded, n_lines))
     draw = random.Random(0).random
@@ -221,7 +221,7 @@ def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
 
 
 def _training_problem(message: str, config: TokenizerConfig, n_tags: int) -> str:
-    """What SentencePiece's refusal means for the configuration."""
+    """What a message of SentencePiece means for the configuration."""
     asked = f"tokenizer.vocab_size={config.vocab_size}"
     if too_high := re.search(r"Vocabulary size too high .* value <= (\d+)", message):
         return (

@@ -1,7 +1,7 @@
 """Sentences and sentence pairs from files, one at a time.
 
-A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of a sentence. Reading removes one CR before the
-LF, and a byte order mark at the start of a file. It keeps everything else as it is.
+A line ends at LF and nowhere else: U+2028, U+0085, VT and FF are characters of a sentence. Reading removes one CR
+before the LF, and a byte order mark at the start of a file. It keeps everything else as it is.
 """
 
 import codecs

@@ -1,1 +1,1 @@
-"""From text files to the batches of an epoch: prepare.py, store.py, mixture.py, batches.py."""
+"""From text files to the batches of an epoch. Read prepare, store, mixture, batches, pair_readers, in this order."""

@@ -1,9 +1,9 @@
-"""Which pairs are trained on together, in which order, on which rank: and the tensors made of them.
+"""The plan of an epoch: which pairs are trained on together, in which order, on which rank. And a batch as tensors.
 
-An epoch's plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one
-micro-batch, every rank gets equally many, and a position in the plan is one number, so that resuming is
-arithmetic: nothing about data order is ever saved but (epoch, batches done). Where sources are mixed by temperature,
-what is planned are slots, which `seq2seq/dataset/mixture.py` fills with pairs.
+The plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one micro-batch,
+and every rank gets the same number of them. A position in the plan is one number. So a checkpoint saves only (epoch,
+batches done), and resuming is arithmetic. Where a temperature mixes sources, the plan is made of slots, and
+`seq2seq/dataset/mixture.py` fills these with pairs.
 
 Shapes: B pairs, S source tokens, T target tokens
 """
@@ -23,9 +23,10 @@ from seq2seq.dataset.mixture import Indices, Mixture
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
-# Batches then come in half as many sizes. A CPU compiles products for each; a GPU is fastest with multiples of 8.
+# Halves the number of batch sizes. A CPU compiles its products for each size; a GPU is fastest with multiples of 8.
 PAIRS_AT_A_TIME = 8
-WORKER_GRACE_S = 60  # for the run to finish its step and save, before a worker that got the same SIGTERM ends
+# A worker gets the same SIGTERM as the run. It lives on for so long, so that the run can finish its step and save.
+WORKER_GRACE_S = 60
 
 
 class Batch(NamedTuple):
@@ -34,7 +35,7 @@ class Batch(NamedTuple):
     src: Tensor  # (B, S) int64, each row ending with eos
     tgt_in: Tensor  # (B, T) int64, each row beginning with bos
     tgt_out: Tensor  # (B, T) int64, each row ending with eos
-    n_step_tokens: Tensor  # () int64: target tokens of this rank's whole optimizer step, over its micro-batches
+    n_step_tokens: Tensor  # () int64: target tokens in all micro-batches of this rank's optimizer step
 
 
 class Pairs(Protocol):
@@ -50,7 +51,7 @@ class Pairs(Protocol):
 
 
 class PairReader(Protocol):
-    """What is read of a pair in each epoch: another segmentation (subword regularisation), no tag (tag dropout)."""
+    """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
 
     def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]: ...
 
@@ -64,11 +65,11 @@ def plan_epoch(
     epoch: int,
     world_size: int = 1,
 ) -> list[Indices]:
-    """The micro-batches of one epoch, in order; rank r trains on every `world_size`-th, beginning with the r-th.
+    """The micro-batches of one epoch, in order. Rank r trains on every `world_size`-th of them, starting with number r.
 
-    Pairs are shuffled, sorted by length, and cut wherever pairs x longest side (with eos) would pass
-    `max_tokens`. Then batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step do
-    about the same work. The sorted lengths are the same in each epoch, and so is the number of batches.
+    Pairs are shuffled, sorted by length, and cut where pairs x longest side (with eos) would pass `max_tokens`. Then
+    batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step have about the same work.
+    The sorted lengths are the same in each epoch, and so is the number of batches.
 
     Raises:
         ConfigError: fewer pairs than ranks, or a pair longer than `max_tokens`.
@@ -88,23 +89,23 @@ def plan_epoch(
 
 
 def _by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
-    """Sort by target length, then by source length, upwards and downwards in turn.
+    """Sort by target length, then by source length. Source lengths rise and fall in turn.
 
-    A batch that spans two target lengths so meets similar source lengths on both sides of the seam; with
-    upwards only, the longest sources of one length meet the shortest of the next.
+    A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
+    one target length and the shortest of the next.
     """
     src, tgt = src_lengths[members].astype(np.int64), tgt_lengths[members].astype(np.int64)
     return members[np.lexsort((np.where(tgt % 2, -src, src), tgt))]
 
 
 def _cut(members: Indices, lengths: npt.NDArray[Any], max_tokens: int) -> list[Indices]:
-    """Consecutive runs, each as long as pairs x longest <= max_tokens allows; large ones in multiples of 8 pairs."""
+    """Cut into batches as large as pairs x longest <= max_tokens allows. Large batches have a multiple of 8 pairs."""
     batches, start = [], 0
     while start < len(members):
         window = lengths[start : start + max_tokens // int(lengths[start])]
         cost = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
         n_rows = int(np.searchsorted(cost, max_tokens, side="right"))
-        if PAIRS_AT_A_TIME**2 <= n_rows < len(members) - start:  # no batch gives up more than an eighth for it
+        if PAIRS_AT_A_TIME**2 <= n_rows < len(members) - start:  # so a batch loses at most an eighth
             n_rows -= n_rows % PAIRS_AT_A_TIME
         batches.append(members[start : start + n_rows])
         start += n_rows
@@ -112,7 +113,7 @@ def _cut(members: Indices, lengths: npt.NDArray[Any], max_tokens: int) -> list[I
 
 
 def _split_until_even(batches: list[Indices], world_size: int) -> None:
-    """Halve the batches of most pairs, in place, until every rank gets equally many: no pair twice, none left."""
+    """Halve the batches with the most pairs, in place, until all ranks get the same number of batches."""
     while len(batches) % world_size:
         largest = max(range(len(batches)), key=lambda i: len(batches[i]))
         rows = batches[largest]
@@ -125,7 +126,7 @@ def _split_until_even(batches: list[Indices], world_size: int) -> None:
 
 
 def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = None, end: int | None = None) -> Tensor:
-    """Rows of ids as one (rows, longest) int64 tensor, with an id before and one after each row if given."""
+    """Rows of ids as one (rows, longest) int64 tensor; `begin` and `end` are ids to put before and after each row."""
     first, extra = int(begin is not None), int(begin is not None) + int(end is not None)
     lengths = [len(row) for row in rows]
     out = np.full((len(rows), max(lengths) + extra), PAD, dtype=np.int64)
@@ -139,12 +140,12 @@ def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = No
 
 
 def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch:
-    """Pad the pairs of one micro-batch and add their bos and eos."""
+    """Pad the pairs of one micro-batch, and add bos and eos."""
     return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), torch.tensor(n_step_tokens))
 
 
 class _Steps(Dataset[list[Batch]]):
-    """The optimizer steps of one rank in one epoch; each is the list of its micro-batches."""
+    """The optimizer steps of one rank in one epoch. Each step is a list of micro-batches."""
 
     def __init__(
         self, pairs: Pairs, plan: list[Indices], accumulate: int, epoch: int, read_pair: PairReader | None
@@ -153,29 +154,30 @@ class _Steps(Dataset[list[Batch]]):
         self.epoch, self.read_pair = epoch, read_pair
 
     def __getitem__(self, step: int) -> list[Batch]:
-        micro = [self._rows(rows) for rows in self.plan[step * self.accumulate : (step + 1) * self.accumulate]]
-        n_tokens = sum(len(row) + 1 for _, tgt in micro for row in tgt)  # + eos
-        return [collate(src, tgt, n_tokens) for src, tgt in micro]
+        batches = self.plan[step * self.accumulate : (step + 1) * self.accumulate]
+        sentences = [self._read(indices) for indices in batches]
+        n_tokens = sum(len(row) + 1 for _, tgt in sentences for row in tgt)  # + eos
+        return [collate(src, tgt, n_tokens) for src, tgt in sentences]
 
-    def _rows(self, indices: Indices) -> tuple[list[Any], list[Any]]:
+    def _read(self, indices: Indices) -> tuple[list[Any], list[Any]]:
         if self.read_pair is None:
             return [self.pairs.src(i) for i in indices], [self.pairs.tgt(i) for i in indices]
-        sampled = [self.read_pair(int(i), self.epoch) for i in indices]
-        return [src for src, _ in sampled], [tgt for _, tgt in sampled]
+        pairs = [self.read_pair(int(i), self.epoch) for i in indices]
+        return [src for src, _ in pairs], [tgt for _, tgt in pairs]
 
 
 def _outlive_the_signal(worker: int) -> None:
-    """Terminals and batch systems signal all processes of a run; without its workers it could not stop cleanly."""
+    """Terminals and batch systems signal all processes of a run. The run needs its workers to stop cleanly."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "alarm"):  # not on Windows, where no signal reaches a group
+    if hasattr(signal, "alarm"):  # Windows has none, and no signals to groups
         signal.signal(signal.SIGTERM, lambda *_: signal.alarm(WORKER_GRACE_S))
 
 
 class BatchLoader:
     """The micro-batches of one rank, epoch after epoch, with a position that can be saved and restored.
 
-    Lightning finds `state_dict` and `load_state_dict` and keeps the position in its checkpoints; its own handling
-    of DataLoaders restarts a resumed epoch from its first batch (Lightning issue 19764), so this is not one.
+    Lightning finds `state_dict` and `load_state_dict`, and keeps the position in its checkpoints. This is no
+    DataLoader: with one, Lightning restarts a resumed epoch from its first batch (Lightning issue 19764).
     """
 
     def __init__(
@@ -218,7 +220,7 @@ class BatchLoader:
         return len(self.plan)
 
     def __iter__(self) -> Iterator[Batch]:
-        """The rest of this epoch; once it is through, the next iteration is the next epoch."""
+        """The rest of this epoch. The iteration after its end is the next epoch."""
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
         accumulate = self.config.accumulate
@@ -231,10 +233,10 @@ class BatchLoader:
             num_workers=self.config.n_workers,
             collate_fn=list,
             worker_init_fn=_outlive_the_signal,
-            # Without one of its own, each iteration would draw from the global generator and shift what follows.
+            # Otherwise each iteration would draw from the global generator, and change all later draws.
             generator=torch.Generator().manual_seed(0),
         )
-        skip = self.done % accumulate  # of a step that was half done when its position was saved
+        skip = self.done % accumulate  # batches of a step that was not complete when the position was saved
         for step in loader:
             for batch in step[skip:]:
                 self.done += 1
@@ -245,10 +247,10 @@ class BatchLoader:
         return {"epoch": self.epoch, "done": self.done, "world_size": self.world_size}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue after the batch that was handed out last.
+        """Continue after the last batch before `state_dict`.
 
         Raises:
-            ConfigError: the position was saved with another number of processes, so it names other batches.
+            ConfigError: the position was saved with another number of processes, so it means other batches.
         """
         if state["world_size"] != self.world_size:
             raise ConfigError(
@@ -261,10 +263,10 @@ class BatchLoader:
 
 
 def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[Batch]:
-    """Every pair once, over all ranks; unlike in training, a rank may get a batch more than another.
+    """Every pair once, over all ranks. Unlike in training, a rank may get one batch more than another.
 
     Raises:
-        ConfigError: fewer pairs than ranks; Lightning cannot validate nothing.
+        ConfigError: fewer pairs than ranks. Lightning cannot validate without pairs.
     """
     if len(pairs) < world_size:
         raise ConfigError(f"{len(pairs)} validation pairs cannot feed {world_size} processes; lower trainer.devices")
@@ -273,9 +275,9 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
     if len(plan) < world_size:
         plan = np.array_split(np.concatenate(plan), world_size)
 
-    def batch_of(rows: list[Indices]) -> Batch:
-        src, tgt = ([side(int(i)) for i in rows[0]] for side in (pairs.src, pairs.tgt))
+    def to_batch(indices: list[Indices]) -> Batch:
+        src, tgt = ([side(int(i)) for i in indices[0]] for side in (pairs.src, pairs.tgt))
         return collate(src, tgt, sum(len(row) + 1 for row in tgt))
 
     share = plan[rank::world_size]
-    return DataLoader(share, batch_size=1, collate_fn=batch_of, num_workers=0)  # type: ignore[arg-type]
+    return DataLoader(share, batch_size=1, collate_fn=to_batch, num_workers=0)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""How often the pairs of each training source stand in an epoch, and what stands in which of its places.
+"""How often an epoch repeats each training source, and which pairs it holds.
 
-By proportion, a small source drowns among large ones. A *temperature* T >= 1 (Arivazhagan et al. 2019) gives a source
-of n pairs a share of the epoch in proportion to n ** (1 / T): T = 1 changes nothing, T = 100 makes all about equal.
-There it is the probability of a draw. Here nothing is drawn with replacement: the largest source stands in an epoch
-once, the others (n_max / n) ** (1 - 1 / T) times.
+A small source is rare among large ones. A *temperature* T >= 1 (Arivazhagan et al. 2019) gives a source of n pairs a
+share of the epoch in proportion to n ** (1 / T): T = 1 changes nothing, T = 100 makes all shares about equal. In the
+paper this is the probability of a random draw. Here no draw is needed: an epoch holds the largest source once, and each
+other source (n_max / n) ** (1 - 1 / T) times.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 def copies(n_pairs: Sequence[int], temperature: float) -> list[tuple[int, int]]:
-    """Of each source of so many pairs: its whole copies in an epoch, and the pairs of one more that is not whole."""
+    """For each source: how many whole copies an epoch holds, and how many pairs of a last, partial copy."""
     times = [(max(n_pairs) / n) ** (1 - 1 / temperature) if n else 0.0 for n in n_pairs]
     return [(int(r), round(r % 1 * n)) for n, r in zip(n_pairs, times, strict=True)]
 
 
 class Mixture:
-    """The *slots* of an epoch: places for one pair each, in some of which another pair stands in each epoch.
+    """The *slots* of an epoch. Each slot holds one pair. In some slots the pair changes from epoch to epoch.
 
-    Each pair has a slot in each whole copy of its source. For the copy that is not whole, the source's pairs are sorted
-    by length and cut into as many strata of neighbours as it has slots; those of a stratum take turns in its slot.
+    Each pair has a slot in each whole copy of its source. For the partial copy, the pairs of the source are sorted by
+    length and cut into groups of neighbours, one group for each slot. The pairs of a group take turns in its slot.
 
     The lengths of a slot are those of its longest source and its longest target. So a plan of slots keeps its token
-    budget whatever stands in them, and has equally many batches in each epoch.
+    budget with any of the pairs, and each epoch has the same number of batches.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Mixture:
         temperature: float,
         seed: int,
     ) -> None:
-        """n_pairs: of each source, whose pairs come one after the other."""
+        """n_pairs: of each source. The pairs of the first source come first, then those of the second, and so on."""
         whole, in_turn, n_members, begin = [], [], [], 0
         for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True):
             source = np.arange(begin, begin + n)
@@ -49,17 +49,17 @@ class Mixture:
             if n_more:
                 in_turn.append(source[np.lexsort((src_lengths[source], tgt_lengths[source]))])
                 n_members.append(np.diff(np.arange(n_more + 1) * n // n_more))
-        self._whole = np.concatenate(whole)  # pairs, each in a slot of its own
-        self._in_turn = np.concatenate([_NONE, *in_turn])  # pairs, a stratum after the other
-        self._n_members = np.concatenate([_NONE, *n_members])  # of each stratum
+        self._whole = np.concatenate(whole)  # pairs that have a slot of their own
+        self._in_turn = np.concatenate([_NONE, *in_turn])  # pairs that take turns, group after group
+        self._n_members = np.concatenate([_NONE, *n_members])  # of each group
         self._first = np.cumsum(self._n_members) - self._n_members
         self._turn = np.random.default_rng(seed).integers(self._n_members)
         self.src_lengths, self.tgt_lengths = self._longest(src_lengths), self._longest(tgt_lengths)
 
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """In each slot."""
+        """The length of each slot."""
         return np.concatenate([lengths[self._whole], np.maximum.reduceat(lengths[self._in_turn], self._first)])
 
     def pairs(self, epoch: int) -> Indices:
-        """The pair in each slot, a function of (seed, epoch): where several take turns, another one in each epoch."""
+        """The pair in each slot, as a function of (seed, epoch)."""
         return np.concatenate([self._whole, self._in_turn[self._first + (self._turn + epoch) % self._n_members]])

@@ -1,8 +1,11 @@
-"""From the files that a configuration names to a tokenizer and memory-mapped stores, made once and cached.
+"""From the files that a configuration names to a tokenizer and memory-mapped stores, which are made once and cached.
 
-The cache holds `tokenizers/KEY.FINGERPRINT.model` and `stores/KEY/`. A key is a SHA-256 over everything that
-decides the content: the bytes of the files, languages, tokenizer, filters and format version. So nothing
-stale can be found, and files may move. What is found is compared with its checksums before use.
+    CACHE/
+        tokenizers/KEY.FINGERPRINT.model
+        stores/KEY/                         (seq2seq/dataset/store.py)
+
+A key is a SHA-256 over all that decides the content: the bytes of the files, languages, tokenizer, filters and format
+version. So the cache never gives old content, and the files may move. Checksums are compared before use.
 """
 
 import hashlib
@@ -33,15 +36,15 @@ from seq2seq.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
-_TEST = "test/"  # begins the name of a test set among all splits: none is taken for train or valid
+_TEST = "test/"  # begins the name of a test set among all splits, so that one may be called train
 
 
 @dataclass(frozen=True)
 class Prepared:
     """All that training needs of the text.
 
-    `train` is filtered, and has text only for subword sampling. `valid` and `tests` (by their names in
-    `data.test`) hold every pair of their files, blank and over-long ones included, with text: the references.
+    `train` is filtered, and has text only if its segmentation is sampled. `valid` and `tests` (by their names in
+    `data.test`) hold every pair of their files, also blank and long ones, with text: the references.
     """
 
     tokenizer: Tokenizer
@@ -52,14 +55,14 @@ class Prepared:
 
 
 def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
-    """Find, read, tokenise and store the corpus of a run, or open what an equal run has left in the cache.
+    """Find, read, tokenise and store the corpus of a run, or open what is in the cache already.
 
     Args:
-        tokenizer: of the model that is resumed; None trains one on the training side.
+        tokenizer: of the model to continue; None trains one on the training text.
     Raises:
-        CorpusError: missing files (of all splits in one message), unreadable or not parallel text, and a
-            cache that cannot be written.
-        TokenizerError: a vocabulary that the training text does not support, or a tag that `tokenizer` does not have.
+        CorpusError: missing files (of all splits, in one message), text that cannot be read or that is not parallel, or
+            a cache that cannot be written.
+        TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
     splits = _find_all(config.data)
     digests = _digests(splits)
@@ -90,7 +93,7 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     """The sources of every split, or one error that lists the problems of all."""
     wanted = {"train": config.train_sources, "valid": config.valid_sources}
     wanted |= {_TEST + name: specs for name, specs in config.tests.items()}
-    corpus_dir(config)  # one message when the directory is wrong, instead of one a split
+    corpus_dir(config)  # if the directory is wrong: one message, not one for each split
     splits: dict[str, list[Source]] = {}
     problems: list[str] = []
     for split, specs in wanted.items():
@@ -121,7 +124,7 @@ def _cache_dir(config: DataConfig) -> Path:
 
 
 def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:
-    """The tokenizer that the training text and the settings determine."""
+    """The tokenizer for this training text and these settings."""
     settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
     key = _key({"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings})
     directory = cache_dir / "tokenizers"
@@ -207,7 +210,7 @@ def _store(
 
 
 def _find_or_make(directory: Path, key: str, find: Callable[[], _T | None], make: Callable[[], _T]) -> _T:
-    """A cache entry; of several processes that want the same one, one makes it while the others wait."""
+    """A cache entry. If several processes want the same one, the first makes it and the others wait."""
     if (found := find()) is not None:
         return found  # without the lock: a cache may be read-only
     directory.mkdir(parents=True, exist_ok=True)
@@ -238,7 +241,7 @@ def _key(parts: Mapping[str, Any]) -> str:
 
 
 def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[str, Any]]:
-    """What the pairs of the sources, and their tags, depend on; not where the files are."""
+    """All that decides the pairs and the tags of the sources. The places of the files do not count."""
     return [
         {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
         for source in sources
@@ -256,7 +259,7 @@ def _report(
     tokenizer: Tokenizer,
     stores: Mapping[str, PairStore],
 ) -> dict[str, Any]:
-    """The data report: each store's own, the files behind it, and what of it training has seen."""
+    """The data report: for each split the report of its store, its files, and its overlap with the training text."""
     longest = config.model.max_length - 1  # one more token ends a sentence
     seen = stores["train"].hashes
     report: dict[str, Any] = {}
@@ -271,7 +274,7 @@ def _report(
             split["overlap"] = overlap_report(seen, store.hashes)
             split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
             n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())
-            if n_long:  # leaving them out would change what the scores are of
+            if n_long:  # without them the scores would be of another text
                 raise CorpusError(
                     f"{name}: {n_long:,} pairs have a side of more than {longest} tokens, which the model cannot take; "
                     f"raise model.max_length={config.model.max_length}, or split those lines into sentences"
@@ -285,7 +288,7 @@ def _report(
 
 
 def _shares(sources: list[Source], n_pairs: list[int], temperature: float) -> list[dict[str, Any]]:
-    """What each source is of an epoch."""
+    """The part of an epoch that each source has."""
     n_an_epoch = [
         n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)
     ]

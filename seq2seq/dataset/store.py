@@ -1,13 +1,13 @@
 """Token ids of one split on disk, memory-mapped, with a manifest of what made them.
 
-A store is a directory of flat little-endian arrays, written once and never changed:
+A store is a directory of little-endian arrays. It is written once and never changed:
 
-    {src,tgt}.ids.bin        ids of all sentences one after the other, without bos and eos, sources after their tag
+    {src,tgt}.ids.bin        ids of all sentences in sequence, without bos and eos; a source follows its tag
     {src,tgt}.offsets.bin    int64, one more than sentences: sentence i is ids[offsets[i]:offsets[i + 1]]
-    {src,tgt}.text.bin       UTF-8 of all lines as they were read, only where text is kept,
-    {src,tgt}.text_offsets.bin    with their offsets
-    references.text.bin      UTF-8 of further references of each pair, joined by LF, only where there are any,
-    references.text_offsets.bin    with their offsets
+    {src,tgt}.text.bin       UTF-8 of all lines as they were read; only if text is kept
+    {src,tgt}.text_offsets.bin    their offsets
+    references.text.bin      UTF-8 of the further references of each pair, joined by LF; only if there are any
+    references.text_offsets.bin    their offsets
     {src,pair}.hashes.bin    uint64, ascending: hashes of the sources and of the pairs, for the data report
     manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file
 """
@@ -37,20 +37,20 @@ _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
 _REFERENCES = "references"
 _HASHED = ("src", "pair")
-_BLOCK = 10_000  # pairs encoded at a time: bounds memory, and is enough to keep all cores busy
+_BLOCK = 10_000  # pairs to encode at a time: few enough for memory, and enough to keep all cores busy
 _PROGRESS_S = 10.0
 
 logger = logging.getLogger(__name__)
 
 
 class PairStore:
-    """Sentence pairs as ids, and as text where kept; opens in milliseconds and costs no memory of its own.
+    """Sentence pairs as ids, and as text if that is kept. It opens in milliseconds, and its pages can leave memory.
 
-    Pickling passes the path on, so that a worker process maps the files itself.
+    Its pickle is the path, so a worker process maps the files itself.
     """
 
     def __init__(self, directory: Path, manifest: dict[str, Any]) -> None:
-        """Use `open`, which checks that the files are whole."""
+        """Use `open`, which checks that the files are complete."""
         self.directory = directory
         self.manifest = manifest
         self._n_pairs: int = manifest["n_pairs"]
@@ -67,7 +67,7 @@ class PairStore:
         """Map an existing store.
 
         Raises:
-            CorpusError: no store, one of another format version, or files of another size than written.
+            CorpusError: no store, a store of another format version, or a file whose size has changed.
         """
         directory = Path(directory).absolute()
         try:
@@ -89,7 +89,7 @@ class PairStore:
         return cls(directory, manifest)
 
     def verify(self) -> None:
-        """Compare every file with its SHA-256, which reads the whole store.
+        """Compare every file with its SHA-256. This reads the whole store.
 
         Raises:
             CorpusError: a file was changed.
@@ -103,7 +103,7 @@ class PairStore:
                 )
 
     def check_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Refuse a tokenizer whose ids mean something else here.
+        """Refuse another tokenizer than the one of this store.
 
         Raises:
             TokenizerError: the store was made with another tokenizer.
@@ -119,11 +119,11 @@ class PairStore:
         return self._n_pairs
 
     def src(self, index: int) -> NDArray[Any]:
-        """Ids of source sentence `index`, after its tag if any, without eos: a read-only view, uint16 or int32."""
+        """Ids of source `index`, after its tag if it has one, without eos: a read-only view, uint16 or int32."""
         return self._sentence("src", index)
 
     def tgt(self, index: int) -> NDArray[Any]:
-        """Ids of target sentence `index`, without bos and eos: a read-only view, uint16 or int32."""
+        """Ids of target `index`, without bos and eos: a read-only view, uint16 or int32."""
         return self._sentence("tgt", index)
 
     @cached_property
@@ -161,7 +161,7 @@ class PairStore:
 
     @property
     def n_pairs_of_sources(self) -> list[int]:
-        """Pairs of each corpus source; they come one source after the other."""
+        """Pairs of each corpus source. The store has the pairs of the first source, then of the second, and so on."""
         n_pairs: list[int] = self.manifest["n_pairs_of_sources"]
         return n_pairs
 
@@ -186,7 +186,7 @@ class PairStore:
         return text[offsets[index] : offsets[index + 1]].tobytes().decode()
 
     def _checked(self, index: int) -> int:
-        """A negative index would read across the ends of the arrays, one too large would give nothing."""
+        """Refuse an index that would read across the ends of the arrays."""
         if not 0 <= index < self._n_pairs:
             raise IndexError(f"pair {index} of a store of {self._n_pairs}")
         return index
@@ -195,7 +195,7 @@ class PairStore:
         path = self.directory / name
         if path.stat().st_size == 0:  # mmap refuses empty files
             return np.zeros(0, dtype=dtype)
-        # np.memmap's own indexing is four times slower than that of the plain array around the same pages.
+        # Indexing an np.memmap is four times slower than indexing a plain array around the same pages.
         return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
 
 
@@ -210,18 +210,16 @@ def write_store(
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
 ) -> PairStore:
-    """Encode pairs into a new store, in one pass and bounded memory.
-
-    The files are written next to `directory` and renamed at the end; whatever interrupts it leaves nothing.
+    """Encode pairs into a new store, in one pass and in bounded memory. It appears whole or not at all.
 
     Args:
         sources: the pairs of each corpus source.
-        tags: of each corpus source, the tag that the ids of its source sentences begin with, those of blank ones
-            excepted; "" for none. None: no source has one.
+        tags: the tag of each corpus source, or "". The ids of its source sentences begin with it, except blank ones.
+            None: no corpus source has a tag.
         filters: which pairs to leave out, by their length without a tag; None keeps all.
-        keep_text: also store both sides' lines as they are.
-        references: of each pair, the further references; for pairs that are not filtered.
-        made_from: provenance for the manifest, of JSON types.
+        keep_text: also store the lines of both sides.
+        references: the further references of each pair; only without filters.
+        made_from: what the store was made from, in JSON types, for the manifest.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
         TokenizerError: a tag that the tokenizer does not have.
@@ -240,7 +238,7 @@ def write_store(
 
 
 class _StoreWriter:
-    """The open files of a store that is being written."""
+    """The open files of an unfinished store."""
 
     def __init__(self, stack: ExitStack, building: Path, tokenizer: Tokenizer, keep_text: bool) -> None:
         def create(name: str) -> BinaryIO:
@@ -256,7 +254,7 @@ class _StoreWriter:
         self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
 
     def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None) -> int:
-        """Encode a block, filter it and write what stays, sources after their tag; how many pairs that is."""
+        """Encode a block, filter it, and write the pairs that stay, sources after their tag. Returns their number."""
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
         ids = [self._tokenizer.encode(side) for side in lines]
         pair_hashes = hash_pairs(pairs)
@@ -272,14 +270,14 @@ class _StoreWriter:
         for file, sentences in zip(self._ids, ids, strict=True):
             flat = np.fromiter(chain.from_iterable(sentences), dtype=self._id_type)
             file.append(list(map(len, sentences)), flat.tobytes())
-        for file, side in zip(self._text, lines, strict=False):  # no text files where text is not kept
+        for file, side in zip(self._text, lines, strict=False):  # there are no text files if text is not kept
             encoded = [line.encode() for line in side]
             file.append(list(map(len, encoded)), b"".join(encoded))
         return len(pair_hashes)
 
 
 class _Sequences:
-    """A file of values and a file of where each sequence of them begins and ends."""
+    """A file of values, and a file of offsets that says where each sequence of them begins and ends."""
 
     def __init__(self, values: BinaryIO, offsets: BinaryIO) -> None:
         self._values = values
@@ -288,7 +286,12 @@ class _Sequences:
         offsets.write(np.zeros(1, dtype="<i8").tobytes())
 
     def append(self, lengths: list[int], values: bytes) -> None:
-        """Add sequences of so many values each, given one after the other."""
+        """Add sequences.
+
+        Args:
+            lengths: values in each sequence.
+            values: of all sequences, in order.
+        """
         ends = self._n_values + np.cumsum(lengths, dtype="<i8")
         self._values.write(values)
         self._offsets.write(ends.tobytes())
@@ -303,7 +306,7 @@ def _write_arrays(
     filters: PairFilter | None,
     keep_text: bool,
 ) -> tuple[int, list[int]]:
-    """Write everything but the manifest; return how many pairs were read, and how many of each source were kept."""
+    """Write all arrays. Returns how many pairs were read, and how many of each source were kept."""
     n_read = 0
     n_kept = [0] * len(sources)
     next_message = time.monotonic() + _PROGRESS_S
@@ -320,7 +323,7 @@ def _write_arrays(
     for name in _HASHED:
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
-            np.memmap(path, dtype="<u8", mode="r+").sort()  # in place: its pages can leave memory
+            np.memmap(path, dtype="<u8", mode="r+").sort()  # in place, so that its pages can leave memory
     return n_read, n_kept
 
 
@@ -342,7 +345,7 @@ def _write_manifest(
     keep_text: bool,
     made_from: Mapping[str, Any],
 ) -> None:
-    """Describe the arrays, which are complete, and make the directory a store."""
+    """Describe the complete arrays. With its manifest the directory is a store."""
     files = sorted(building.iterdir())
     n_pairs = sum(n_kept)
     rejected = filters.rejected if filters is not None else {}
