@@ -30,7 +30,7 @@ class TranslationData(pl.LightningDataModule):
         )
 
     def _pair_reader(self) -> PairReader | None:
-        """None where each pair is read as it is stored."""
+        """None: each pair is read as it is stored."""
         config, train, tokenizer = self.config, self.prepared.train, self.prepared.tokenizer
         read_pair: PairReader | None = None
         if config.tokenizer.subword_regularization:
@@ -42,7 +42,7 @@ class TranslationData(pl.LightningDataModule):
         return read_pair
 
     def _mixture(self) -> Mixture | None:
-        """None where each pair stands in an epoch once."""
+        """None: an epoch has each pair once."""
         train, temperature = self.prepared.train, self.config.data.temperature
         if temperature == 1 or len(train.n_pairs_of_sources) == 1:
             return None
