@@ -3,7 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
@@ -40,6 +40,7 @@ def test_copies_worked_out_by_hand(temperature, expected):
 
 
 @given(sources, temperatures)
+@settings(deadline=None)
 def test_shares_are_in_proportion_to_the_root_of_the_number_of_pairs(n_pairs, temperature):
     largest = max(n_pairs)
     for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True):
@@ -48,6 +49,7 @@ def test_shares_are_in_proportion_to_the_root_of_the_number_of_pairs(n_pairs, te
 
 
 @given(sources, temperatures, st.integers(0, 9), st.integers(0, 9))
+@settings(deadline=None)
 def test_each_pair_stands_in_each_epoch_about_as_often_as_its_source(n_pairs, temperature, seed, epoch):
     mixture, pairs = mixed(n_pairs, temperature, seed)
     found = n_times(mixture, epoch)
@@ -63,6 +65,7 @@ def test_each_pair_stands_in_each_epoch_about_as_often_as_its_source(n_pairs, te
 
 
 @given(sources, temperatures, st.integers(0, 9))
+@settings(deadline=None)
 def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, epoch):
     mixture, pairs = mixed(n_pairs, temperature)
     standing = mixture.pairs(epoch)
@@ -74,6 +77,7 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
 
 
 @given(sources, temperatures, st.integers(1, 3), st.integers(13, 60))
+@settings(deadline=None)
 def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(n_pairs, temperature, world_size, max_tokens):
     n_pairs = [*n_pairs, 20]  # enough for three ranks
     mixture, pairs = mixed(n_pairs, temperature)
