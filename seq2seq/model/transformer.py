@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import masks
-from seq2seq.model.attention import recorded_weights
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.decoder import Decoder
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.embeddings import Embeddings
 from seq2seq.model.encoder import Encoder
 from seq2seq.model.positions import LearnedPositions, NoPositions, SinusoidalPositions, check_length
+from seq2seq.model.recording import recorded_weights
 
 # What is added to embeddings; rotary positions are in the attention (`layers.self_attention`).
 POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
@@ -83,7 +83,7 @@ class Transformer(nn.Module):
 
     def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Who looks at whom in each layer and head; each row sums to 1."""
-        with recorded_weights(self) as weights:
+        with recorded_weights() as weights:
             self.decode(tgt_in, self.encode(src), src)
         return AttentionWeights(
             encoder=[weights[layer.self_attention] for layer in self.encoder.layers],

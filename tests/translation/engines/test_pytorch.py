@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import random
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,7 +13,6 @@ import torch
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
-from seq2seq.model.attention import recorded_weights
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
@@ -249,15 +247,3 @@ def test_threads_may_ask_for_attention_while_others_search() -> None:
             assert search.result() == translations
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(torch.tensor(one), torch.tensor(other))
-
-
-def test_a_recording_has_its_own_threads_weights_only() -> None:
-    tested = model()
-    src, tgt_in = torch.tensor([[5, 6, 7, EOS]]), torch.tensor([[BOS, 8, 9]])
-    with torch.no_grad(), recorded_weights(tested) as recorded:
-        other = threading.Thread(target=tested, args=(src, tgt_in))
-        other.start()
-        other.join()
-        assert not recorded
-        tested(src, tgt_in)
-        assert recorded
