@@ -14,9 +14,9 @@ from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_penalty
 from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.rows import Rows
+from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import best_extensions, log_normalizer
-from seq2seq.vocabulary import BOS, EOS, PAD
+from seq2seq.vocabulary import EOS, PAD
 
 CACHED_ROWS = 80  # of 8,000 logits, 2.5 MB in float32
 
@@ -57,39 +57,32 @@ def beam_search(
     `n_best` finished ones, or at its length limit. Ties go to the hypothesis that finished first, then to the
     lower place in the beam and the lower token id, as far as top-k returned the tied tokens.
     """
+    batch = SearchBatch(model, src, constraints)
+    last = batch.first_tokens  # (B, 1), then (B, K)
     beam = _empty_beam(src, config, constraints.limits.tolist())
-    state = model.start(src, constraints.longest)
-    last = src.new_full((len(src), 1), BOS)  # (B, K)
-    rows = Rows(len(src))
-    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
     n_tokens = 0
     while True:
         n_tokens += 1
         penalty = length_penalty(n_tokens, config.normalization, config.alpha)
-        logits, state = model.step(state, last)  # (B, K, V)
+        logits = batch.step(last)  # (B, K, V)
         candidates = _candidates(logits, beam, 2 * config.beam_size, constraints)
         beam = _finish(beam, candidates, config.beam_size, penalty)
         n_before = beam.log_probs.shape[1]
         n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # of a tiny vocabulary, fewer
         beam, parents = _extend(beam, candidates, n_live)
 
-        is_done = _is_done(beam, constraints.limits <= n_tokens)
+        is_done = _is_done(beam, constraints.limits <= n_tokens)  # (B,)
         moved = (parents != torch.arange(n_live, device=src.device)).any(-1)  # (B,)
         done_rows, moved_rows = torch.stack([is_done, moved]).tolist()  # the only wait for the device in a step
-        if newly_done := rows.newly_done(done_rows):
+        if newly_done := batch.newly_done(done_rows):
             leaving = torch.tensor([row for row, _ in newly_done], device=src.device)
             for (_, sentence), hypotheses in zip(newly_done, _hypotheses(beam.rows(leaving), penalty), strict=True):
-                found[sentence] = hypotheses
-        if rows.all_done:
-            return found
-        if (staying := rows.shrink()) is not None:
-            kept = torch.tensor(staying, device=src.device)
-            state = model.select(state, kept)
-            constraints.select(kept)
-            beam, parents = beam.rows(kept), parents[kept]
-            moved_rows = [moved_rows[row] for row in staying]
+                batch.found[sentence] = hypotheses
+        if batch.all_done:
+            return batch.found
         if n_live != n_before or any(moved_rows):
-            state = model.reorder(state, parents)
+            batch.reorder(parents)
+        beam = Beam(*batch.shrink(*beam))
         last = beam.tokens[..., -1]
 
 

@@ -54,6 +54,11 @@ class Constraints:
             return None
         return self.prefixes[sentences, n_tokens : n_tokens + 1]
 
+    def force(self, chosen: Tensor, n_tokens: int) -> Tensor:
+        """The chosen tokens (B, K), but where one must follow `n_tokens` tokens, that one."""
+        forced = self.forced(n_tokens)
+        return chosen if forced is None else torch.where(forced == PAD, chosen, forced)
+
     def apply(self, logits: Tensor, tokens: Tensor, sentences: slice = ALL) -> None:
         """Change the logits (B, K, V), in place, of what may follow the hypotheses (B, K, T) of some sentences.
 

@@ -12,9 +12,9 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.hypothesis import Hypothesis, of_tokens
 from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.rows import Rows
+from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import log_normalizer
-from seq2seq.vocabulary import BOS, EOS, PAD
+from seq2seq.vocabulary import EOS
 
 
 def sample(
@@ -31,25 +31,19 @@ def sample(
     its number alone, so that batches make no difference.
     """
     n_samples = config.n_best
-    state = model.start(src, constraints.longest)
+    batch = SearchBatch(model, src, constraints)
+    last = batch.first_tokens  # (B, 1), then (B, K)
     uniform = _uniform(numbers, constraints.longest, n_samples, config.seed).to(src.device)  # (B, longest, K)
     tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T), then (B, K, T)
     log_probs = torch.zeros((len(src), 1), device=src.device)
     has_ended = torch.zeros((len(src), 1), dtype=torch.bool, device=src.device)
-    last = src.new_full((len(src), 1), BOS)
-    rows = Rows(len(src))
-    found: list[list[Hypothesis]] = [[] for _ in range(len(src))]
     while True:
-        logits, state = model.step(state, last)
-        logits = logits.float()  # (B, 1, V), then (B, K, V)
+        logits = batch.step(last).float()  # (B, 1, V), then (B, K, V)
         constraints.apply(logits, tokens)
         n_tokens = tokens.size(-1)
-        last = _draw(logits, uniform[:, n_tokens], config)  # (B, K)
-        forced = constraints.forced(n_tokens)
-        if forced is not None:
-            last = torch.where(forced == PAD, last, forced)
+        last = constraints.force(_draw(logits, uniform[:, n_tokens], config), n_tokens)  # (B, K)
         if n_tokens == 0 and n_samples > 1:  # from here on, the samples of a sentence differ
-            state = model.reorder(state, torch.zeros_like(last))
+            batch.reorder(torch.zeros_like(last))
             tokens, log_probs, has_ended, logits = (
                 x.repeat_interleave(n_samples, 1) for x in (tokens, log_probs, has_ended, logits)
             )
@@ -57,20 +51,15 @@ def sample(
         log_probs = log_probs + gains.masked_fill(has_ended, 0.0)
         tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
         has_ended = has_ended | (last == EOS)
-        is_done = has_ended.all(-1) | (constraints.limits <= tokens.size(-1))
-        for row, sentence in rows.newly_done(is_done.tolist()):
+
+        is_done = has_ended.all(-1) | (constraints.limits <= tokens.size(-1))  # (B,)
+        for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
             samples = zip(tokens[row].tolist(), log_probs[row].tolist(), strict=True)
             hypotheses = [of_tokens(ids, log_prob, config) for ids, log_prob in samples]
-            found[sentence] = sorted(hypotheses, key=lambda sample: (-sample.finished, -sample.score))
-        if rows.all_done:
-            return found
-        if (staying := rows.shrink()) is not None:
-            kept = torch.tensor(staying, device=src.device)
-            state = model.select(state, kept)
-            constraints.select(kept)
-            uniform, tokens, log_probs, has_ended, last = (
-                x[kept] for x in (uniform, tokens, log_probs, has_ended, last)
-            )
+            batch.found[sentence] = sorted(hypotheses, key=lambda sample: (-sample.finished, -sample.score))
+        if batch.all_done:
+            return batch.found
+        last, tokens, log_probs, has_ended, uniform = batch.shrink(last, tokens, log_probs, has_ended, uniform)
 
 
 def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) -> Tensor:
