@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seq2seq.training import loss as loss_module
-from seq2seq.training.loss import consistent_cross_entropy, smoothed_cross_entropy
+from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.vocabulary import PAD
 
 
