@@ -22,9 +22,9 @@ CACHED_ROWS = 80  # of 8,000 logits, 2.5 MB in float32
 
 
 class Beam(NamedTuple):
-    """Of each sentence, the hypotheses that are still being extended and the best ones that ended.
+    """For each sentence, the hypotheses that are still extended, and the best ones that have ended.
 
-    Both are sorted, best first. A free place among those that ended has log-probability and score -inf.
+    Both are sorted, best first. A place that no ended hypothesis has taken has log-probability and score -inf.
     """
 
     tokens: Tensor  # (B, K, T)
@@ -32,7 +32,7 @@ class Beam(NamedTuple):
     finished_tokens: Tensor  # (B, N, T), without eos, padded with pad
     finished_log_probs: Tensor  # (B, N)
     finished_scores: Tensor  # (B, N)
-    limit_penalties: Tensor  # (B,) length penalty of the longest hypothesis that may be
+    limit_penalties: Tensor  # (B,) length penalty at the length limit
 
     def rows(self, rows: Tensor) -> "Beam":
         return Beam(*(x[rows] for x in self))
@@ -41,9 +41,9 @@ class Beam(NamedTuple):
 class Candidates(NamedTuple):
     """Extensions of a sentence's live hypotheses by one token, best first; each (B, C)."""
 
-    parents: Tensor  # which hypothesis is extended
-    tokens: Tensor  # with what
-    log_probs: Tensor  # of the whole
+    parents: Tensor  # the hypothesis that is extended
+    tokens: Tensor  # the new token
+    log_probs: Tensor  # of the extended hypothesis
 
 
 def beam_search(
@@ -51,11 +51,11 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The `n_best` hypotheses of each source (B, S); see `search`.
 
-    Each step ranks the extensions of the live hypotheses by log-probability. Those of the best `beam_size`
-    that end with eos are finished; the best `beam_size` of the others live on, so that a finished hypothesis
-    costs the beam no place. A sentence is done when no live hypothesis can still beat the worst of its
-    `n_best` finished ones, or at its length limit. Ties go to the hypothesis that finished first, then to the
-    lower place in the beam and the lower token id, as far as top-k returned the tied tokens.
+    Each step ranks the extensions of the live hypotheses by log-probability. An extension with eos is finished if it is
+    among the best `beam_size`. The best `beam_size` extensions without eos live on, so a finished hypothesis takes no
+    place from the others. A sentence is done when no live hypothesis can still beat the worst of its `n_best` finished
+    ones, or at its length limit. Ties go to the hypothesis that finished first, then to the lower place in the beam and
+    the lower token id, as far as top-k returned the tied tokens.
     """
     batch = SearchBatch(model, src, constraints)
     last = batch.first_tokens  # (B, 1), then (B, K)
@@ -68,7 +68,7 @@ def beam_search(
         candidates = _candidates(logits, beam, 2 * config.beam_size, constraints)
         beam = _finish(beam, candidates, config.beam_size, penalty)
         n_before = beam.log_probs.shape[1]
-        n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # of a tiny vocabulary, fewer
+        n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # fewer if the vocabulary is tiny
         beam, parents = _extend(beam, candidates, n_live)
 
         is_done = _is_done(beam, constraints.limits <= n_tokens)  # (B,)
@@ -102,14 +102,14 @@ def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
 
 def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints) -> Candidates:
     """The best extensions by one token of the live hypotheses, from logits (B, K, V)."""
-    # On a CPU, a few sentences at a time stay in its cache: all that happens to their logits takes a quarter less.
+    # On a CPU, a few sentences at a time: their logits then stay in its cache, which takes a quarter less time.
     n_sentences = max(1, CACHED_ROWS // logits.size(1)) if logits.device.type == "cpu" else len(logits)
     parts = []
     for begin in range(0, len(logits), n_sentences):
         some = slice(begin, begin + n_sentences)
         scores = logits[some].float()
         constraints.apply(scores, beam.tokens[some], some)
-        # log_prob of hypothesis and token is log_probs + scores - normalizer; only that of the best is ever computed.
+        # The log-probability of an extension is log_probs + scores - normalizer. Only that of the best is computed.
         offsets = beam.log_probs[some].unsqueeze(-1) - log_normalizer(scores)  # (B, K, 1)
         if (forced := constraints.forced(beam.tokens.size(-1), some)) is not None:
             is_other = (forced != PAD) & (forced != torch.arange(scores.size(-1), device=scores.device))  # (B, V)
@@ -120,15 +120,15 @@ def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Cons
 
 
 def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) -> Beam:
-    """Place those of the best `beam_size` candidates that end among the finished hypotheses."""
-    # Below the best beam_size an end would only count because the beam looks at spare candidates.
+    """Add the candidates that end to the finished hypotheses, if they are among the best `beam_size`."""
+    # The other candidates are spare ones, for the places of those that end. If they end, they do not count.
     ends = candidates.tokens[:, :beam_size] == EOS
     new_log_probs = candidates.log_probs[:, :beam_size].masked_fill(~ends, -torch.inf)
     new_tokens = _take(beam.tokens, candidates.parents[:, :beam_size])
     log_probs = torch.cat([beam.finished_log_probs, new_log_probs], 1)
     tokens = torch.cat([beam.finished_tokens, new_tokens], 1)
     scores = torch.cat([beam.finished_scores, new_log_probs / penalty], 1)
-    # Stable: of equal scores the one that finished first stays.
+    # The sort is stable: of equal scores, the one that finished first stays.
     scores, place = scores.sort(dim=1, descending=True, stable=True)
     n_best = beam.finished_scores.shape[1]
     place = place[:, :n_best]
@@ -140,7 +140,7 @@ def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) 
 
 
 def _extend(beam: Beam, candidates: Candidates, n_live: int) -> tuple[Beam, Tensor]:
-    """Let the best candidates that do not end live on; also which hypotheses they extend (B, K)."""
+    """Let the best candidates that do not end live on. Returns also which hypotheses they extend, (B, K)."""
     ends = candidates.tokens == EOS
     place = ends.byte().sort(dim=1, stable=True).indices[:, :n_live]
     parents = candidates.parents.gather(1, place)
@@ -153,25 +153,28 @@ def _extend(beam: Beam, candidates: Candidates, n_live: int) -> tuple[Beam, Tens
 
 
 def _take(tokens: Tensor, index: Tensor) -> Tensor:
-    """Of hypotheses (B, K, T) those at an index (B, K') within their sentence, (B, K', T)."""
+    """Select hypotheses within their sentences: tokens (B, K, T) and index (B, K') to (B, K', T)."""
     return tokens.gather(1, index.unsqueeze(-1).expand(-1, -1, tokens.shape[-1]))
 
 
 def _is_done(beam: Beam, is_at_limit: Tensor) -> Tensor:
     """Whether each sentence's finished hypotheses are final, (B,).
 
-    A log-probability p <= 0 can only fall, and a length penalty lp never falls as the hypothesis grows, so
-    nothing that a live hypothesis becomes scores above p / lp(limit).
+    A log-probability p <= 0 can only fall as a hypothesis grows, and a length penalty lp never falls. So no
+    continuation of a live hypothesis scores above p / lp(limit).
     """
     best_attainable = beam.log_probs[:, 0] / beam.limit_penalties
     return is_at_limit | (best_attainable <= beam.finished_scores[:, -1])
 
 
 def _hypotheses(beam: Beam, penalty: float) -> list[list[Hypothesis]]:
-    """What the search returns for sentences that are done; `penalty` is that of the live ones' length.
+    """What the search returns for sentences that are done.
 
-    Live hypotheses take the places that are free. Before the length limit a sentence with a free place is
-    done only if its live hypotheses have probability 0; those are left out.
+    Live hypotheses take the free places. Before the length limit, a sentence with a free place is done only if its live
+    hypotheses have probability 0; those are left out.
+
+    Args:
+        penalty: the length penalty of live hypotheses.
     """
     found = []
     for finished_tokens, finished_log_probs, finished_scores, tokens, log_probs in zip(

@@ -1,5 +1,7 @@
-"""What a hypothesis may say next. What may not be said is left out of the softmax too, as in CTranslate2, so that
-scores are those of a distribution over the tokens that are allowed.
+"""The rules for the next token of a hypothesis.
+
+Forbidden tokens are left out of the softmax, as in CTranslate2. Scores are then those of a distribution over the tokens
+that are allowed.
 
 Shapes: B sentences, S source tokens, K hypotheses, T tokens generated so far, V vocabulary
 """
@@ -17,8 +19,8 @@ ALL = slice(None)
 
 
 def forbid_special(logits: Tensor, may_end: bool) -> None:
-    """Set to -inf, in place, the logits (..., V) of what no hypothesis may say, and that of eos unless it may end."""
-    assert max(PAD, UNK, BOS) < EOS  # so that a slice does it
+    """Set the logits (..., V) of pad, unk and bos to -inf, in place, and that of eos unless a hypothesis may end."""
+    assert max(PAD, UNK, BOS) < EOS  # so that one slice has them all
     logits[..., : EOS if may_end else EOS + 1] = -torch.inf
 
 
@@ -28,7 +30,12 @@ class Constraints:
     def __init__(
         self, src: Tensor, config: DecodingConfig, max_length: int, prefixes: Sequence[Sequence[int]] | None = None
     ) -> None:
-        """src: (B, S), each ending with eos; prefixes: of each sentence, the tokens that a hypothesis begins with."""
+        """
+        Args:
+            src: (B, S), each ending with eos.
+            max_length: most decoder steps the model can do.
+            prefixes: for each sentence, the tokens that its hypotheses begin with.
+        """
         self.config = config
         prefixes = prefixes or [[]] * len(src)
         n_src = ((src != PAD).sum(-1) - 1).tolist()  # without eos
@@ -43,26 +50,30 @@ class Constraints:
         self.prefixes = torch.tensor(padded, dtype=torch.long, device=src.device)  # (B, longest prefix)
 
     def select(self, sentences: Tensor) -> None:
-        """Keep these sentences."""
+        """Keep these sentences, (B',) row numbers."""
         self.limits, self.min_lengths, self.prefixes = (
             x[sentences] for x in (self.limits, self.min_lengths, self.prefixes)
         )
 
     def forced(self, n_tokens: int, sentences: slice = ALL) -> Tensor | None:
-        """The token that must follow `n_tokens` tokens, (B, 1), pad where none must; None where that is so for all."""
+        """The token that must follow `n_tokens` tokens, (B, 1), and pad where any may; None if any may in all rows."""
         if n_tokens >= self.prefixes.size(1):
             return None
         return self.prefixes[sentences, n_tokens : n_tokens + 1]
 
     def force(self, chosen: Tensor, n_tokens: int) -> Tensor:
-        """The chosen tokens (B, K), but where one must follow `n_tokens` tokens, that one."""
+        """The chosen tokens (B, K), replaced where a prefix says which token must follow `n_tokens` tokens."""
         forced = self.forced(n_tokens)
         return chosen if forced is None else torch.where(forced == PAD, chosen, forced)
 
     def apply(self, logits: Tensor, tokens: Tensor, sentences: slice = ALL) -> None:
-        """Change the logits (B, K, V), in place, of what may follow the hypotheses (B, K, T) of some sentences.
+        """Apply the rules to the logits (B, K, V) of what follows the hypotheses (B, K, T), in place.
 
-        A forced token is exempt from the rules for tokens; that it is forced changes no logit.
+        A token that a prefix forces keeps its logit, whatever the rules say. The logits of the other tokens are then
+        the same as without a prefix.
+
+        Args:
+            sentences: the rows that the logits and tokens belong to.
         """
         n_tokens = tokens.size(-1)
         forced = self.forced(n_tokens, sentences)
@@ -82,16 +93,17 @@ class Constraints:
 
 
 def penalize_repetition(logits: Tensor, tokens: Tensor, penalty: float) -> None:
-    """Divide by `penalty` the positive logits, and multiply the negative ones, of tokens that a hypothesis has.
+    """Lower the logits of tokens that a hypothesis already has, in place.
 
-    Keskar et al. 2019 (CTRL), section 4.1, with the sign taken into account as all toolkits do.
+    Positive logits are divided by `penalty` and negative ones multiplied by it. Keskar et al. 2019 (CTRL), section 4.1,
+    divide all; every toolkit looks at the sign.
     """
     scores = logits.gather(-1, tokens)  # (B, K, T); a token that came twice is penalised once
     logits.scatter_(-1, tokens, torch.where(scores > 0, scores / penalty, scores * penalty))
 
 
 def forbid_repetition(logits: Tensor, tokens: Tensor, n: int) -> None:
-    """Forbid each token that would complete n tokens which the hypothesis already has in a row (Paulus et al. 2017)."""
+    """Forbid each token that would repeat n tokens in a row of the same hypothesis (Paulus et al. 2017)."""
     n_tokens = tokens.size(-1)
     if n_tokens < n:
         return

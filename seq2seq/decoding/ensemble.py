@@ -20,7 +20,7 @@ def mean_log_probs(logits: Sequence[Tensor]) -> Tensor:
 
 
 class Ensemble(Generic[State]):
-    """The `NextTokenScores` of models with one vocabulary."""
+    """Models with the same vocabulary, searched as if they were one; see `NextTokenScores`."""
 
     def __init__(self, models: Sequence[NextTokenScores[State]]) -> None:
         self.models = models
@@ -30,7 +30,7 @@ class Ensemble(Generic[State]):
         return [model.start(src, max_length) for model in self.models]
 
     def step(self, states: list[State], tokens: Tensor) -> tuple[Tensor, list[State]]:
-        """Append one token (B, K) to each hypothesis; log-probabilities (B, K, V) of the token after it."""
+        """Append one token (B, K) to each hypothesis. Returns log-probabilities (B, K, V) of the token after it."""
         steps = [model.step(state, tokens) for model, state in zip(self.models, states, strict=True)]
         return mean_log_probs([logits for logits, _ in steps]), [state for _, state in steps]
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import Constraints
-from seq2seq.decoding.hypothesis import Hypothesis, of_tokens
+from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import log_normalizer
@@ -20,8 +20,8 @@ def greedy_search(
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each source (B, S); see `search`.
 
-    It is not `beam_search` with one place: that one goes on past an eos while a longer hypothesis could still
-    end up with the better normalised score. Of equally probable tokens the lowest id is taken.
+    Greedy search stops at the first eos. `beam_search` with a beam of one would go on while a longer hypothesis could
+    still get a better normalised score. Of equally probable tokens the lowest id is taken.
     """
     batch = SearchBatch(model, src, constraints)
     last = batch.first_tokens  # (B, 1)
@@ -37,7 +37,7 @@ def greedy_search(
 
         is_done = (last.squeeze(-1) == EOS) | (constraints.limits <= tokens.size(-1))  # (B,)
         for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
-            batch.found[sentence] = [of_tokens(tokens[row, 0].tolist(), log_probs[row].item(), config)]
+            batch.found[sentence] = [Hypothesis.from_tokens(tokens[row, 0].tolist(), log_probs[row].item(), config)]
         if batch.all_done:
             return batch.found
         last, tokens, log_probs = batch.shrink(last, tokens, log_probs)

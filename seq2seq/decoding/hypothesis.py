@@ -1,4 +1,4 @@
-"""What a search returns for one sentence: token ids and how good they are."""
+"""What a search returns: token ids, and how good they are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Hypothesis:
         tokens: without bos and eos.
         log_prob: sum over the tokens, eos included if there is one, in nats; at most 0.
         score: log_prob divided by the length penalty (`seq2seq/decoding/length.py`); higher is better.
-        finished: ended by eos; False when it was cut at the length limit.
+        finished: True if it ended with eos, False if it was cut at the length limit.
     """
 
     tokens: list[int]
@@ -24,10 +24,10 @@ class Hypothesis:
     score: float
     finished: bool
 
-
-def of_tokens(tokens: Sequence[int], log_prob: float, config: DecodingConfig) -> Hypothesis:
-    """The hypothesis with these tokens, up to their eos if there is one."""
-    finished = EOS in tokens
-    ids = list(tokens[: tokens.index(EOS)] if finished else tokens)
-    penalty = length_penalty(len(ids) + finished, config.normalization, config.alpha)
-    return Hypothesis(ids, log_prob, log_prob / penalty, finished)
+    @classmethod
+    def from_tokens(cls, tokens: Sequence[int], log_prob: float, config: DecodingConfig) -> "Hypothesis":
+        """The hypothesis with the tokens before the first eos, or with all of them if there is no eos."""
+        finished = EOS in tokens
+        ids = list(tokens[: tokens.index(EOS)] if finished else tokens)
+        penalty = length_penalty(len(ids) + finished, config.normalization, config.alpha)
+        return cls(ids, log_prob, log_prob / penalty, finished)

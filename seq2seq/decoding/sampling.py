@@ -1,4 +1,4 @@
-"""Sampling: tokens drawn at random from the model's distribution, or from the likelier part of it.
+"""Sampling: tokens drawn at random from the model's distribution, or from its most probable tokens.
 
 Shapes: B sentences, S source tokens, K samples, T tokens generated so far, V vocabulary
 """
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import Constraints
-from seq2seq.decoding.hypothesis import Hypothesis, of_tokens
+from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import log_normalizer
@@ -26,9 +26,9 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """`n_best` samples for each source (B, S), best score first; see `search`.
 
-    Temperature, top-k (Fan et al. 2018) and top-p (Holtzman et al. 2020) decide what is drawn, in this order. The
-    scores are those that a search would give to the same tokens. A sentence's random numbers depend on the seed and on
-    its number alone, so that batches make no difference.
+    Temperature, top-k (Fan et al. 2018) and top-p (Holtzman et al. 2020) change the distribution, in this order. The
+    scores do not depend on them: they are those that a search would give to the same tokens. The random numbers of a
+    sentence depend only on the seed and on the sentence's number, so batches make no difference.
     """
     n_samples = config.n_best
     batch = SearchBatch(model, src, constraints)
@@ -55,7 +55,7 @@ def sample(
         is_done = has_ended.all(-1) | (constraints.limits <= tokens.size(-1))  # (B,)
         for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
             samples = zip(tokens[row].tolist(), log_probs[row].tolist(), strict=True)
-            hypotheses = [of_tokens(ids, log_prob, config) for ids, log_prob in samples]
+            hypotheses = [Hypothesis.from_tokens(ids, log_prob, config) for ids, log_prob in samples]
             batch.found[sentence] = sorted(hypotheses, key=lambda sample: (-sample.finished, -sample.score))
         if batch.all_done:
             return batch.found
@@ -66,7 +66,7 @@ def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) ->
     """Random numbers in [0, 1) for each sentence, step and sample; (B, n_steps, K)."""
     drawn = []
     for number in numbers:
-        # Neighbouring seeds of torch's generator give unrelated numbers; the factor keeps (seed, number) pairs apart.
+        # Neighbouring seeds of torch's generator give unrelated numbers. The factor keeps (seed, number) pairs apart.
         generator = torch.Generator().manual_seed((seed * 1_000_003 + number) % 2**63)
         drawn.append(torch.rand(n_steps, n_samples, generator=generator, dtype=torch.float64))
     return torch.stack(drawn)
@@ -74,14 +74,14 @@ def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) ->
 
 def _draw(logits: Tensor, uniform: Tensor, config: DecodingConfig) -> Tensor:
     """One token for each of the uniform numbers (B, K), from logits (B, 1 or K, V), by inverting the distribution."""
-    # Less the maximum, which changes no probability, so that no temperature is too low for float32.
+    # Subtracting the maximum changes no probability, and then no temperature is too low for float32.
     relative = logits - logits.amax(-1, keepdim=True)
     scaled, ids = (relative / config.temperature).sort(dim=-1, descending=True, stable=True)  # (B, 1 or K, V)
     if config.top_k:
         scaled, ids = scaled[..., : config.top_k], ids[..., : config.top_k]
     cumulative = scaled.double().softmax(-1).cumsum(-1)
     if config.top_p < 1:
-        # The fewest tokens that reach top_p: those before which less than top_p has been gathered.
+        # The fewest tokens that reach top_p: a token is kept if those before it have less than top_p.
         n_kept = (cumulative < config.top_p).sum(-1, keepdim=True).clamp(max=cumulative.size(-1) - 1)
         mass = cumulative.gather(-1, n_kept)
     else:

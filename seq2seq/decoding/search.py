@@ -23,20 +23,20 @@ def search(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sources: by sampling, greedily with `beam_size` 1, otherwise by beam search.
 
-    pad, bos and unk are never generated, nor an empty hypothesis: eos cannot be the first token. What the
-    other sentences of the batch are makes no difference beyond floating-point noise.
+    pad, bos and unk are never generated. No hypothesis is empty: eos cannot be the first token. The other sentences of
+    a batch make no difference beyond floating-point noise.
 
     Args:
         src: (B, S) token ids, each source with at least one token before its eos, padded with pad.
         config: the section `decoding`; `max_batch_tokens` is not used here.
         max_length: most decoder steps the model can do.
-        prefixes: of each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
+        prefixes: for each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
             log-probabilities count like those of other tokens.
-        numbers: of each source, which of the seed's random numbers its samples take; by default 0, 1, 2, ...
+        numbers: for each source, a number that says which random numbers its samples take; by default 0, 1, 2, ...
     Returns:
-        For each source up to `n_best` hypotheses, best first: those that ended, by score, and after them,
-        only if they are fewer than `n_best`, those that were cut at the length limit, by score. Fewer than
-        `n_best` come back only if the beam never held as many, as with a vocabulary of a few tokens.
+        For each source up to `n_best` hypotheses, best first. Those that ended come first, by score. If they are fewer
+        than `n_best`, those that were cut at the length limit follow, by score. Fewer than `n_best` come back only if
+        the beam never held as many, as with a vocabulary of a few tokens.
     """
     constraints = Constraints(src, config, max_length, prefixes)
     if config.sampling:

@@ -1,4 +1,4 @@
-"""Many sentences through a search: sorted into batches, and back in order."""
+"""Search for many sentences: sorted into batches, and returned in their own order."""
 
 from collections.abc import Sequence
 
@@ -24,8 +24,8 @@ def decode_ids(
     """Translate sentences given as token ids, without gradients.
 
     Args:
-        sources: token ids without bos and eos. A source without tokens has one hypothesis without tokens,
-            with log-probability 0, and does not reach the model.
+        sources: token ids without bos and eos. A source without tokens does not reach the model. It gets one hypothesis
+            without tokens, with log-probability 0.
         device: where the model is.
         max_length: most tokens of a source with its eos, and most decoder steps, that the model can do.
     Returns:
@@ -39,15 +39,15 @@ def decode_ids(
         with torch.inference_mode():
             src = pad_sources([sources[i] for i in indices], max_length).to(device)
             hypotheses = search(model, src, config, max_length, numbers=indices)
-        for index, of_source in zip(indices, hypotheses, strict=True):
-            found[index] = of_source
+        for index, alternatives in zip(indices, hypotheses, strict=True):
+            found[index] = alternatives
     return found
 
 
 def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
     """Token ids (B, S), each source followed by eos and then pad.
 
-    S is a multiple of 4, from 16 on of 8, up to `max_length`: oneDNN compiles kernels for each S that it meets.
+    S is a multiple of 4, or of 8 above 16, but at most `max_length`: oneDNN compiles its kernels for each S.
     """
     longest = max(len(source) for source in sources) + 1
     step = 4 if longest <= 16 else 8
@@ -58,9 +58,9 @@ def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
 def _check_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:
     too_long = [i for i, source in enumerate(sources) if len(source) + 1 > max_length]
     if too_long:
-        first = too_long[0]
+        first_index = too_long[0]
         raise TranslationError(
             f"{len(too_long)} of {len(sources)} sources are longer than the {max_length - 1} tokens that "
-            f"this model reads; the first is number {first + 1}, with {len(sources[first])} tokens. "
+            f"this model reads; the first is number {first_index + 1}, with {len(sources[first_index])} tokens. "
             "Split them into sentences."
         )

@@ -1,4 +1,4 @@
-"""The scores of the next token: how probable the best ones are.
+"""The scores of the next token: which tokens are best, and how probable they are.
 
 Shapes: B sentences, K hypotheses, V vocabulary, n candidates, M groups of tokens, G = GROUP
 """
@@ -10,10 +10,10 @@ GROUP = 64
 
 
 def log_normalizer(logits: Tensor) -> Tensor:
-    """log of the sum of exp(logits) over the last dimension, which stays with size 1; logits in float32.
+    """log of the sum of exp(logits) over the last dimension, which keeps size 1; logits in float32.
 
-    The largest probability is exp(largest logit - normalizer). That is one pass of torch's fused softmax, and on a CPU
-    2.5 times as fast as `torch.logsumexp` (320 x 8,000).
+    The largest probability is exp(largest logit - normalizer), so torch's fused softmax gives the normalizer. On a CPU
+    this is 2.5 times as fast as `torch.logsumexp` (320 x 8,000).
     """
     return logits.amax(-1, keepdim=True) - logits.softmax(-1).amax(-1, keepdim=True).log()
 
@@ -21,8 +21,8 @@ def log_normalizer(logits: Tensor) -> Tensor:
 def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """The n highest of scores + offsets in each sentence, best first; all of them if n is larger.
 
-    The n best lie in the n groups of tokens with the best maxima; to look only there takes a third of the time of
-    `torch.topk` on all scores (one core, 320 x 8,000, n = 10).
+    The n best tokens lie in the n groups of tokens with the highest maxima. To look only there takes a third of the
+    time of `torch.topk` on all scores (one core, 320 x 8,000, n = 10).
 
     Args:
         scores: (B, K, V).
@@ -39,9 +39,9 @@ def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Te
     else:
         grouped = scores[..., : n_groups * GROUP].unflatten(-1, (n_groups, GROUP)).amax(-1) + offsets  # (B, K, M)
         groups = grouped.flatten(1).topk(n).indices  # (B, n), numbered through all hypotheses
-        first = groups // n_groups * vocab_size + groups % n_groups * GROUP  # place of a group's first token
+        first_places = groups // n_groups * vocab_size + groups % n_groups * GROUP  # of each group's first token
         within = torch.arange(GROUP, device=scores.device)
-        places = (first.unsqueeze(-1) + within).flatten(1)  # (B, n G)
+        places = (first_places.unsqueeze(-1) + within).flatten(1)  # (B, n G)
         if n_groups * GROUP < vocab_size:  # tokens after the last group
             rest = torch.arange(n_groups * GROUP, vocab_size, device=scores.device)
             starts = torch.arange(0, n_hypotheses * vocab_size, vocab_size, device=scores.device)
@@ -50,7 +50,7 @@ def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Te
         sums = scores.flatten(1).gather(1, places) + offsets.flatten(1).gather(1, places // vocab_size)
         best, index = sums.topk(n)
         place = places.gather(1, index)
-    # By place, then, keeping that order, by sum.
+    # Sort by place, then by sum. The second sort is stable, so equal sums stay in the order of their places.
     place, by_place = place.sort()
     best, by_sum = best.gather(1, by_place).sort(dim=1, descending=True, stable=True)
     place = place.gather(1, by_sum)

@@ -1,12 +1,12 @@
 """What a decoder remembers between two steps of a search.
 
-Hypotheses of a sentence are rows of its queries, so nothing here is stored once a hypothesis: the encoder's
-keys and values belong to the sentence, and so do those of all tokens that its hypotheses ever took. Which of
-these tokens are a hypothesis's own is a mask, its ancestry. Reordering a beam moves that mask, not the cache.
+Keys and values are stored once for each sentence, not once for each hypothesis: those of the encoder, and those of the
+past tokens of all hypotheses. A mask, the ancestry, says which past tokens belong to which hypothesis. To reorder a
+beam is to reorder that mask; the cache does not move.
 
-The places for tokens are a multiple of ROUND, those still free hidden by the mask: oneDNN compiles a kernel for each
-new shape, which takes longer than a step's product in it. When they are full, the tokens that no hypothesis
-descends from any more give up theirs.
+The number of places for tokens is a multiple of ROUND, and the mask hides the places that are still free. The reason is
+that oneDNN compiles a kernel for each new shape, which takes longer than the product itself. When all places are
+taken, tokens that belong to no hypothesis any more are dropped.
 
 Shapes: B sentences, H n_heads, N hypotheses, P past tokens of all hypotheses (rounded up), S source tokens, K d_head
 """
@@ -24,17 +24,23 @@ ROUND = 32
 class KeyValueCache:
     """Keys and values of past tokens in one layer.
 
-    All of it is read in each step, free places included: of a slice, a batched product would first make a copy.
+    Each step reads all places, also the free ones: a batched product would copy a slice first.
     """
 
     def __init__(self) -> None:
         self._room: Tensor | None = None  # (2, B, H, P, K)
 
     def write(self, keys_values: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
-        """Put those of new tokens, (2, B, H, N, K), from `place` on; return all, (B, H, P, K) each, P = `length`."""
+        """Store new tokens, and return the keys and the values of all places, (B, H, P, K) each.
+
+        Args:
+            keys_values: of the new tokens, (2, B, H, N, K).
+            place: where the first of them goes.
+            length: the number of places, P.
+        """
         if self._room is None:
             two, sentences, heads, _, d_head = keys_values.shape
-            # Zeros, since a weight of 0 does not hide a NaN.
+            # Zeros, because a weight of 0 does not hide a NaN.
             self._room = keys_values.new_zeros(two, sentences, heads, length, d_head)
         self._room.narrow(3, place, keys_values.size(3)).copy_(keys_values)
         k, v = self._room.unbind()
@@ -46,29 +52,29 @@ class KeyValueCache:
         self._room = self._room.index_select(1, sentences)
 
     def keep(self, places: Tensor) -> None:
-        """Keep the tokens at these places, (B, P'), in this order; a place may be taken twice."""
+        """Keep the tokens at these places, (B, P'), in this order. A place may come twice."""
         assert self._room is not None
         two, sentences, heads, length, d_head = self._room.shape
-        # As rows of one matrix: several times as fast as `gather`, which copies number by number.
-        first = torch.arange(0, two * sentences * heads * length, length, device=places.device)
-        rows = first.view(two, sentences, heads, 1) + places[:, None]  # (2, B, H, P')
+        # Rows of one matrix are several times as fast as `gather`, which copies number by number.
+        first_rows = torch.arange(0, two * sentences * heads * length, length, device=places.device)
+        rows = first_rows.view(two, sentences, heads, 1) + places[:, None]  # (2, B, H, P')
         kept = self._room.view(-1, d_head).index_select(0, rows.flatten())
         self._room = kept.view(two, sentences, heads, -1, d_head)
 
 
 @dataclass
 class DecoderState:
-    """The decoder's side of a search over B sentences."""
+    """What the decoder knows during a search over B sentences."""
 
     memory: list[tuple[Tensor, Tensor]]  # keys and values of each layer's cross-attention, (B, H, S, K)
     memory_mask: Tensor  # additive, (B, 1, 1, S)
     past: list[KeyValueCache]  # of each layer's self-attention
     ancestry: Tensor  # additive, (B, 1, N, P): which past tokens are a hypothesis's own
-    n_past: int = 0  # tokens in the caches; the places from here to P are free, and hidden
+    n_past: int = 0  # tokens in the caches; the places after them are free, and hidden
     n_steps: int = 0  # tokens in each hypothesis
 
     def take_step(self, n_hypotheses: int) -> int:
-        """Make room for one new token of each hypothesis, seen by that hypothesis alone; where it begins."""
+        """Make room for one new token of each hypothesis, which only that hypothesis sees; returns the first place."""
         if self.n_past + n_hypotheses > self.ancestry.size(-1):
             self._make_room(n_hypotheses)
         start = self.n_past
@@ -91,9 +97,9 @@ class DecoderState:
             past.select(sentences)
 
     def _make_room(self, n_hypotheses: int) -> None:
-        """Drop the tokens that no hypothesis descends from, and add free places.
+        """Drop the tokens that belong to no hypothesis, and add free places.
 
-        Most beams share all but their latest tokens, so that there is mostly little left.
+        The hypotheses of most beams share all but their latest tokens, so few tokens are left.
         """
         is_used = (self.ancestry == 0).any(2).squeeze(1)  # (B, P)
         n_used = int(is_used.sum(-1).max()) if self.n_past else 0

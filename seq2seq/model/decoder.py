@@ -13,14 +13,14 @@ from seq2seq.model.layers import DecoderLayer, final_norm
 
 
 class Decoder(nn.Module):
-    """Embedded target and memory to hidden states, from which the next tokens are read."""
+    """Embedded target and memory to hidden states, from which `Transformer.project` computes the next tokens."""
 
     layers: Sequence[DecoderLayer]
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.layers = layers  # type: ignore[assignment]  # a ModuleList does not tell the type of its modules
+        self.layers = layers  # type: ignore[assignment]  # a ModuleList has no type for its modules
         self.norm = final_norm(config)
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
@@ -30,7 +30,7 @@ class Decoder(nn.Module):
         return self.norm(x)
 
     def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderState:
-        """The state before the first token of one hypothesis a sentence."""
+        """The state before the first token, with one hypothesis for each sentence."""
         return DecoderState(
             memory=[layer.cross_attention.keys_values(memory) for layer in self.layers],
             memory_mask=memory_mask,
@@ -39,7 +39,7 @@ class Decoder(nn.Module):
         )
 
     def step(self, x: Tensor, state: DecoderState) -> Tensor:
-        """Append the newest token of each hypothesis, (B, N, D), to `state`; its hidden states (B, N, D)."""
+        """Append the newest token of each hypothesis, (B, N, D), to `state`. Returns its hidden states (B, N, D)."""
         place = state.take_step(x.size(1))
         for layer, past, memory in zip(self.layers, state.past, state.memory, strict=True):
             x = layer.step(x, past, place, memory, state)

@@ -15,15 +15,15 @@ TABLES = {
 
 
 class Embeddings(nn.Module):
-    """The (V, D) tables of source, target and output, some of which may be one and the same.
+    """The (V, D) tables of source, target and output. Several of them may be one shared table.
 
-    Each table has one name in a checkpoint, however often it is used.
+    A shared table has one name in a checkpoint.
     """
 
     def __init__(self, sharing: str, vocab_size: int, d_model: int) -> None:
         super().__init__()
         self._source, self._target, self._output = TABLES[sharing]
-        # Multiplied by sqrt(D) on the way in, these have unit variance; as output weights, so have the logits.
+        # The variance is 1/D. The input is multiplied by sqrt(D), so both the input and the logits have variance 1.
         self.tables = nn.ParameterDict(
             {name: nn.Parameter(torch.randn(vocab_size, d_model) * d_model**-0.5) for name in TABLES[sharing]}
         )

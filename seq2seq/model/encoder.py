@@ -12,14 +12,14 @@ from seq2seq.model.layers import EncoderLayer, final_norm
 
 
 class Encoder(nn.Module):
-    """Embedded source to memory, each token having seen all the others."""
+    """Embedded source to memory. Each token has seen all the others."""
 
     layers: Sequence[EncoderLayer]
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.layers = layers  # type: ignore[assignment]  # a ModuleList does not tell the type of its modules
+        self.layers = layers  # type: ignore[assignment]  # a ModuleList has no type for its modules
         self.norm = final_norm(config)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:

@@ -28,14 +28,15 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D), by way of (B, T, F)."""
-        return self.to_out(self.dropout(self.activation(self.to_hidden(x))))
+        """(B, T, D) -> (B, T, D)."""
+        hidden = self.activation(self.to_hidden(x))  # (B, T, F)
+        return self.to_out(self.dropout(hidden))
 
 
 class SwiGLU(nn.Module):
     """(swish(x W) * x V) W2, without biases (Shazeer 2020).
 
-    It has three matrices: at equal size, d_ff is two thirds of what the others take.
+    It has three matrices in place of two. With two thirds of the d_ff it has as many parameters as `FeedForward`.
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
@@ -45,6 +46,6 @@ class SwiGLU(nn.Module):
         self.to_out = StackedLinear(1, d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, T, D), by way of twice (B, T, F)."""
+        """(B, T, D) -> (B, T, D)."""
         gate, value = self.to_gate_and_value(x).chunk(2, dim=-1)  # (B, T, F) each
         return self.to_out(self.dropout(F.silu(gate) * value))

@@ -32,7 +32,7 @@ class PostNorm(nn.Module):
 class PreNorm(nn.Module):
     """x + Dropout(Sublayer(LayerNorm(x))) (Xiong et al. 2020).
 
-    No norm lies on the way from the last layer to the first, so gradients have one size at every depth.
+    No norm stands between the last layer and the first, so gradients have the same size in every layer.
     """
 
     def __init__(self, d_model: int, dropout: float) -> None:
@@ -87,7 +87,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, past: KeyValueCache, place: int, memory: tuple[Tensor, Tensor], state: DecoderState
     ) -> Tensor:
-        """The newest token of each hypothesis, (B, N, D), which gets its `place` in `past`."""
+        """The newest token of each hypothesis, (B, N, D), which is stored in `past` from `place` on."""
         position = state.n_steps - 1
         x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, place, position, state.ancestry))
         x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, state.memory_mask))
@@ -100,13 +100,13 @@ def self_attention(config: ModelConfig) -> SelfAttention:
 
 
 def residual(config: ModelConfig) -> PreNorm | PostNorm:
-    """What goes around a sublayer."""
+    """The residual connection and the norm around a sublayer."""
     around = PreNorm if config.norm == "pre" else PostNorm
     return around(config.d_model, config.dropout)
 
 
 def final_norm(config: ModelConfig) -> nn.Module:
-    """What follows the last layer: pre-norm layers leave their sum unnormalised."""
+    """The norm after the last layer. Only pre-norm layers need one, because they do not normalise their output."""
     return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
 

@@ -1,6 +1,7 @@
-"""What tells the model where a token stands, since attention itself ignores order.
+"""Positions tell the model where a token stands, because attention itself ignores order.
 
-Sinusoidal and learned positions are added to the embeddings; rotary ones turn the queries and keys of self-attention.
+Sinusoidal and learned positions are added to the embeddings. Rotary positions turn the queries and keys of
+self-attention.
 
 Shapes: L positions, D d_model, K d_head
 """
@@ -19,14 +20,14 @@ def sinusoids(max_length: int, d_model: int) -> Tensor:
     PE(pos, 2i)     = sin(pos / 10000^(2i / D))
     PE(pos, 2i + 1) = cos(pos / 10000^(2i / D))
     """
-    # float64: at position 1000, a float32 angle is already off in the fourth decimal of its sine.
+    # In float32, the sine of an angle at position 1000 is already wrong in the fourth decimal.
     position = torch.arange(max_length, dtype=torch.float64)[:, None]
     angle = position / 10000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (L, D/2)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()  # (L, D/2, 2) -> (L, D)
 
 
 class SinusoidalPositions(nn.Module):
-    """Computed, not learned, and so in no checkpoint."""
+    """Computed, not learned. Checkpoints do not hold them."""
 
     table: Tensor
 
@@ -40,7 +41,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """One trained vector a position (row (E) of the paper's table 3)."""
+    """One trained vector for each position (row (E) of the paper's table 3)."""
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Nothing to add to embeddings: positions are elsewhere."""
+    """Adds nothing to the embeddings, for models whose positions are rotary."""
 
     table: Tensor
 
@@ -66,10 +67,10 @@ class NoPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Turns queries and keys by angles in proportion to their positions (Su et al. 2021, "RoFormer").
+    """Turn queries and keys by angles in proportion to their positions (Su et al. 2021, "RoFormer").
 
-    The product of a query and a key then depends on how far apart they are, not on where they stand. Number i of
-    the first half of a head and number i of its second half are the plane that turns by pos / 10000^(2i / K).
+    The product of a query and a key then depends on how far apart they are, not on where they stand. Number i of the
+    first half of a head and number i of its second half span a plane. That plane turns by pos / 10000^(2i / K).
     """
 
     cos: Tensor
@@ -82,9 +83,11 @@ class RotaryPositions(nn.Module):
         self.register_buffer("sin", torch.cat([-sin, sin], -1), persistent=False)
 
     def forward(self, qkv: Tensor, start: int, length: int) -> Tensor:
-        """Turn the first two of queries, keys and values, (3, ..., L, K), and leave the third as it is.
+        """Turn the queries and keys of (3, ..., L, K), and leave the values as they are.
 
-        The tokens stand at `length` = L positions from `start` on, or all at the same if it is 1.
+        Args:
+            start: position of the first token.
+            length: L if the tokens stand at positions from `start` on; 1 if all of them stand at `start`.
         """
         cos, sin = (rows(table, start, length).to(qkv.dtype) for table in (self.cos, self.sin))
         turned: Tensor = _Turn.apply(qkv, cos, sin)  # type: ignore[no-untyped-call]
@@ -92,7 +95,7 @@ class RotaryPositions(nn.Module):
 
 
 class _Turn(torch.autograd.Function):
-    """The gradient of a turn is to turn back: autograd's own way takes nearly twice as long."""
+    """The gradient of a turn is the turn back. Without this class, autograd takes nearly twice as long."""
 
     @staticmethod
     def forward(ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

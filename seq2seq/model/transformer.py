@@ -20,7 +20,7 @@ from seq2seq.model.encoder import Encoder
 from seq2seq.model.positions import LearnedPositions, NoPositions, SinusoidalPositions, check_length
 from seq2seq.model.recording import recorded_weights
 
-# What is added to embeddings; rotary positions are in the attention (`layers.self_attention`).
+# Positions that are added to embeddings. Rotary positions are part of the attention (`layers.self_attention`).
 POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
@@ -29,7 +29,7 @@ POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]]
 
 
 class AttentionWeights(NamedTuple):
-    """Who looked at whom, one tensor a layer, first layer first."""
+    """Who looked at whom: one tensor for each layer, in order."""
 
     encoder: list[Tensor]  # (B, H, S, S)
     decoder: list[Tensor]  # (B, H, T, T)
@@ -39,7 +39,7 @@ class AttentionWeights(NamedTuple):
 class Transformer(nn.Module):
     """Source and target token ids to the scores of each next target token.
 
-    It is also the `NextTokenScores` that a search asks: `start`, `step`, `reorder`, `select`.
+    The methods `start`, `step`, `reorder` and `select` serve a search; see `NextTokenScores`.
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
@@ -56,14 +56,14 @@ class Transformer(nn.Module):
         return self.project(self.decode(tgt_in, self.encode(src), src))
 
     def encode(self, src: Tensor) -> Tensor:
-        """Memory (B, S, D) of sources (B, S); rows of padding hold nothing of use."""
+        """Memory (B, S, D) of sources (B, S). What stands at padding has no meaning."""
         positions = self.positions(0, src.size(1))  # (S, D)
         return self.encoder(
             self._embed(src, self.embeddings.source, positions), masks.additive(masks.may_attend_to(src))
         )
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """Hidden states (B, T, D) of all target tokens at once; `project` makes them logits."""
+        """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits."""
         positions = self.positions(0, tgt_in.size(1))  # (T, D)
         return self.decoder(
             self._embed(tgt_in, self.embeddings.target, positions),
@@ -78,7 +78,7 @@ class Transformer(nn.Module):
 
     @property
     def n_parameters(self) -> int:
-        """Each shared table counted once."""
+        """The number of trained weights. A shared table counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
@@ -97,7 +97,7 @@ class Transformer(nn.Module):
         return self.decoder.start(self.encode(src), masks.additive(masks.may_attend_to(src)))
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
-        """Append one token (B, N) to each hypothesis; logits (B, N, V) of the token after it."""
+        """Append one token (B, N) to each hypothesis. Returns the logits (B, N, V) of the token after it."""
         position = self.positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
         hidden = self.decoder.step(self._embed(tokens, self.embeddings.target, position), state)
         return self.project(hidden), state
@@ -115,8 +115,8 @@ class Transformer(nn.Module):
     def _embed(self, ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
         """sqrt(D) * embeddings + positions, (B, L, D): the paper's sections 3.4, 3.5 and 5.4.
 
-        Word dropout is that of Gal and Ghahramani 2016, token by token and without their scale: a word that is
-        seen then looks as it will when all are.
+        Word dropout (Gal and Ghahramani 2016) hides each token on its own, not all tokens of a word. The others are not
+        scaled up, so that they look the same in training and in use.
         """
         tokens = F.embedding(ids, table)
         if self.training and self.config.word_dropout:

@@ -83,11 +83,11 @@ def best_of_all(
         log_prob = log_prob_of(next_log_probs, whole)
         return Hypothesis(list(tokens), log_prob, log_prob / penalty(len(whole), normalization, alpha), finished)
 
-    def of_length(n: int) -> Iterator[tuple[int, ...]]:
+    def sequences(n: int) -> Iterator[tuple[int, ...]]:
         return itertools.product(ordinary, repeat=n)
 
-    ended = [hypothesis(tokens, finished=True) for n in range(1, limit) for tokens in of_length(n)]
-    cut = [hypothesis(tokens, finished=False) for tokens in of_length(limit)]
+    ended = [hypothesis(tokens, finished=True) for n in range(1, limit) for tokens in sequences(n)]
+    cut = [hypothesis(tokens, finished=False) for tokens in sequences(limit)]
     return [h for h in by_score(ended) + by_score(cut) if h.log_prob > -math.inf][:n_best]
 
 

@@ -54,8 +54,8 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences(
     found = search(model, pad_sources(sources, 100), config(beam_size, n_best, limit, normalization, alpha), 100)
     ordinary = range(EOS + 1, model.n_ids)
     for source, hypotheses in zip(sources, found, strict=True):
-        of_source = functools.partial(model.next_log_probs, source)
-        expected = reference.best_of_all(of_source, ordinary, limit, n_best, normalization, alpha)
+        next_log_probs = functools.partial(model.next_log_probs, source)
+        expected = reference.best_of_all(next_log_probs, ordinary, limit, n_best, normalization, alpha)
         reference.assert_same(hypotheses, expected)
 
 

@@ -117,11 +117,11 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_p
     config = replace(config, **changes)
     sources, prefixes = SOURCES[:3], [prefix, [], prefix[:1]]
     found = search(model, pad_sources(sources, 100), config, 100, prefixes)
-    for source, of_source, hypotheses in zip(sources, prefixes, found, strict=True):
-        next_log_probs = distribution(model, source, of_source, config)
-        most = limit_of(source, of_source, config)
+    for source, source_prefix, hypotheses in zip(sources, prefixes, found, strict=True):
+        next_log_probs = distribution(model, source, source_prefix, config)
+        most = limit_of(source, source_prefix, config)
         expected = reference.best_of_all(next_log_probs, [EOS + 1, EOS + 2], most, 200, "length", 0.7)
-        assert expected and all(begins_with(hypothesis, of_source) for hypothesis in expected)
+        assert expected and all(begins_with(hypothesis, source_prefix) for hypothesis in expected)
         reference.assert_same(hypotheses, expected)
 
 

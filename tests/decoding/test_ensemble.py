@@ -39,7 +39,7 @@ def next_logits(models: list[ToyModel], source: tuple[int, ...], prefix: tuple[i
     for model in models:
         weights = [math.exp(logit) for logit in model.next_logits(source, prefix)]
         totals.append([weight / sum(weights) for weight in weights])
-    return [math.log(sum(of_token) / len(models)) for of_token in zip(*totals, strict=True)]
+    return [math.log(sum(probabilities) / len(models)) for probabilities in zip(*totals, strict=True)]
 
 
 @given(
@@ -69,8 +69,8 @@ def test_a_search_asks_the_averaged_distribution(
     )
     found = search(Ensemble(models), pad_sources(SOURCES, 100), config, 50)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        of_source = functools.cache(functools.partial(next_logits, models, source))
-        next_log_probs = reference.constrained(of_source, config, len(source))
+        logits_after = functools.cache(functools.partial(next_logits, models, source))
+        next_log_probs = reference.constrained(logits_after, config, len(source))
         if beam_size == 1:
             expected = [reference.greedy_search(next_log_probs, len(source) + 4, "length", 1.0)]
         else:

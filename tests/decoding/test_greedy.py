@@ -28,8 +28,8 @@ def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonu
     found = search(model, pad_sources(SOURCES, 100), config, max_length)
     limits = [min(len(source) + 3, max_length) for source in SOURCES]
     for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
-        of_source = functools.partial(model.next_log_probs, source)
-        expected = reference.greedy_search(of_source, limit, "length", alpha=0.7)
+        next_log_probs = functools.partial(model.next_log_probs, source)
+        expected = reference.greedy_search(next_log_probs, limit, "length", alpha=0.7)
         reference.assert_same(hypotheses, [expected])
     longest = max(len(hypothesis.tokens) + hypothesis.finished for (hypothesis,) in found)
     assert model.n_steps == longest

@@ -86,10 +86,10 @@ def test_a_compiled_residual_connection_has_the_sum_and_gradient_of_its_parts() 
     x, y = (torch.randn(5, 7, 12, requires_grad=True) for _ in range(2))
     compiled = torch.compile(add_dropout, backend="aot_eager", fullgraph=True)
     out = compiled(x, y, 0.3)
-    of_x, of_y = torch.autograd.grad(out.sum(), (x, y))
-    assert of_y.unique().tolist() == [0.0, pytest.approx(1 / 0.7)]
-    torch.testing.assert_close(of_x, torch.ones_like(x))
-    torch.testing.assert_close(out, x + y * of_y)
+    grad_x, grad_y = torch.autograd.grad(out.sum(), (x, y))
+    assert grad_y.unique().tolist() == [0.0, pytest.approx(1 / 0.7)]
+    torch.testing.assert_close(grad_x, torch.ones_like(x))
+    torch.testing.assert_close(out, x + y * grad_y)
     assert torch.equal(compiled(x, y, 0.0), x + y)
 
 
