@@ -66,8 +66,20 @@ def test_translating_with_ctranslate2_imports_no_torch(tmp_path: Path) -> None:
     run_dir = write_run(tmp_path / "run", trained_content())
     model, lines = tmp_path / "model", tmp_path / "lines"
     lines.write_text("ba bi.\nfo fu.\n")
-    export = [sys.executable, "-m", "seq2seq", "export", run_dir, "--format", "ctranslate2", "--output", model]
-    subprocess.run([*export, "--parity-input", lines], cwd=ROOT, check=True, capture_output=True)
+    export: list[object] = [
+        sys.executable,
+        "-m",
+        "seq2seq",
+        "export",
+        run_dir,
+        "--format",
+        "ctranslate2",
+        "--output",
+        model,
+    ]
+    subprocess.run(
+        [str(word) for word in (*export, "--parity-input", lines)], cwd=ROOT, check=True, capture_output=True
+    )
     modules = imported(tmp_path, COMMAND, "translate", "--model", model, "--device", "cpu", stdin="ba bi.\n")
     assert "ctranslate2" in modules
     assert not modules & (HEAVY - {"omegaconf"})
