@@ -43,7 +43,6 @@ def run(words: Sequence[str]) -> None:
     from seq2seq.files import conf_dir
 
     logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # torchmetrics loads it, and it reports its font cache
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
     _check_choices(words, conf_dir())
@@ -81,9 +80,12 @@ def _launch(cfg: "DictConfig") -> None:
         raise ConfigError(_one_sentence(error)) from error
 
     # Imported only now: they take seconds, and a mistyped key should not wait for them.
-    from seq2seq.artifacts.run_directory import RunDirectory
-    from seq2seq.training.callbacks.recovery import StoppedAtOnce, TrainingInterrupted
-    from seq2seq.training.run import train
+    from seq2seq.training.start_up import quick_imports
+
+    with quick_imports():
+        from seq2seq.artifacts.run_directory import RunDirectory
+        from seq2seq.training.callbacks.recovery import StoppedAtOnce, TrainingInterrupted
+        from seq2seq.training.run import train
 
     run = RunDirectory(Path(config.run_dir))
     command = f"continue with: python train.py resume={run.path}"
