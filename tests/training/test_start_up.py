@@ -1,0 +1,75 @@
+"""Which packages train.py imports, in processes of its own: times differ between machines, imports do not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+from tests.training.tiny_runs import arguments
+
+# The command line in argv; the imported packages, and the modules of seq2seq, as the last line on stderr.
+LIST_IMPORTS = """
+import json, sys
+from seq2seq.cli import main
+try:
+    main()
+finally:
+    names = {name if name.startswith("seq2seq") else name.split(".")[0] for name in sys.modules}
+    print(json.dumps(sorted(names)), file=sys.stderr)
+"""
+
+
+def imported_by(*words: str, status: int = 0) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LIST_IMPORTS, *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == status, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(["train", "--help"], 0), (["train", "--cfg", "job"], 0), (["train", "optim.learning_rate=1"], 2)],
+)
+def test_hydra_alone_answers_what_needs_no_run(words: list[str], status: int) -> None:
+    found = imported_by(*words, status=status)
+    assert "hydra" in found
+    unused = {"torch", "pytorch_lightning", "numpy", "sentencepiece", "wandb", "matplotlib", "rich", "sacrebleu"}
+    assert not found & unused
+    stages = {name.split(".")[1] for name in found if name.startswith("seq2seq.")}
+    assert stages == {"cli", "commands", "config", "errors", "exit_status", "files"}
+
+
+def test_a_run_imports_what_it_uses(corpus: Path, tmp_path: Path) -> None:
+    changes = {"trainer.max_steps": 1, "data.test": "valid"}
+    found = imported_by("train", *arguments(corpus, tmp_path / "run", changes))
+    assert {"torch", "pytorch_lightning", "seq2seq.training.run"} <= found
+    assert not found & {"matplotlib", "wandb", "tensorboard", "ctranslate2", "pandas", "scipy", "sklearn", "IPython"}
+    assert not {name for name in found if name.startswith(("seq2seq.translation", "seq2seq.export", "seq2seq.reports"))}
+
+
+def test_quick_imports_leave_nothing_switched_off() -> None:
+    code = """
+import gc, sys
+from seq2seq.training.start_up import quick_imports
+with quick_imports():
+    import pytorch_lightning
+    assert not gc.isenabled() and "matplotlib" not in sys.modules
+assert gc.isenabled()
+with quick_imports():  # of a second run in the same process
+    assert gc.isenabled()
+from lightning_utilities.core.imports import RequirementCache
+assert RequirementCache("matplotlib")
+from matplotlib import figure
+from torchmetrics.classification import BinaryAccuracy
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
