@@ -57,6 +57,7 @@ def test_this_cpu_is_judged_by_its_flags():
     assert multiplies_bf16("cpu") == bool({"avx512_bf16", "amx_tile"} & set(flags))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not multiplies_bf16("cpu"), reason="oneDNN does no bf16 products on this CPU")
 @pytest.mark.parametrize(("users_own", "kept"), [({}, 1200), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}, 0)])
 def test_a_second_epoch_finds_the_compiled_products_of_the_first(users_own: dict[str, str], kept: int) -> None:
@@ -74,6 +75,7 @@ def test_a_second_epoch_finds_the_compiled_products_of_the_first(users_own: dict
     assert log.count("create:cache_hit") == kept
 
 
+@pytest.mark.slow
 def test_float32_products_stay_float32_wherever_they_are_done():
     code = (
         "import torch\n"
@@ -88,6 +90,7 @@ def test_float32_products_stay_float32_wherever_they_are_done():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_keeping_freed_memory_changes_no_result():
     code = (
         "import torch\n"

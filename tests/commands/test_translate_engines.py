@@ -93,6 +93,7 @@ def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:
     assert "has no weights for CTranslate2" in trained.refusal("--engine", "ctranslate2", stdin=LEARNED)
 
 
+@pytest.mark.slow
 def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
     options = ("--threads", 2, "--max-batch-tokens", 60, "--alignment", "--n-best", 2)
     text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(20))

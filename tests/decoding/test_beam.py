@@ -59,6 +59,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences(
         reference.assert_same(hypotheses, expected)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_ids=st.sampled_from([6, 9, 23]),

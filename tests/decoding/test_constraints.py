@@ -61,6 +61,7 @@ def begins_with(hypothesis: Hypothesis, prefix: Sequence[int]) -> bool:
     return hypothesis.tokens[: len(prefix)] == list(prefix)
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_ids=st.sampled_from([13, 23]),

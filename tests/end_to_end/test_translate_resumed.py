@@ -20,6 +20,8 @@ from seq2seq.translation.request import TranslationRequest
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
 from tests.translating import SMALL_WINDOWS, TEXT, Cli, start
 
+pytestmark = pytest.mark.slow
+
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
 
 

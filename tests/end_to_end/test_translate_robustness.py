@@ -21,6 +21,8 @@ from tests.devices import device, needs_devices
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
 from tests.translating import SENTENCES, SMALL_WINDOWS, TEXT, Cli, start
 
+pytestmark = pytest.mark.slow
+
 FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 

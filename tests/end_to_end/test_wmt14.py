@@ -17,6 +17,8 @@ from tests.config.test_config import composed
 from tests.places import ROOT
 from tests.training.tiny_runs import train_with
 
+pytestmark = pytest.mark.slow
+
 Pairs = list[tuple[str, str]]  # French, English
 SMALL = [
     "tokenizer.vocab_size=600",

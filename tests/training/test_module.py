@@ -159,6 +159,7 @@ def test_r_drop_of_passes_without_dropout_is_the_plain_step():
         torch.testing.assert_close(consistent.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_r_drop_makes_passes_agree():
     def disagreement(r_drop):
         module = make_module(dropout=0.3, lr=0.01, r_drop=r_drop)

@@ -21,6 +21,8 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.recovery import STOP_SIGNALS, TrainingInterrupted
 from tests.training.tiny_runs import SignalAt, checkpoint, command, tiny_config, train_in_parts, train_with
 
+pytestmark = pytest.mark.slow
+
 TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
 
 

@@ -214,6 +214,7 @@ def test_blank_sentences_are_validated_and_tested(tmp_path):
     assert isinstance(prepare(config).valid, PairStore)
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_run_with_its_tests(corpus, tmp_path):
     changes = {"trainer.max_epochs": 0, "trainer.max_time": "00:00:00:01"}
     train_with(tiny_config(corpus, tmp_path / "run", changes))
@@ -225,6 +226,7 @@ def test_a_time_limit_ends_the_run_with_its_tests(corpus, tmp_path):
         assert (tmp_path / "run" / name).is_file()
 
 
+@pytest.mark.slow
 def test_the_learning_rate_falls_until_the_time_is_over(corpus, tmp_path):
     """Also where the run is stopped in between: the time before counts."""
     changes = {

@@ -63,6 +63,7 @@ def test_settings_of_the_checkpoint_are_the_default(translator: Translator) -> N
     ), beam_size=3)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, beam_size: int) -> None:
     lines = [" ".join(SENTENCES[: 1 + i % 3][::-1]) if i % 5 else " \t" for i in range(11)]
