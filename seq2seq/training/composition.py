@@ -18,11 +18,11 @@ FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_
 
 
 def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedModel, run_dir: Path) -> RunConfig:
-    """The configuration of a checkpoint, with the few keys changed that may change.
+    """The configuration of a checkpoint, with the changes that a resumed run allows.
 
     Args:
-        composed: what Hydra made of the command, where a new value is already understood.
-        overrides: the words of the command, `resume=` left out.
+        composed: the configuration that Hydra composed from the command, with the new values parsed.
+        overrides: the words of the command, without `resume=`.
     Raises:
         ConfigError: another key is to change.
     """
@@ -38,7 +38,7 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedM
 
 
 def finetuned_config(composed: DictConfig, overrides: Sequence[str]) -> RunConfig:
-    """What was composed, with the model and the subwords of the model that the run starts from.
+    """The composed configuration, with the shape and the subwords of the model that the run starts from.
 
     Raises:
         ConfigError: the command asks for another shape, or for other subwords.

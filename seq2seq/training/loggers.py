@@ -74,7 +74,7 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
         return []
 
     def connect(offline: bool) -> Logger:
-        # Before the run's own settings count, W&B would warn of an argument that Lightning gives it.
+        # Silent from here on: W&B would warn of an argument of Lightning's before it reads the settings of the run.
         wandb.setup(settings=wandb.Settings(silent=True))
         logger = WandbLogger(
             project=config.logger.wandb_project,
@@ -87,7 +87,7 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
             id=run_id or None,
             resume="allow",
             settings=wandb.Settings(
-                # `offline` alone is an environment variable, which W&B reads once: not again for a second attempt.
+                # Lightning's `offline` sets an environment variable. W&B reads it once, not again for a second attempt.
                 mode="offline" if offline else "online",
                 console="off",
                 silent=True,
@@ -148,7 +148,7 @@ def log_final_scores(
 
 
 def finish(loggers: Sequence[Logger], failed: bool = False) -> None:
-    """Flush and close; W&B loses its tail otherwise, and the next run of a sweep would join this one."""
+    """Flush and close. Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
     for logger in loggers:
         logger.finalize("failed" if failed else "success")
         if wandb_id(logger):

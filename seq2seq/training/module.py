@@ -31,7 +31,7 @@ class TranslationModule(pl.LightningModule):
     """A Transformer, its loss, and the optimizer that trains it.
 
     Args:
-        total_steps: optimizer steps of the whole run, where decaying schedules end; 0 if only time limits it.
+        total_steps: optimizer steps of the whole run, at whose end decaying schedules end; 0 if only time limits it.
         validate: called with the model after each pass over the validation batches; returns the metrics of
             decoding (`bleu`, `chrf`). `seq2seq/training/validation.py` has it.
     """
@@ -75,14 +75,15 @@ class TranslationModule(pl.LightningModule):
         optim = self.config.optim  # the loss: sums over target tokens, pad left out
         loss = self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
         self._log_loss(loss)
-        # Of the whole optimizer step, over ranks and micro-batches. Lightning divides by both numbers itself.
+        # The tokens of the whole optimizer step: all ranks, all micro-batches. Lightning divides the loss by the number
+        # of both, so the product below undoes that.
         n_step_tokens = batch.n_step_tokens.clone()
         if self.trainer.world_size > 1:
             torch.distributed.all_reduce(n_step_tokens)
         return loss.smoothed / n_step_tokens * self.trainer.world_size * self.trainer.accumulate_grad_batches
 
     def _log_loss(self, loss: Loss) -> None:
-        """One number for each optimizer step: nats per token over its micro-batches on this rank."""
+        """Log one number for each optimizer step: nats per token over its micro-batches on this rank."""
         self.step_nll = self.step_nll.to(self.device) + loss.nll
         self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
         if step_is_complete(self.trainer):
@@ -130,7 +131,10 @@ class TranslationModule(pl.LightningModule):
         )
 
     def _time_spent(self) -> float:
-        """By the clock of the first rank: with rates of their own, the ranks' weights would drift apart."""
+        """The share of the time limit that is over, by the clock of the first rank.
+
+        If each rank went by its own clock, their learning rates would differ, and their weights would drift apart.
+        """
         if not self.config.trainer.max_seconds:
             return 0.0
         return self.trainer.strategy.broadcast(time_spent(self.trainer, self.config.trainer.max_seconds))
@@ -164,7 +168,7 @@ class TranslationModule(pl.LightningModule):
 
 
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
-    """Parameter groups: decaying a norm's gain or a bias pulls towards nothing meaningful."""
+    """Parameter groups in which only matrices decay: a norm's gain or a bias has no reason to be near 0."""
     return [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},

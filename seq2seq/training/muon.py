@@ -1,8 +1,8 @@
 """Muon (Jordan et al. 2024): a step that is equally long in every direction of a matrix.
 
-What a batch teaches lies in few directions, and Adam's steps follow these. Muon makes all singular values of a step
-equal, so that what is rare is learned as fast. It is for matrices that multiply activations; embeddings, norms and
-biases are left to AdamW.
+Most of what a batch teaches lies in a few directions, and Adam's steps follow them. Muon makes all singular values of a
+step equal, so that rare directions are learned as fast. It is for matrices that multiply activations; embeddings, norms
+and biases are left to AdamW.
 
 Shapes: N matrices of A rows and B columns
 """
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from seq2seq.model.stacked import StackedLinear
 
 # Five rounds of x <- a x + b (x x^T) x + c (x x^T)^2 x take each singular value to between 0.7 and 1.2 (Jordan et al.):
-# near enough to 1, and sooner than by rounds that converge.
+# near enough to 1, in fewer rounds than it takes to converge.
 NEWTON_SCHULZ = 3.4445, -4.7750, 2.0315
 ROUNDS = 5
 # The root mean square of a step's elements, times the learning rate: about that of AdamW, so that the same learning
@@ -30,12 +30,12 @@ class MuonWithAdamW(torch.optim.Optimizer):
     """Muon for the matrices of a model's linear layers, `adamw` for all other parameters, as one optimizer.
 
     Args:
-        matrices: as `parameters_of` groups them.
-        adamw: has the other parameters; nobody else steps it.
-        lr: of both.
+        matrices: groups, as `parameters_of` makes them.
+        adamw: has the other parameters; only this optimizer calls its `step`.
+        lr: learning rate of both.
         momentum: share of the past in the mean of gradients that a step follows.
-        weight_decay: of the matrices; as in AdamW, times lr.
-        dtype: to multiply in; `bfloat16` is exact enough.
+        weight_decay: of the matrices; multiplied by lr, as in AdamW.
+        dtype: of the matrix products; `bfloat16` is exact enough.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        # Its state and groups are part of this one's, which loading a checkpoint replaces.
+        # AdamW works on this optimizer's state and groups. Loading a checkpoint replaces them, so hand them over anew.
         self.adamw.state = self.state
         self.adamw.param_groups = [group for group in self.param_groups if "n_stacked" not in group]
         self.adamw.step()
@@ -98,7 +98,10 @@ def orthogonal(matrices: Tensor) -> Tensor:
 
 
 def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Parameter]]:
-    """What is Muon's, weights of linear layers in groups of one shape and one number of projections; and the rest."""
+    """The matrices for Muon in groups, and all other parameters.
+
+    A group holds the weights of linear layers that have the same shape and the same number of projections.
+    """
     groups: dict[tuple[int, torch.Size], list[Tensor]] = defaultdict(list)
     for module in model.modules():
         if isinstance(module, nn.Linear):

@@ -15,11 +15,12 @@ def learning_rate(step: int, config: OptimConfig, total_steps: int, time_spent: 
         linear         a straight line to the same end
         constant       lr
 
-    Where `cosine` and `linear` end, by steps or by the clock, whichever is nearer (the other two look at neither):
+    `cosine` and `linear` end with the run: by steps or by the clock, whichever is nearer its end. The other two look at
+    neither.
 
     Args:
-        total_steps: of the run; 0 if only the clock ends it.
-        time_spent: the share of the run's time that is over, from 0 to 1. A short time cuts warm-up short, too.
+        total_steps: optimizer steps of the run; 0 if only the clock ends it.
+        time_spent: the share of the run's time that is over, from 0 to 1. A short time limit cuts warm-up short, too.
     """
     warmup = config.warmup_steps
     rise = step / warmup if step < warmup else 1.0

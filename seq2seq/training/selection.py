@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a finished run has to say."""
+    """What came out of a finished run."""
 
     selected: str  # which weights won
     valid: dict[str, dict[str, float]]  # candidate: its scores on valid
@@ -41,7 +41,7 @@ def finish_run(
 ) -> Outcome:
     """Score every candidate on valid, keep the winner as `model.ckpt`, test it, and write what came out.
 
-    All ranks decode their share; the first one writes.
+    Each rank decodes its share; the first one writes.
     """
     model = module.model
     valid: dict[str, dict[str, float]] = {}
@@ -77,7 +77,7 @@ def finish_run(
 def candidates(
     model: Transformer, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
 ) -> Iterator[tuple[str, Weights]]:
-    """Name and weights of all that could be kept, one at a time."""
+    """Name and weights of each candidate, one at a time."""
     last = {name: w.detach().clone() for name, w in model.state_dict().items()}
     yield f"last (step {step})", last
     if run.best.is_file():

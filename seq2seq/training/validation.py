@@ -1,4 +1,4 @@
-"""BLEU and chrF of real decoding, on all ranks together: the decoder that the final test will use."""
+"""BLEU and chrF of validation: decoded as in the final test, by all ranks together."""
 
 from itertools import chain
 
@@ -20,22 +20,22 @@ def translate_store(
     n_sentences: int = 0,
     bf16: bool = False,
 ) -> list[str]:
-    """Translations of a corpus's sources, in order, the same list on every rank.
+    """Translate the sources of a corpus; returns the translations in order, on every rank.
 
-    Each rank decodes every `world_size`-th sentence. An average of scores over ranks would not be the score of
-    the corpus, so the sentences themselves are gathered.
+    Each rank decodes every `world_size`-th sentence. All ranks gather the translations, because an average of the
+    ranks' scores is not the score of the corpus.
 
     Args:
-        n_sentences: only so many, see `spread`; 0: all.
+        n_sentences: how many of them, chosen by `spread`; 0: all.
         bf16: multiply in bfloat16, as training did.
     """
     rank, world_size = _rank()
-    numbers = spread(len(store), n_sentences)[rank::world_size]
+    indices = spread(len(store), n_sentences)[rank::world_size]
     device = next(model.parameters()).device
-    sources = [store.src(i).tolist() for i in numbers]
+    sources = [store.src(i).tolist() for i in indices]
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         hypotheses = decode_ids(model, sources, config, device, max_length=model.config.max_length)
-    local = dict(zip(numbers, tokenizer.decode([best.tokens for best, *_ in hypotheses]), strict=True))
+    local = dict(zip(indices, tokenizer.decode([best.tokens for best, *_ in hypotheses]), strict=True))
     if world_size == 1:
         return list(local.values())
     shares: list[dict[int, str]] = [{} for _ in range(world_size)]
@@ -61,7 +61,7 @@ def score_store(
 
 
 def spread(n_all: int, n: int) -> list[int]:
-    """`n` numbers below `n_all` at equal distances, so that every source of a mixed valid has its share; 0: all."""
+    """Indices of `n` sentences at equal distances, so that each part of a mixed corpus has its share; n=0: all."""
     n = min(n or n_all, n_all)
     return [i * n_all // n for i in range(n)]
 
@@ -73,7 +73,7 @@ def _rank() -> tuple[int, int]:
 
 
 class Validation:
-    """What the module calls at the end of each validation; remembers the translations for those who show them."""
+    """Scores real decoding at the end of each validation, and keeps the translations for whoever shows them."""
 
     def __init__(
         self, store: PairStore, tokenizer: Tokenizer, config: DecodingConfig, n_sentences: int, bf16: bool = False

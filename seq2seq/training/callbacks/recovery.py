@@ -14,9 +14,9 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.position import is_last_step, step_is_complete
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt` within an epoch
-STALE_AFTER_S = 3600  # no save takes as long
+STALE_AFTER_S = 3600  # no save takes that long
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-# On GPUs asking all ranks whether to stop makes the host wait for the device, so it is not done at each step.
+# To ask all ranks whether to stop makes the host wait for its GPU, so it is not done at each step.
 STEPS_BETWEEN_STOP_CHECKS = 10
 
 
@@ -35,10 +35,11 @@ class StoppedAtOnce(BaseException):
 class Recovery(Checkpoint):
     """Keep `last.ckpt` current, and stop cleanly on SIGTERM and Ctrl-C.
 
-    It saves only where an optimizer step is complete: from there a resumed run takes the very steps that this one
-    would have taken. It stops a moment later, when the metrics of that step are logged and the validation that
-    is due has taken place. A second Ctrl-C stops at once. It is a `Checkpoint`, listed last, so that Lightning
-    calls it after all callbacks whose state it saves.
+    It saves only where an optimizer step is complete: from there, a resumed run takes the same steps as an unbroken
+    one. Told to stop, it saves and goes on until the metrics of that step are logged and a validation that is due has
+    taken place. A second Ctrl-C stops at once.
+
+    It is a `Checkpoint`, and the last in the list, so that Lightning calls it after all callbacks whose state it saves.
     """
 
     def __init__(self, run: RunDirectory) -> None:
@@ -50,7 +51,7 @@ class Recovery(Checkpoint):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         for unfinished in self.path.parent.glob(".*.tmp"):
-            # Of a process that was killed while it saved; a young one may belong to a process that is about to stop.
+            # A process was killed while it saved this. A young file may belong to a process that still saves.
             with suppress(FileNotFoundError):  # another rank was faster
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
@@ -68,7 +69,7 @@ class Recovery(Checkpoint):
         if not step_is_complete(trainer):
             return
         self.stopping = self._told_to_stop(trainer)
-        # A clock differs between ranks, and saving is a joint act: only steps decide on several.
+        # Clocks differ between ranks, and all ranks must save together: with several, only steps decide.
         if (
             self.stopping
             or is_last_step(trainer)

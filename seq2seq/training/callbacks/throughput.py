@@ -1,4 +1,4 @@
-"""How fast a run trains."""
+"""How fast a run trains, and how much of a batch is padding."""
 
 import time
 from typing import Any
@@ -14,13 +14,13 @@ from seq2seq.vocabulary import PAD
 class ThroughputMeter(pl.Callback):
     """Target tokens a second and padding share of training, logged with the other metrics.
 
-    Time in validation does not count. Sums stay on the device between two logs, so that a GPU is not waited for.
+    Time in validation does not count. Sums stay on the device between two logs, so that nothing waits for a GPU.
     """
 
     def __init__(self) -> None:
-        self.real: Any = 0
+        self.n_tokens: Any = 0
         self.n_tgt: Any = 0
-        self.slots = 0
+        self.n_slots = 0
         self.seconds = 0.0
         self.began = 0.0
         self.tokens_per_s = 0.0
@@ -36,20 +36,20 @@ class ThroughputMeter(pl.Callback):
     ) -> None:
         n_tgt = (batch.tgt_out != PAD).sum()
         self.n_tgt = self.n_tgt + n_tgt
-        self.real = self.real + n_tgt + (batch.src != PAD).sum()
-        self.slots += batch.src.numel() + batch.tgt_out.numel()
+        self.n_tokens = self.n_tokens + n_tgt + (batch.src != PAD).sum()
+        self.n_slots += batch.src.numel() + batch.tgt_out.numel()
         now = time.perf_counter()
         self.seconds, self.began = self.seconds + now - self.began, now
         if step_is_complete(trainer) and trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
             self.tokens_per_s = float(self.n_tgt) / self.seconds
             metrics = {
                 "train/tgt_tokens_per_s": self.tokens_per_s,
-                "train/padding_share": 1 - float(self.real) / self.slots,
+                "train/padding_share": 1 - float(self.n_tokens) / self.n_slots,
             }
             if torch.cuda.is_available():
                 metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
             pl_module.log_dict(metrics)
-            self.real, self.n_tgt, self.slots, self.seconds = 0, 0, 0, 0.0
+            self.n_tokens, self.n_tgt, self.n_slots, self.seconds = 0, 0, 0, 0.0
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.seconds += time.perf_counter() - self.began if self.began else 0.0
