@@ -1,4 +1,8 @@
-"""Train Transformer translation models on parallel text, translate files with them, track the experiments."""
+"""The package as a program sees it:  seq2seq.load(RUN_DIR).translate(lines)
+
+It trains Transformer translation models on parallel text, translates files with them and tracks the experiments.
+No other module is imported before `load` is called.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,1 +1,4 @@
-"""Parallel text: where it is, how it is read, which pairs are left out, and what it looks like."""
+"""Parallel text: where it is, how it is read, which pairs are left out, and what it looks like.
+
+Read sources.py, reader.py, filters.py, report.py, in this order; split.py cuts one corpus into three.
+"""

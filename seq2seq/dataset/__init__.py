@@ -1,1 +1,4 @@
-"""From text files to the batches of an epoch. Read prepare, store, mixture, batches, pair_readers, in this order."""
+"""From text files to the batches of an epoch.
+
+Read prepare.py, store.py, mixture.py, batches.py, pair_readers.py, in this order.
+"""

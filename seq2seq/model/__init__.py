@@ -1,1 +1,4 @@
-"""The Transformer. Read transformer.py first, then encoder.py, decoder.py, layers.py, attention.py."""
+"""The Transformer.
+
+Read transformer.py first, then encoder.py, decoder.py, layers.py, attention.py.
+"""
