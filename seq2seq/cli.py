@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if words[:1] == ["train"]:
         front_door("train", words[1:])
         return
-    parser = _parser()
+    parser = build_parser()
     _complete(parser)
     args = parser.parse_args(words)
     _end(exit_status(partial(args.run, args)))
@@ -52,7 +52,8 @@ def command_names() -> list[str]:
     return sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(commands.__path__))
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands. Of `train` it knows only the name."""
     parser = argparse.ArgumentParser(
         prog="seq2seq",
         description="Train translation models, translate with them, compare what they say.",
@@ -75,7 +76,7 @@ def _module(command: str) -> ModuleType:
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks what could come next, and end there; docs/translation.md says how to switch it on."""
+    """Answer a shell that asks what could come next, and end there; docs/commands.md says how to switch it on."""
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 

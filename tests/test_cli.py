@@ -1,0 +1,84 @@
+"""`python -m seq2seq`: it names each command, refuses others, and answers a shell that completes words."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from seq2seq import __version__
+from seq2seq.cli import command_names, main
+from tests.places import ROOT
+
+COMMANDS = ["compare", "export", "learning-curve", "results", "split", "train", "translate"]
+FRONT_DOORS = {"train": "python train.py ", "translate": "python translate.py "}
+
+
+def first_line(command: str) -> str:
+    module = import_module(f"seq2seq.commands.{command.replace('-', '_')}")
+    return (module.__doc__ or "").splitlines()[0]
+
+
+def ended(words: list[str]) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert isinstance(end.value.code, int)
+    return end.value.code
+
+
+def test_there_is_a_command_for_each_file() -> None:
+    assert command_names() == COMMANDS
+
+
+def test_help_has_one_summary_for_each_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for command in COMMANDS:
+        summary = first_line(command).partition(":  ")[0]
+        assert f" {command} {summary[:1].lower()}{summary[1:]}" in shown
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_first_line_of_a_command_says_what_it_does_and_shows_it(command: str) -> None:
+    summary, separator, example = first_line(command).partition(":  ")
+    assert separator and re.fullmatch(r"[A-Z][^:]+[^.:]", summary)
+    assert example.startswith(FRONT_DOORS.get(command, f"python -m seq2seq {command} "))
+
+
+def test_a_mistyped_command_ends_with_2_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["trian"]) == 2
+    message = capsys.readouterr().err
+    assert "trian" in message and all(command in message for command in COMMANDS)
+
+
+def test_no_command_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended([]) == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["--version"]) == 0
+    assert capsys.readouterr().out == f"seq2seq {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "line", "expected"),
+    [
+        (["-m", "seq2seq"], "seq2seq tr", ["train", "translate"]),
+        (["-m", "seq2seq"], "seq2seq lear", ["learning-curve"]),
+        (["-m", "seq2seq"], "seq2seq translate --beam", ["--beam-size"]),
+        (["-m", "seq2seq"], "seq2seq export RUN --format ", ["ctranslate2", "safetensors"]),
+        (["translate.py"], "translate.py --typ", ["--typography"]),
+    ],
+)
+def test_a_shell_that_asks_gets_what_could_come_next(
+    program: list[str], line: str, expected: list[str], tmp_path: Path
+) -> None:
+    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_LINE": line, "COMP_POINT": str(len(line))}
+    answer = tmp_path / "answer"  # a shell reads file descriptor 8, unless it names a file
+    environment = os.environ | asked | {"_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    subprocess.run([sys.executable, *program], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    assert sorted(answer.read_text().split()) == expected
