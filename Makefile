@@ -47,10 +47,15 @@ test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in a mi
 	$(PYTEST) -m 'not slow'
 
 .PHONY: lint
-lint: $(VENV)/dev.stamp  ## check style and types
+lint: $(VENV)/dev.stamp  ## check style, types, and that docs/architecture.md shows the imports as they are
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python docs/draw_house.py --check
+
+.PHONY: picture
+picture: $(BIN)/python  ## draw the picture of docs/architecture.md from the imports
+	$(BIN)/python docs/draw_house.py
 
 .PHONY: check
 check: lint test  ## check style and types, then run all tests: what a change has to pass
