@@ -246,16 +246,15 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Translate as translate.py does, from lines of text to lines of text; loading and a warm-up are apart."""
     import torch
 
+    import seq2seq
     from seq2seq.hardware import speed_up_cpu
-    from seq2seq.translation.translator import Translator
 
     lines = list(read_lines(Path(job["input"])))
     n_threads = job["threads"] or n_cores()
     speed_up_cpu()
     began = time.perf_counter()
-    translator = Translator.load(
-        job["directory"], job["engine"], "cpu", job["precision"], n_threads, job["workers"], forks=True
-    )
+    settings = {name: job[name] for name in ("engine", "precision", "workers")}
+    translator = seq2seq.load(job["directory"], device="cpu", threads=n_threads, forks=True, **settings)
     load_s = time.perf_counter() - began
     decoding = dataclasses.replace(translator.decoding, beam_size=job["beam_size"], n_best=1)
     if job["max_batch_tokens"]:

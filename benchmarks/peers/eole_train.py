@@ -17,6 +17,8 @@ from eole.bin.main import main as eole
 from eole.trainer import Trainer
 from meter import Done, Job, Meter
 
+NEVER = 1_000_000  # steps
+
 
 def main() -> None:
     job = Job.from_arguments(__doc__)
@@ -61,16 +63,15 @@ def count_steps(meter: Meter) -> list[int]:
 
 def configuration(job: Job, folder: Path) -> dict[str, Any]:
     """Our sizes and settings; eole's norms are always pre-norm."""
-    sizes, optim = job.model, job.optim
+    sizes = job.model
     pieces = job.vocabulary()[4:]  # eole adds special ones of its own
     (folder / "vocabulary").write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
-    never = 1_000_000  # steps
     return {
         "seed": job.seed,
         "save_data": str(folder / "data"),
         "overwrite": True,
         "tensorboard": False,
-        "report_every": never,
+        "report_every": NEVER,
         "share_vocab": True,
         "src_vocab": str(folder / "vocabulary"),
         "tgt_vocab": str(folder / "vocabulary"),
@@ -78,34 +79,7 @@ def configuration(job: Job, folder: Path) -> dict[str, Any]:
         "data": {
             "train": {"path_src": str(job.pieces("src")), "path_tgt": str(job.pieces("tgt")), "transforms": []},
         },
-        "training": {
-            "world_size": 0,  # the CPU
-            "gpu_ranks": [],
-            "num_workers": 0,
-            "model_path": str(folder / "model"),
-            "compute_dtype": job.precision,
-            "use_amp": True,
-            "batch_type": "tokens",  # rows x longest side, padding counted
-            "batch_size": job.max_tokens,
-            "batch_size_multiple": 1,
-            "bucket_size": len(job.pieces("src").read_text(encoding="utf-8").split("\n")),  # all of it is sorted
-            "normalization": "tokens",
-            "accum_count": [1],
-            "accum_steps": [0],
-            "optim": "adam",
-            "adam_beta1": optim["beta1"],
-            "adam_beta2": optim["beta2"],
-            "learning_rate": optim["lr"],
-            "decay_method": "none",
-            "max_grad_norm": optim["clip_norm"],
-            "label_smoothing": optim["label_smoothing"],
-            "dropout": [sizes["dropout"]],
-            "attention_dropout": [sizes["attention_dropout"]],
-            "dropout_steps": [0],
-            "train_steps": never,
-            "valid_steps": never,
-            "save_checkpoint_steps": never,
-        },
+        "training": training(job, folder),
         "model": {
             "architecture": "transformer",
             "encoder": {"encoder_type": "transformer", "layers": sizes["n_encoder_layers"]},
@@ -120,6 +94,38 @@ def configuration(job: Job, folder: Path) -> dict[str, Any]:
             "share_embeddings": True,
             "share_decoder_embeddings": True,
         },
+    }
+
+
+def training(job: Job, folder: Path) -> dict[str, Any]:
+    sizes, optim = job.model, job.optim
+    return {
+        "world_size": 0,  # the CPU
+        "gpu_ranks": [],
+        "num_workers": 0,
+        "model_path": str(folder / "model"),
+        "compute_dtype": job.precision,
+        "use_amp": True,
+        "batch_type": "tokens",  # rows x longest side, padding counted
+        "batch_size": job.max_tokens,
+        "batch_size_multiple": 1,
+        "bucket_size": len(job.pieces("src").read_text(encoding="utf-8").split("\n")),  # all of it is sorted
+        "normalization": "tokens",
+        "accum_count": [1],
+        "accum_steps": [0],
+        "optim": "adam",
+        "adam_beta1": optim["beta1"],
+        "adam_beta2": optim["beta2"],
+        "learning_rate": optim["lr"],
+        "decay_method": "none",
+        "max_grad_norm": optim["clip_norm"],
+        "label_smoothing": optim["label_smoothing"],
+        "dropout": [sizes["dropout"]],
+        "attention_dropout": [sizes["attention_dropout"]],
+        "dropout_steps": [0],
+        "train_steps": NEVER,
+        "valid_steps": NEVER,
+        "save_checkpoint_steps": NEVER,
     }
 
 

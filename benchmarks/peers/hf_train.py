@@ -50,33 +50,10 @@ def main() -> None:
         def on_step_end(self, *_: Any, **__: Any) -> None:
             meter.end_step()
 
-    mean_length = sum(len(tgt) for _, tgt in pairs) / len(pairs)
-    optim = job.optim
     with tempfile.TemporaryDirectory() as folder:
-        arguments = Seq2SeqTrainingArguments(
-            output_dir=folder,
-            use_cpu=True,
-            bf16=job.precision == "bf16",
-            per_device_train_batch_size=round(job.max_tokens / mean_length),  # its batches are of so many sentences
-            train_sampling_strategy="group_by_length",
-            max_steps=job.warmup + job.steps,
-            learning_rate=optim["lr"],
-            lr_scheduler_type=optim["schedule"],
-            warmup_steps=optim["warmup_steps"],
-            label_smoothing_factor=optim["label_smoothing"],
-            max_grad_norm=optim["clip_norm"],
-            adam_beta1=optim["beta1"],
-            adam_beta2=optim["beta2"],
-            adam_epsilon=optim["eps"],
-            seed=job.seed,
-            save_strategy="no",
-            logging_strategy="no",
-            report_to=[],
-            disable_tqdm=True,
-        )
         trainer = CountingTrainer(
             model=model,
-            args=arguments,
+            args=arguments(job, pairs, folder),
             train_dataset=[{"input_ids": src, "labels": tgt} for src, tgt in pairs],
             data_collator=collate,
             callbacks=[EndOfStep()],
@@ -88,6 +65,32 @@ def main() -> None:
             threads=torch.get_num_threads(),
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
         )
+    )
+
+
+def arguments(job: Job, pairs: list[tuple[list[int], list[int]]], folder: str) -> Seq2SeqTrainingArguments:
+    mean_length = sum(len(tgt) for _, tgt in pairs) / len(pairs)
+    optim = job.optim
+    return Seq2SeqTrainingArguments(
+        output_dir=folder,
+        use_cpu=True,
+        bf16=job.precision == "bf16",
+        per_device_train_batch_size=round(job.max_tokens / mean_length),  # its batches are of so many sentences
+        train_sampling_strategy="group_by_length",
+        max_steps=job.warmup + job.steps,
+        learning_rate=optim["lr"],
+        lr_scheduler_type=optim["schedule"],
+        warmup_steps=optim["warmup_steps"],
+        label_smoothing_factor=optim["label_smoothing"],
+        max_grad_norm=optim["clip_norm"],
+        adam_beta1=optim["beta1"],
+        adam_beta2=optim["beta2"],
+        adam_epsilon=optim["eps"],
+        seed=job.seed,
+        save_strategy="no",
+        logging_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
     )
 
 

@@ -67,7 +67,7 @@ def count_steps(manager: Any, meter: Meter) -> None:
 
 def configuration(job: Job, folder: Path) -> dict[str, Any]:
     """Our sizes and settings; JoeyNMT drops attention weights, too, with the one probability that it knows."""
-    sizes, optim = job.model, job.optim
+    sizes = job.model
     side = {
         "level": "word",  # pieces are separated by spaces
         "max_length": sizes["max_length"],
@@ -106,25 +106,7 @@ def configuration(job: Job, folder: Path) -> dict[str, Any]:
             },
         },
         "testing": {"beam_size": 1, "batch_size": 1, "eval_metrics": ["bleu"], "sacrebleu_cfg": {"tokenize": "13a"}},
-        "training": {
-            "optimizer": "adam",
-            "adam_betas": [optim["beta1"], optim["beta2"]],
-            "learning_rate": optim["lr"],
-            "learning_rate_warmup": optim["warmup_steps"],
-            "scheduling": "warmupinversesquareroot",
-            "clip_grad_norm": optim["clip_norm"],
-            "label_smoothing": optim["label_smoothing"],
-            "loss": "crossentropy",
-            "normalization": "tokens",
-            "batch_size": job.max_tokens,
-            "batch_type": "token",  # rows x longest side, padding counted
-            "shuffle": True,
-            "epochs": 1_000,
-            "updates": job.warmup + job.steps + 2,
-            "validation_freq": 1_000_000,
-            "logging_freq": 1_000_000,
-            "overwrite": True,
-        },
+        "training": training(job),
         "model": {
             "initializer": "xavier_uniform",
             "embed_initializer": "xavier_uniform",
@@ -133,6 +115,29 @@ def configuration(job: Job, folder: Path) -> dict[str, Any]:
             "encoder": {"num_layers": sizes["n_encoder_layers"], **stack},
             "decoder": {"num_layers": sizes["n_decoder_layers"], **stack},
         },
+    }
+
+
+def training(job: Job) -> dict[str, Any]:
+    optim = job.optim
+    return {
+        "optimizer": "adam",
+        "adam_betas": [optim["beta1"], optim["beta2"]],
+        "learning_rate": optim["lr"],
+        "learning_rate_warmup": optim["warmup_steps"],
+        "scheduling": "warmupinversesquareroot",
+        "clip_grad_norm": optim["clip_norm"],
+        "label_smoothing": optim["label_smoothing"],
+        "loss": "crossentropy",
+        "normalization": "tokens",
+        "batch_size": job.max_tokens,
+        "batch_type": "token",  # rows x longest side, padding counted
+        "shuffle": True,
+        "epochs": 1_000,
+        "updates": job.warmup + job.steps + 2,
+        "validation_freq": 1_000_000,
+        "logging_freq": 1_000_000,
+        "overwrite": True,
     }
 
 
