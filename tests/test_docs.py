@@ -1,27 +1,16 @@
 """The documentation names what there is."""
 
-import dataclasses
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from seq2seq.config import RunConfig
+from tests.documentation import keys, pages
 from tests.places import ROOT
 
 GROUPS = [path for path in (ROOT / "conf").iterdir() if path.is_dir()]
 N_GROUPS = len(GROUPS)
-
-
-def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
-    for name, default in dataclasses.asdict(section()).items():
-        field_type = section.__dataclass_fields__[name].type
-        if dataclasses.is_dataclass(field_type):
-            yield from keys(field_type, f"{prefix}{name}.")
-        else:
-            yield prefix + name, default
 
 
 @pytest.mark.parametrize(("key", "default"), list(keys(RunConfig)))
@@ -55,15 +44,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_every_relative_link_leads_somewhere() -> None:
-    pages = [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("data/*/README.md"),
-        *ROOT.glob("benchmarks/*.md"),
-    ]
-    assert len(pages) > 5
     broken = []
-    for page in pages:
+    for page in pages():
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
             there = page.parent / target if target else page
             if not there.exists() or (anchor and anchor not in anchors(there)):
