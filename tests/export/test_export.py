@@ -25,6 +25,8 @@ from seq2seq.translation.engines.pytorch import PyTorchEngine
 from tests.places import ROOT
 from tests.translation.engines.models import SENTENCES, random_model, run_content, tokenizer
 
+pytestmark = pytest.mark.slow
+
 MODEL = random_model(seed=3, end_bonus=2.0)
 
 

@@ -65,6 +65,7 @@ def test_a_run_that_is_stopped_and_resumed_does_not_begin_anew(trained, corpus, 
         assert torch.equal(weight, states[1][name]), name
 
 
+@pytest.mark.slow
 def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained, corpus, tmp_path):
     given = arguments(corpus, tmp_path / "run", STILL | {"data.test": "valid"})
     given = [each for each in given if not each.startswith("model.")]
@@ -75,6 +76,7 @@ def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained,
     assert model == dataclasses.replace(start, dropout=0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "has"),
     [
@@ -92,6 +94,7 @@ def test_another_shape_is_an_error_in_a_sentence(trained, tmp_path, option, has)
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_what_is_no_model_is_an_error_in_a_sentence(tmp_path):
     nothing = tmp_path / "nothing"
     done = command(f"finetune={nothing}", f"run_dir={tmp_path / 'run'}")

@@ -261,6 +261,7 @@ def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
         train_with(tiny_config(corpus, tmp_path / "file" / "run"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit for the size of files stands in for a full disk")
 def test_a_full_disk_is_an_error_in_a_sentence_and_spoils_nothing(corpus, tmp_path):
     def train_on_a_full_disk(*arguments):
@@ -286,6 +287,7 @@ def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
     assert not (tmp_path / "run/config.yaml").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [0, 1], ids=["alone", "with a worker"])
 @pytest.mark.parametrize(("signum", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, n_workers):
@@ -344,6 +346,7 @@ def spoil(corpus, kind):
     raise AssertionError(kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["missing file", "line counts", "not UTF-8", "empty corpus", "cut compression"])
 def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, tmp_path, kind):
     damaged = shutil.copytree(corpus, tmp_path / "corpus", ignore=shutil.ignore_patterns("cache"))
@@ -360,6 +363,7 @@ def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, t
         assert (tmp_path / "run/scores.json").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
