@@ -90,7 +90,8 @@ class SignalAt(pl.Callback):
 
 def train_with(config: RunConfig, *callbacks: pl.Callback, resume: bool = False) -> Outcome:
     """`seq2seq.training.run.train`, with more callbacks."""
-    return train(config, resumable(RunDirectory(Path(config.run_dir))) if resume else None, callbacks)
+    resumed = resumable(RunDirectory(Path(config.run_dir))) if resume else None
+    return train(config, resumed, callbacks=callbacks)
 
 
 def train_in_parts(config: RunConfig, *stops: int) -> Outcome:
