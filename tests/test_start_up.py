@@ -12,6 +12,8 @@ from tests.export.test_export import needs_ctranslate2
 from tests.places import ROOT
 from tests.translating import TEXT, model_content, trained_content, write_run
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {"torch", "pytorch_lightning", "lightning_utilities", "wandb", "hydra", "omegaconf", "sacrebleu", "matplotlib"}
 COMMAND = "from seq2seq.cli import main; main()"
 

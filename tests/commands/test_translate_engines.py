@@ -52,6 +52,7 @@ def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list
     assert "decoding.sampling=true draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
 
 
+@pytest.mark.slow
 def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_path: Path) -> None:
     cli = Cli(tagged_run)
     plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
@@ -73,6 +74,7 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_
     assert all(a > b for a, b in zip(scored, otherwise, strict=True))
 
 
+@pytest.mark.slow
 def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
     from seq2seq.export.export import export

@@ -76,6 +76,7 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
     assert loose <= len(standing) - whole  # exact in whole copies
 
 
+@pytest.mark.slow
 @given(sources, temperatures, st.integers(1, 3), st.integers(13, 60))
 @settings(deadline=None)
 def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(n_pairs, temperature, world_size, max_tokens):

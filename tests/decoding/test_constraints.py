@@ -102,6 +102,7 @@ def test_a_search_with_rules_finds_what_its_definition_finds(
     assert model.n_steps == longest
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     limit=st.integers(1, 5),

@@ -93,6 +93,7 @@ def test_a_compiled_residual_connection_has_the_sum_and_gradient_of_its_parts() 
     assert torch.equal(compiled(x, y, 0.0), x + y)
 
 
+@pytest.mark.slow
 def test_a_forward_pass_does_not_import_the_compiler() -> None:
     """It takes a second of CPU time."""
     code = """

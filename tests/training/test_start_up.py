@@ -11,6 +11,8 @@ import pytest
 from tests.places import ROOT
 from tests.training.tiny_runs import arguments
 
+pytestmark = pytest.mark.slow
+
 # The command line in argv; the imported packages, and the modules of seq2seq, as the last line on stderr.
 LIST_IMPORTS = """
 import json, sys

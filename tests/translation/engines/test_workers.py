@@ -125,6 +125,7 @@ def test_a_process_leaves_the_garbage_of_its_parent_alone(processes: Workers) ->
         gc.enable()
 
 
+@pytest.mark.slow
 @needs_fork
 def test_processes_end_when_their_parent_is_killed() -> None:
     program = """
