@@ -43,6 +43,7 @@ def test_a_dialogue_takes_no_line_before_the_one_before_is_answered(translator: 
         assert lines.n_taken == n_given
 
 
+@pytest.mark.slow
 def test_a_stream_is_read_only_a_few_windows_ahead(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     def decode(batch: list[Sentence], config: DecodingConfig) -> list[list[Any]]:
         return [found] * len(batch)
@@ -66,6 +67,7 @@ def test_the_sizes_of_windows_are_those_that_are_asked_for(translator: Translato
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
     lines = [" ".join(SENTENCES[i % 4 :]) for i in range(25)]
     several = seq2seq.load(run_dir, device="cpu", precision="float32", threads=3, workers=3)
