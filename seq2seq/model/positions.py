@@ -66,6 +66,14 @@ class NoPositions(nn.Module):
         return rows(self.table, start, length)
 
 
+# By `model.positions`, what is added to embeddings. Rotary positions are part of the attention (`layers.py`).
+ADDED_POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "rotary": NoPositions,
+}
+
+
 class RotaryPositions(nn.Module):
     """Turn queries and keys by angles in proportion to their positions (Su et al. 2021, "RoFormer").
 

@@ -17,15 +17,8 @@ from seq2seq.model.decoder import Decoder
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.embeddings import Embeddings
 from seq2seq.model.encoder import Encoder
-from seq2seq.model.positions import LearnedPositions, NoPositions, SinusoidalPositions, check_length
+from seq2seq.model.positions import ADDED_POSITIONS, check_length
 from seq2seq.model.recording import recorded_weights
-
-# Positions that are added to embeddings. Rotary positions are part of the attention (`layers.self_attention`).
-POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
-    "sinusoidal": SinusoidalPositions,
-    "learned": LearnedPositions,
-    "rotary": NoPositions,
-}
 
 
 class AttentionWeights(NamedTuple):
@@ -46,7 +39,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config.embeddings, vocab_size, config.d_model)
-        self.positions = POSITIONS[config.positions](config.max_length, config.d_model)
+        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
