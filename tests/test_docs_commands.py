@@ -1,0 +1,151 @@
+"""Each command, option, key and file that a page names exists."""
+
+import argparse
+import re
+import shlex
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+
+from seq2seq.cli import build_parser, command_names
+from seq2seq.config import RunConfig, read_config
+from seq2seq.config.read import RENAMED
+from tests.documentation import code_lines, keys, pages
+from tests.places import ROOT
+
+KEYS = {key for key, _ in keys(RunConfig)}
+SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
+# Options of other programs: Hydra, sacreBLEU, pip, git.
+OF_OTHERS = {"--follow", "--cfg", "--confidence", "--paired-bs", "--all", "--exclude-editable", "--exclude", "--echo"}
+OLD_KEYS = {("CHANGELOG.md", key) for key in RENAMED}
+PLACEHOLDERS = {"COMMAND", "X"}
+
+
+def documented(start: str) -> list[str]:
+    """The words after `start` in the commands that a reader may paste, each command once."""
+    return sorted(
+        {
+            words_of(line.partition(start)[2])
+            for page in pages()
+            for line in code_lines(page)
+            if re.match(r"(\w+=\S+ )*(\.venv/bin/)?python ", line) and start in line
+        }
+    )
+
+
+def words_of(command: str) -> str:
+    """The words of a command without comments, redirections and pipes."""
+    return shlex.join(shlex.split(re.split(r"\s[<>|]", command)[0], comments=True))
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    found: set[str] = set()
+    for action in parser._actions:
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                found |= options(subparser)
+    return found
+
+
+@pytest.mark.parametrize("command", documented("python -m seq2seq "))
+def test_a_documented_command_is_understood(command: str) -> None:
+    if command.split()[0] not in {*PLACEHOLDERS, "train"}:
+        build_parser().parse_args(shlex.split(command))
+
+
+@pytest.mark.parametrize("command", documented("python translate.py "))
+def test_a_documented_translation_is_understood(command: str) -> None:
+    build_parser().parse_args(["translate", *shlex.split(command)])
+
+
+def first_job(words: Sequence[str]) -> list[str]:
+    """The keys that a training command sets; of a sweep, those of its first job."""
+    kept = [word for word in words if re.match(r"\w[\w.]*=", word)]
+    return [word.partition(",")[0] for word in kept] if "-m" in words else kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", documented("python train.py "))
+def test_a_documented_training_is_understood(command: str) -> None:
+    ConfigStore.instance().store(name="schema", node=RunConfig)
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        read_config(compose("train", first_job(shlex.split(command))))
+
+
+def test_each_command_that_a_page_names_exists() -> None:
+    named = {
+        (page.name, command)
+        for page in pages()
+        for command in re.findall(r"python\s+-m\s+seq2seq\s+([\w-]+)", page.read_text())
+    }
+    assert len(named) > 10
+    assert not {(page, command) for page, command in named if command not in {*command_names(), *PLACEHOLDERS}}
+
+
+def test_each_option_that_a_page_names_exists() -> None:
+    existing = options(build_parser()) | OF_OTHERS
+    for program in [*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("data/**/*.py"), *ROOT.glob("docs/*.py")]:
+        existing.update(re.findall(r"--[a-z][\w-]*", program.read_text()))
+    named = {
+        (page.name, option) for page in pages() for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", page.read_text())
+    }
+    assert len(named) > 30
+    assert not {(page, option) for page, option in named if option not in existing}
+
+
+def test_each_key_that_a_page_names_exists() -> None:
+    pattern = rf"(?<![\w./])(?:{'|'.join(sorted(SECTIONS))})\.[a-z]\w*(?!\w*\()"
+    files = re.compile(r"\.(?:py|ckpt|safetensors|model|yaml|md)$")
+    named = {
+        (page.name, name)
+        for page in pages()
+        for name in re.findall(pattern, page.read_text())
+        if not files.search(name)
+    }
+    assert len(named) > 30
+    assert not {(page, name) for page, name in named if name not in KEYS and (page, name) not in OLD_KEYS}
+
+
+def test_the_changelog_has_each_renamed_key() -> None:
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| `([\w.]+)` \|$", (ROOT / "CHANGELOG.md").read_text(), re.M))
+    assert rows == RENAMED
+
+
+def test_each_file_that_a_page_names_exists() -> None:
+    """A file of code is named from the root of the repository, or from the folder of the page."""
+    named = {
+        (page, name)
+        for page in pages()
+        for name in [
+            *re.findall(r"(?<![\w/.*-])[\w./-]+\.(?:py|sh)\b", re.sub(r"https?://\S+", "", page.read_text())),
+            *re.findall(r"`((?:seq2seq|tests|conf|docs|benchmarks)/[\w./-]+)`", page.read_text()),
+        ]
+        if "NAME" not in name
+    }
+    assert len(named) > 30
+    missing = [(page.name, name) for page, name in named if not any((d / name).exists() for d in (ROOT, page.parent))]
+    assert not missing
+
+
+def test_each_module_that_a_page_names_exists() -> None:
+    named = {
+        (page.name, name)
+        for page in pages()
+        for name in re.findall(r"(?<![\w./-])seq2seq(?:\.[a-z]\w*)+", page.read_text())
+        if not name.endswith((".py", ".md"))
+    }
+    assert named
+    assert not {(page, name) for page, name in named if not is_module_or_attribute(name)}
+
+
+def is_module_or_attribute(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(import_module(module), attribute) or find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
