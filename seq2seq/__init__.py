@@ -6,9 +6,10 @@ No other module is imported before `load` is called.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from seq2seq.translation.engines.options import EngineName
     from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
@@ -17,7 +18,7 @@ __version__ = "0.1.0"
 def load(
     path: str | Path | Sequence[str | Path],
     *,
-    engine: Literal["auto", "torch", "ctranslate2"] = "auto",
+    engine: "EngineName" = "auto",
     device: str = "auto",
     precision: str = "auto",
     threads: int = 0,
@@ -28,7 +29,7 @@ def load(
 
     Args:
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.
-        engine: `auto`: what the model has weights for, torch first.
+        engine: one of `EngineName`; `auto` takes what the model has weights for, torch first.
         device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
         precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
             CTranslate2 has more, such as int8; there, auto is what the weights are stored as.

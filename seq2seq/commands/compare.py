@@ -15,7 +15,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_a", type=Path, metavar="RUN_A", help="directory of a finished run")
     parser.add_argument("run_b", type=Path, metavar="RUN_B", help="directory of another one")
     parser.add_argument("--test", action="append", default=[], metavar="NAME", help="only this test set; repeatable")
-    parser.add_argument("--metrics", nargs="+", choices=METRICS, default=TEST_METRICS, help="default: all but chrf++")
+    parser.add_argument(
+        "--metrics", nargs="+", choices=METRICS, default=TEST_METRICS, help=f"default: {' '.join(TEST_METRICS)}"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
 
 

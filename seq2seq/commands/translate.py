@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError
+from seq2seq.translation.engines.options import ENGINES
+from seq2seq.translation.text.typography import TYPOGRAPHIES
 
 if TYPE_CHECKING:
     from seq2seq.translation.request import TranslationRequest
@@ -149,7 +151,7 @@ def _add_records(add: Callable[..., Any]) -> None:
         action="store_true",
         help="which word comes from which, after ' ||| ' as 0-0 1-2; with --json also the attention weights",
     )
-    add("--typography", choices=("fr",), help="restore French spacing, quotation marks and apostrophes")
+    add("--typography", choices=tuple(TYPOGRAPHIES), help="restore French spacing, quotation marks and apostrophes")
 
 
 def _add_scores(add: Callable[..., Any]) -> None:
@@ -198,7 +200,7 @@ def _add_search(add: Callable[..., Any]) -> None:
 def _add_machine(add: Callable[..., Any]) -> None:
     add(
         "--engine",
-        choices=("auto", "torch", "ctranslate2"),
+        choices=ENGINES,
         default="auto",
         help="default: torch where the model has weights for it",
     )

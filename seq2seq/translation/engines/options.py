@@ -1,8 +1,10 @@
 """Which engine, and how it is laid out on the machine."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-ENGINES = ("auto", "torch", "ctranslate2")
+EngineName = Literal["auto", "torch", "ctranslate2"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -10,7 +12,7 @@ class EngineOptions:
     """What the user of a model decides about speed; `load.py` decides the rest.
 
     Attributes:
-        engine: torch, ctranslate2, or auto: what the model has weights for, torch first.
+        engine: one of `ENGINES`; auto takes what the model has weights for, torch first.
         device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
         precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it. For
             CTranslate2 also its other types; there, auto is what the weights are stored as.
