@@ -138,9 +138,9 @@ def test_a_list_longer_than_the_beam_is_refused(cli: Cli) -> None:
 def test_help_and_mistyped_options_do_not_wait_for_torch() -> None:
     code = """
 import sys
-from seq2seq.commands.translate import main
+from seq2seq.cli import front_door
 try:
-    main()
+    front_door("translate")
 finally:
     assert "torch" not in sys.modules
 """
