@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -19,8 +20,18 @@ from tests.places import ROOT
 
 KEYS = {key for key, _ in keys(RunConfig)}
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
-# Options of other programs: Hydra, sacreBLEU, pip, git.
-OF_OTHERS = {"--follow", "--cfg", "--confidence", "--paired-bs", "--all", "--exclude-editable", "--exclude", "--echo"}
+# Options of other programs: Hydra, sacreBLEU, pip, git, pytest.
+OF_OTHERS = {
+    "--durations",
+    "--follow",
+    "--cfg",
+    "--confidence",
+    "--paired-bs",
+    "--all",
+    "--exclude-editable",
+    "--exclude",
+    "--echo",
+}
 OLD_KEYS = {("CHANGELOG.md", key) for key in RENAMED}
 PLACEHOLDERS = {"COMMAND", "X"}
 
@@ -116,19 +127,23 @@ def test_the_changelog_has_each_renamed_key() -> None:
     assert rows == RENAMED
 
 
+def files_named_in(page: Path) -> set[str]:
+    """The files of code in its text, and the paths that stand as code. Another test follows the links."""
+    text = re.sub(r"https?://\S+|\[[^\]]*\]\([^)]*\)", "", page.read_text())
+    code = re.findall(r"(?<![\w/.*-])[\w./-]+\.(?:py|sh)\b", text)
+    paths = re.findall(r"`((?:seq2seq|tests|conf|docs|benchmarks)/[\w./-]+)`", text)
+    return {name for name in code + paths if "NAME" not in name}
+
+
 def test_each_file_that_a_page_names_exists() -> None:
-    """A file of code is named from the root of the repository, or from the folder of the page."""
-    named = {
-        (page, name)
+    """It is named from the root of the repository, from the package, or from the folder of the page."""
+    missing = [
+        (page.name, name)
         for page in pages()
-        for name in [
-            *re.findall(r"(?<![\w/.*-])[\w./-]+\.(?:py|sh)\b", re.sub(r"https?://\S+", "", page.read_text())),
-            *re.findall(r"`((?:seq2seq|tests|conf|docs|benchmarks)/[\w./-]+)`", page.read_text()),
-        ]
-        if "NAME" not in name
-    }
-    assert len(named) > 30
-    missing = [(page.name, name) for page, name in named if not any((d / name).exists() for d in (ROOT, page.parent))]
+        for name in files_named_in(page)
+        if not any((folder / name).exists() for folder in (ROOT, ROOT / "seq2seq", page.parent))
+    ]
+    assert sum(len(files_named_in(page)) for page in pages()) > 30
     assert not missing
 
 
