@@ -1,5 +1,6 @@
 import gzip
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_the_report_counts_rejections_and_overlap(config):
     assert json.loads(json.dumps(report)) == report
     splits = report["splits"]
     assert list(splits) == ["train", "valid", "test/test"]
-    assert splits["train"]["rejected"] == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 0}
+    assert Counter(splits["train"]["rejected"]) == Counter(empty=1)
     assert splits["train"]["duplicate_pairs"] == 1
     assert splits["valid"]["overlap"] == {"sources_in_train": 1, "pairs_in_train": 1}
     assert splits["test/test"]["overlap"] == {"sources_in_train": 2, "pairs_in_train": 0}

@@ -2,6 +2,7 @@ import json
 import multiprocessing
 import pickle
 import random
+from collections import Counter
 from itertools import repeat
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
     assert manifest["made_from"] == {"x": [1]}
     assert manifest["filters"]["drop_duplicates"] is True
     assert manifest["report"]["pairs_read"] == 27
-    assert manifest["report"]["rejected"] == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 1}
+    assert Counter(manifest["report"]["rejected"]) == Counter(empty=1, duplicate=1)
 
 
 def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monkeypatch):
@@ -146,7 +147,7 @@ def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
     pairs = iter([*PAIRS, ("\u200b", "no tokens")])
     store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], filters=filters, keep_text=False)
     assert len(store) == 25
-    assert filters.rejected == {"empty": 1, "too_long": 0, "length_ratio": 0, "duplicate": 0}
+    assert Counter(filters.rejected) == Counter(empty=1)
 
 
 def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokenizer):
