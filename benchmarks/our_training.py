@@ -1,7 +1,7 @@
 """Our own part in train_speed.py:  python benchmarks/our_training.py JOB
 
-Trains a few steps as train.py does, through the real LightningModule, loader and Trainer; JOB is what
-`peers/meter.py` calls so.
+It trains a few steps as train.py does, through the real LightningModule, loader and Trainer. JOB is a `Job` of
+`peers/meter.py`.
 """
 
 import logging
@@ -50,7 +50,7 @@ class TimedLoader:
 
 
 class RandomPairs:
-    """As many `Pairs` as the steps take, all of one length, so that no slot is padding."""
+    """Enough `Pairs` for the steps, all of one length, so that no slot is padding."""
 
     def __init__(self, job: Job, vocab_size: int) -> None:
         n_pairs = (job.warmup + job.steps) * max(1, job.max_tokens // job.synthetic)
@@ -69,14 +69,14 @@ class RandomPairs:
 
 
 class OnlyASize:
-    """A vocabulary without pieces: all of a tokenizer that training on random ids needs."""
+    """A vocabulary without pieces. Training on random ids needs no more of a tokenizer."""
 
     def __init__(self, vocab_size: int) -> None:
         self.vocab_size = vocab_size
 
 
 class Count(pl.Callback):
-    """Lets the meter know of each step; on a GPU the clock waits for the device."""
+    """Tells the meter of each step. On a GPU the clock waits for the device."""
 
     def __init__(self, meter: Meter, loader: TimedLoader) -> None:
         self.meter, self.loader = meter, loader

@@ -1,7 +1,7 @@
 """How fast can this machine multiply the matrices of a training step?  python benchmarks/product_rate.py JSON
 
-Each product of the model, forward and backward, alone and over and over, with nothing around it: no step with these
-products can be faster than their sum. JSON is written by train_speed.py --limit, and so is the answer.
+It runs each product of the model, forward and backward, alone and many times. No step with these products can be faster
+than their sum. `train_speed.py --limit` writes the JSON, and prints the answer.
 
 Shapes: B sentences, S source tokens, T target tokens, N target tokens of the batch without padding, D d_model,
 F d_ff, H n_heads, K d_head, V vocabulary

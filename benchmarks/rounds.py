@@ -18,7 +18,7 @@ _Case = TypeVar("_Case")
 def in_turn(cases: Sequence[_Case], n_rounds: int) -> Iterator[tuple[int, _Case]]:
     """Every case once a round, with the number of the round, from 1.
 
-    To and fro, so that a machine that grows slower all the time favours nobody.
+    Every second round goes backwards. So a machine that grows slower all the time favours nobody.
     """
     for number in range(1, n_rounds + 1):
         for case in cases if number % 2 else reversed(cases):
@@ -26,12 +26,12 @@ def in_turn(cases: Sequence[_Case], n_rounds: int) -> Iterator[tuple[int, _Case]
 
 
 def in_fresh_process(command: Sequence[object]) -> dict[str, Any]:
-    """The JSON object in the last line of what a command says.
+    """The JSON object in the last line of a command's output.
 
     A process of its own, so that peak memory, allocator and compiled kernels are its own. What it says on stderr is
     shown if it fails.
     """
-    # What the shell says about threads is not what a contender would choose.
+    # Without the shell's settings of threads, so that each contender chooses for itself.
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, env=environment)
@@ -42,7 +42,7 @@ def in_fresh_process(command: Sequence[object]) -> dict[str, Any]:
 
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median of the ratios within the rounds: what slows down a whole round does not count."""
+    """The median of the ratios within the rounds. So nothing that slows down a whole round counts."""
     return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
 
 

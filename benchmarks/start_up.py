@@ -1,8 +1,8 @@
 """How long until something happens?  python benchmarks/start_up.py --model RUN --data DIR [--lines N]
 
-CPU seconds and seconds of importing the package, of `--help`, of translating three lines with each engine, and from
-starting train.py on a corpus that is prepared to its first step; everything in fresh processes. See
-benchmarks/README.md for how to read it.
+It measures CPU seconds and seconds of importing the package, of `--help`, of translating three lines with each engine,
+and of train.py on a prepared corpus up to its first step. Each measurement is a fresh process. benchmarks/README.md says
+how to read it.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SEED = 1
 
 
 class Seconds(NamedTuple):
-    """Of one process, with those that it started."""
+    """What one process took, together with those that it started."""
 
     cpu: float
     wall: float
@@ -114,7 +114,7 @@ def first_step_s(settings: Sequence[str], run_dir: Path) -> float:
 
 
 def write_corpus(data: Path, n_pairs: int, folder: Path) -> None:
-    """Each the first half of one pair and the second half of another: as long as real ones, and all different."""
+    """Each pair is the first half of one and the second half of another: as long as real ones, and all different."""
     pairs = list(zip(*(list(read_lines(find(data, language))) for language in LANGUAGES), strict=True))
     drawn = random.Random(SEED)
 

@@ -1,8 +1,8 @@
 """How fast does training go, and what does it cost?  python benchmarks/train_speed.py [--data DIR] [--rounds N]
 
-Trains a model through the real LightningModule, loader and Trainer and, with --peers, other toolkits on the same
-text: each measurement in a fresh process, all contenders in turn, medians over the rounds. See benchmarks/README.md
-for how to read it.
+It trains a model through the real LightningModule, loader and Trainer. With --peers it also trains other toolkits on the
+same text. Each measurement is a fresh process, all contenders take turns, and the figures are medians over the rounds.
+benchmarks/README.md says how to read it.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def main() -> None:
             print(f"{text['pairs']:,} pairs, {text['tgt']:,} target tokens", file=sys.stderr, flush=True)
         for number, name in in_turn(names, args.rounds):
             script, job["precision"], environment = CONTENDERS[name]
-            job["config"]["seed"] = number  # other batches in each round: a few of them are not like all
+            job["config"]["seed"] = number  # other batches in each round, since a few batches are not like all
             python = _python(args.peers, environment) if environment else sys.executable
             results[name].append(in_fresh_process([python, HERE / script, json.dumps(job)]))
             speed = results[name][-1]["tgt_per_s"]
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> list[str]:
-    """Those that are asked for and installed."""
+    """The contenders that are asked for and installed."""
     names = list(args.contenders or (CONTENDERS if args.peers else OURS))
     environments = dict.fromkeys(CONTENDERS[name].environment for name in names if CONTENDERS[name].environment)
     if args.warmup < 1:
@@ -225,7 +225,7 @@ def _median(rounds: Sequence[Figures], name: str) -> float:
 
 
 def _write_record(args: argparse.Namespace, text: Figures, results: dict[str, list[Figures]], limit: Figures) -> None:
-    """What --json asks for: every single measurement so far, and where it was made."""
+    """Write every single measurement so far, and where it was made, as --json asks."""
     if not args.json:
         return
     record = {

@@ -1,7 +1,8 @@
 """What is each trick worth in a training step on a CPU?  python benchmarks/training_levers.py [--rounds N]
 
-One step of the `small` model, forward, backward and optimizer, on random pairs of 20 tokens: as it is, and with one
-trick left out at a time; each in a fresh process, all in turn. See benchmarks/README.md for how to read it.
+It measures one step of the `small` model, forward, backward and optimizer, on random pairs of 20 tokens: once as it is,
+and once without each trick. Each measurement is a fresh process, and all take turns. benchmarks/README.md says how to
+read it.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Does memory grow with the number of lines?  python benchmarks/translate_memory.py [--input FILE] [--lines N ...]
 
-Runs translate.py on files of different length, made of the lines of one file, from file to file and from pipe to pipe,
-and prints the highest resident size of each process. See benchmarks/README.md for how to read it.
+It runs translate.py on files of different length, made of the lines of one file, from file to file and from pipe to pipe.
+It prints the highest resident size of each process. benchmarks/README.md says how to read it.
 """
 
 import argparse
@@ -93,7 +93,7 @@ def make_model(text: Path, run: Path) -> None:
 
 
 def write_lines(text: Path, n_lines: int, file: Path) -> None:
-    """The lines of `text` again and again, each time in another order; always the same for one number."""
+    """The lines of `text` again and again, each time in another order. One number gives always the same lines."""
     lines = list(read_lines(text))
     shuffle = random.Random(SEED)
 

@@ -1,8 +1,8 @@
 """How fast is translation?  python benchmarks/translate_speed.py --model RUN --input FILE --reference FILE
 
-The same weights in our PyTorch engine, in CTranslate2 and, with --peers-python, in Hugging Face's `generate`: each
-measurement in a fresh process, all contenders in turn, medians over the rounds. See benchmarks/README.md for how to
-read it.
+It runs the same weights in our PyTorch engine, in CTranslate2 and, with --peers-python, in Hugging Face's `generate`. Each
+measurement is a fresh process, all contenders take turns, and the figures are medians over the rounds.
+benchmarks/README.md says how to read it.
 """
 
 import argparse
@@ -65,11 +65,11 @@ CONTENDERS = {
 }
 # What others are compared with.
 BASELINES = {"HF fp32": "hf fp32", "CT2 fp32": "ct2 fp32", "CT2 fp32 one worker": "ct2 fp32 one worker"}
-SAME_TEXT = "torch fp32"  # with whose translations those of the others are compared
+SAME_TEXT = "torch fp32"  # whose translations the others are compared with
 
 
 class Case(NamedTuple):
-    """What is measured once in each round."""
+    """What each round measures once."""
 
     contender: Contender
     beam_size: int
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What a worker said, and what it wrote."""
+    """What a worker printed, and what it wrote."""
 
     figures: dict[str, Any]
     texts: list[str]
@@ -196,7 +196,7 @@ def _write_lines(file: Path, lines: Iterable[str]) -> None:
 
 
 def export(run: Path, names: Iterable[str], folder: Path) -> None:
-    """Make the model directories, each of which the export compares with the run; what it says goes to stderr."""
+    """Make the model directories. The export compares each with the run, and its messages go to stderr."""
     for name in sorted(names):
         form, _, quantization = name.partition("-")
         command = [
@@ -243,7 +243,7 @@ def one_measurement(args: argparse.Namespace, case: Case, folder: Path) -> Measu
 
 
 def measure(job: dict[str, Any]) -> dict[str, Any]:
-    """Translate as translate.py does, from lines of text to lines of text; loading and a warm-up are apart."""
+    """Translate as translate.py does, from lines of text to lines of text, without loading and a warm-up."""
     import torch
 
     import seq2seq
@@ -287,7 +287,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cpu_s() -> float:
-    """Of this process and of those of its workers that have ended."""
+    """Those of this process, and of its workers that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -302,7 +302,7 @@ def _bleu(texts: Sequence[str], reference: str) -> float | None:
 
 
 def table(results: dict[Case, list[Measurement]]) -> str:
-    """One case a row; each ratio is the median of those within the rounds."""
+    """One case a row. A ratio is the median of the ratios within the rounds."""
     orders = list(dict.fromkeys(case.order for case in results))
     baselines = {
         title: name for title, name in BASELINES.items() if any(case.contender.name == name for case in results)
@@ -374,7 +374,7 @@ def _label(case: Case) -> str:
 
 
 def _record(args: argparse.Namespace, results: dict[Case, list[Measurement]]) -> dict[str, Any]:
-    """What --json writes: every single measurement, and where it was made."""
+    """Every single measurement, and where it was made, as --json writes it."""
     return {
         "machine": machine(),
         "arguments": {

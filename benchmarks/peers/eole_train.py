@@ -1,7 +1,7 @@
 """How fast does eole train?  PYTHON benchmarks/peers/eole_train.py JOB
 
-Through `eole train`, with counters around its trainer's step. PYTHON is that of an environment with eole (install.sh
-eole); JOB is written by benchmarks/train_speed.py.
+It runs `eole train`, with counters around its trainer's step. PYTHON is that of an environment with eole (install.sh
+eole). benchmarks/train_speed.py writes JOB.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def count_steps(meter: Meter) -> list[int]:
-    """Let the meter know of each step; the list will hold the number of the model's parameters."""
+    """Tell the meter of each step. The list will hold the number of the model's parameters."""
     train_step = Trainer._train_step
     n_parameters: list[int] = []
 

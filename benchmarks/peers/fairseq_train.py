@@ -1,7 +1,7 @@
 """How fast does fairseq train?  PYTHON benchmarks/peers/fairseq_train.py JOB
 
-Through `fairseq-train`, with counters around its trainer's step. PYTHON is that of an environment with fairseq
-(install.sh fairseq); JOB is written by benchmarks/train_speed.py.
+It runs `fairseq-train`, with counters around its trainer's step. PYTHON is that of an environment with fairseq
+(install.sh fairseq). benchmarks/train_speed.py writes JOB.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def revive() -> None:
-    """Let a toolkit of 2022 be imported by today's Python and numpy; none of its files is changed."""
+    """Let today's Python and numpy import a toolkit of 2022. None of its files changes."""
     original = dataclasses.dataclass
 
     def dataclass(cls: Any = None, **settings: Any) -> Any:
@@ -64,7 +64,7 @@ def revive() -> None:
 
 
 def count_steps(meter: Meter) -> list[int]:
-    """Let the meter know of each step; the list will hold the number of the model's parameters."""
+    """Tell the meter of each step. The list will hold the number of the model's parameters."""
     from fairseq.trainer import Trainer
 
     train_step = Trainer.train_step
@@ -99,7 +99,7 @@ def write_data(job: Job, folder: Path) -> None:
 
 
 def options(job: Job, folder: Path) -> list[str]:
-    """Our sizes and settings; what is left out is fairseq's default."""
+    """Our sizes and settings. Everything else is fairseq's default."""
     sizes, optim = job.model, job.optim
     valued = {
         "seed": job.seed,

@@ -2,10 +2,10 @@
 
     PYTHON benchmarks/peers/hf_marian.py --model DIR --input FILE --reference FILE --output FILE --beam 5
 
-DIR is what `python -m seq2seq export RUN --format safetensors` writes, of a post-norm ReLU model with sinusoidal
-positions and one shared table: what Marian is. PYTHON is that of another environment, with torch, transformers,
-sentencepiece and sacrebleu; nothing of this project is imported. The last line on stdout is a JSON object with what was
-measured.
+DIR is what `python -m seq2seq export RUN --format safetensors` writes. The model must be what Marian is: post-norm and
+ReLU, with sinusoidal positions and one shared table. PYTHON is that of another environment, with torch, transformers,
+sentencepiece and sacrebleu. It imports nothing of this project. The last line on stdout is a JSON object with the
+measurements.
 
 Shapes: L positions, D d_model, V vocabulary
 """
@@ -98,7 +98,7 @@ class Marian:
         self.batch_size = batch_size
 
     def translate(self, lines: list[str]) -> tuple[list[str], int]:
-        """Text to text, longest lines first; also how many tokens the translations have, eos counted."""
+        """Translate text, longest lines first. Also count the tokens of the translations, with eos."""
         sources = self.tokenizer.encode(lines)
         order = sorted((i for i, source in enumerate(sources) if source), key=lambda i: -len(sources[i]))
         texts, n_tokens = [""] * len(lines), 0
@@ -147,7 +147,7 @@ def marian(settings: dict[str, Any], weights: dict[str, Tensor], vocab_size: int
 
 
 def renamed(settings: dict[str, Any], weights: dict[str, Tensor], vocab_size: int) -> dict[str, Tensor]:
-    """Our weights under Marian's names; biases that we do not have are zero."""
+    """Our weights under Marian's names. Biases that we do not have are zero."""
     ours = {name.removeprefix("model."): weight.float() for name, weight in weights.items()}
     theirs: dict[str, Tensor] = {}
 

@@ -1,7 +1,7 @@
 """How fast does Hugging Face's MarianMT train with Seq2SeqTrainer?  PYTHON benchmarks/peers/hf_train.py JOB
 
-PYTHON is that of an environment with torch, transformers and accelerate (install.sh hf); JOB is written by
-benchmarks/train_speed.py.
+PYTHON is that of an environment with torch, transformers and accelerate (install.sh hf). benchmarks/train_speed.py
+writes JOB.
 
 Shapes: B sentences, S source tokens, T target tokens
 """
@@ -107,7 +107,7 @@ def in_random_order(indices: list[int], batch_size: int, seed: int) -> list[int]
 
 
 def marian(job: Job) -> MarianMTModel:
-    """Marian with our sizes; its norms are always post-norm, its projections have biases."""
+    """Marian with our sizes. Its norms are always post-norm, and its projections have biases."""
     return MarianMTModel(marian_config(job.model, len(job.vocabulary())))
 
 

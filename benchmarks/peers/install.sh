@@ -3,9 +3,9 @@
 #
 #     benchmarks/peers/install.sh HOME hf eole fairseq joeynmt
 #
-# HOME/NAME is a virtual environment of its own, made with $PYTHON (python3 if that is not set), with the versions that
-# the benchmarks were written for. What is there already is kept and completed. Some requirements are left out on purpose,
-# for reasons given below, and pip says so.
+# HOME/NAME is a virtual environment of its own. $PYTHON makes it (python3 if that is not set), with the versions that the
+# benchmarks were written for. An environment that is there already is kept and completed. Some requirements are left out
+# on purpose, for the reasons below, and pip says so.
 set -eu
 
 TORCH=torch==2.13.0

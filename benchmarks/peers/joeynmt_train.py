@@ -1,7 +1,7 @@
 """How fast does JoeyNMT train?  PYTHON benchmarks/peers/joeynmt_train.py JOB
 
-Through its TrainManager, with counters around the step. PYTHON is that of an environment with JoeyNMT (install.sh
-joeynmt); JOB is written by benchmarks/train_speed.py.
+It runs JoeyNMT's TrainManager, with counters around the step. PYTHON is that of an environment with JoeyNMT (install.sh
+joeynmt). benchmarks/train_speed.py writes JOB.
 """
 
 import tempfile
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def count_steps(manager: Any, meter: Meter) -> None:
-    """Let the meter know of each step. The optimizer acts after `_train_step`: a step ends where the next begins."""
+    """Tell the meter of each step. The optimizer acts after `_train_step`, so a step ends where the next begins."""
     train_step, pad = manager._train_step, manager.model.pad_index
     has_begun = False
 
@@ -66,7 +66,7 @@ def count_steps(manager: Any, meter: Meter) -> None:
 
 
 def configuration(job: Job, folder: Path) -> dict[str, Any]:
-    """Our sizes and settings; JoeyNMT drops attention weights, too, with the one probability that it knows."""
+    """Our sizes and settings. JoeyNMT knows one probability of dropout, and uses it for attention weights too."""
     sizes = job.model
     side = {
         "level": "word",  # pieces are separated by spaces

@@ -1,6 +1,6 @@
-"""What all contenders of train_speed.py share: what they are asked to train, and how their steps are counted.
+"""What all contenders of train_speed.py share: what they train, and how their steps are counted.
 
-Each peer's script runs in an environment of its own, so this needs nothing but Python.
+Each peer's script runs in an environment of its own, so this module needs nothing but Python.
 """
 
 import argparse
@@ -54,7 +54,7 @@ class Job:
 
     @property
     def max_tokens(self) -> int:
-        """Of a batch; each contender has its own rule for what that means."""
+        """The size of a batch. Each contender has its own rule for what that means."""
         return self.config["batch"]["max_tokens"]
 
     @property
@@ -63,7 +63,7 @@ class Job:
         return self.config["trainer"]["threads"]
 
     def pieces(self, side: str) -> Path:
-        """A sentence a line, its pieces separated by spaces; the training text of `src` or `tgt`."""
+        """The training text of `src` or `tgt`: a sentence a line, with spaces between its pieces."""
         return Path(self.folder) / f"train.{side}"
 
     def vocabulary(self) -> list[str]:
@@ -86,7 +86,7 @@ def _lines(file: Path) -> list[str]:
 
 
 class Done(Exception):
-    """All steps are measured: the way out of a toolkit's own training loop."""
+    """Raised when all steps are measured. It leaves a toolkit's own training loop."""
 
 
 class Meter:
@@ -111,7 +111,7 @@ class Meter:
                 self.counts[f"{side}_slots"] += is_token.numel()
 
     def end_step(self) -> None:
-        """Say that the optimizer has taken its step: the clock runs from the last one of the warm-up to the last."""
+        """Say that the optimizer has taken a step. The clock runs from the last step of the warm-up to the last step."""
         self.n_done += 1
         if self.n_done == self.warmup:
             self.began, self.cpu_began_s = time.perf_counter(), time.process_time()
