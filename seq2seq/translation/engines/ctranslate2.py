@@ -4,6 +4,7 @@ What it finds is what `seq2seq/decoding` finds, apart from one rule: a CTranslat
 hypotheses have ended, ours when no live one can win any more. Log-probabilities and scores mean the same in both.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,14 @@ PRECISIONS = (
 # As an exponent of the length it divides by 1 in float32. An exponent of 0 would also switch CTranslate2 to another
 # rule for when to stop: as soon as the first place of the beam has ended.
 _NO_PENALTY = 1e-12
+
+# The settings that the code below follows or refuses, and those of sampling, which it refuses as a whole. Any other
+# setting did not exist when this was written.
+_SETTINGS = {
+    *("beam_size", "n_best", "normalization", "alpha", "max_batch_tokens"),
+    *("max_length_a", "max_length_b", "min_length_a", "min_length_b", "no_repeat_ngram", "repetition_penalty"),
+    *("sampling", "temperature", "top_k", "top_p", "seed"),
+}
 
 _NO_ATTENTION = "CTranslate2 gives no attention to align words by"
 
@@ -258,6 +267,10 @@ def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
     if config.normalization == "gnmt" and config.alpha:
         yield "decoding.normalization=gnmt is unknown to CTranslate2, which has none and length"
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name not in _SETTINGS and value != field.default:
+            yield f"decoding.{field.name}={value} is unknown to CTranslate2"
     # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
     if 2 * config.beam_size > (widest := vocab_size - 4):
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"

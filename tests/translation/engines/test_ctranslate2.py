@@ -182,6 +182,18 @@ def test_settings_that_ctranslate2_does_not_have_are_refused(
         engine.decode([Sentence([5, 6], prefix)], dataclasses.replace(BEAM, **changes))
 
 
+def test_a_setting_that_is_younger_than_the_engine_is_refused_unless_it_changes_nothing(
+    engine: CTranslate2Engine,
+) -> None:
+    @dataclasses.dataclass(kw_only=True)
+    class Younger(DecodingConfig):
+        no_stutter: bool = False
+
+    engine.check(Younger(), attention=False)
+    with pytest.raises(ConfigError, match=r"decoding\.no_stutter=True is unknown to CTranslate2; use --engine torch"):
+        engine.check(Younger(no_stutter=True), attention=False)
+
+
 def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine) -> None:
     gnmt, none = (dataclasses.replace(BEAM, alpha=0.0, normalization=name) for name in ("gnmt", "none"))
     assert engine.decode(sentences(), gnmt) == engine.decode(sentences(), none)
