@@ -1,8 +1,8 @@
 """How long until something happens?  python benchmarks/start_up.py --model RUN --data DIR [--lines N]
 
 It measures CPU seconds and seconds of importing the package, of `--help`, of translating three lines with each engine,
-and of train.py on a prepared corpus up to its first step. Each measurement is a fresh process. benchmarks/README.md says
-how to read it.
+and of train.py on a prepared corpus up to its first step. Each measurement is a fresh process.
+benchmarks/README.md says how to read it.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How fast does training go, and what does it cost?  python benchmarks/train_speed.py [--data DIR] [--rounds N]
 
-It trains a model through the real LightningModule, loader and Trainer. With --peers it also trains other toolkits on the
+It trains a model through the real LightningModule, loader and Trainer. With --peers it trains other toolkits on the
 same text. Each measurement is a fresh process, all contenders take turns, and the figures are medians over the rounds.
 benchmarks/README.md says how to read it.
 """

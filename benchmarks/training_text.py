@@ -1,7 +1,7 @@
 """Write the training text of train_speed.py for the peers:  python benchmarks/training_text.py JOB
 
 These are the pairs that our own training reads, cut into pieces by the one model that it trains. `train.src` and
-`train.tgt` have a sentence a line, with spaces between the pieces. `vocabulary` has a piece a line, in the order of ids.
+`train.tgt` have a sentence a line, with spaces between the pieces. `vocabulary` has a piece a line, in order of ids.
 """
 
 import json

@@ -1,8 +1,8 @@
 """How fast is translation?  python benchmarks/translate_speed.py --model RUN --input FILE --reference FILE
 
-It runs the same weights in our PyTorch engine, in CTranslate2 and, with --peers-python, in Hugging Face's `generate`. Each
-measurement is a fresh process, all contenders take turns, and the figures are medians over the rounds.
-benchmarks/README.md says how to read it.
+It runs the same weights in our PyTorch engine, in CTranslate2 and, with --peers-python, in Hugging Face's `generate`.
+Each measurement is a fresh process, all contenders take turns, and the figures are medians over the
+rounds. benchmarks/README.md says how to read it.
 """
 
 import argparse

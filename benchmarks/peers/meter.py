@@ -111,7 +111,7 @@ class Meter:
                 self.counts[f"{side}_slots"] += is_token.numel()
 
     def end_step(self) -> None:
-        """Say that the optimizer has taken a step. The clock runs from the last step of the warm-up to the last step."""
+        """Say that the optimizer took a step. The clock runs from the last step of the warm-up to the last step."""
         self.n_done += 1
         if self.n_done == self.warmup:
             self.began, self.cpu_began_s = time.perf_counter(), time.process_time()

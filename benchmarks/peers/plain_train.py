@@ -1,7 +1,7 @@
 """How fast does a plain loop around torch.nn.Transformer train?  PYTHON benchmarks/peers/plain_train.py JOB
 
-It is what one would write after reading the paper, without a toolkit and without looking for speed. It needs only torch.
-benchmarks/train_speed.py writes JOB.
+It is what one would write after reading the paper, without a toolkit and without looking for speed. It needs only
+torch. benchmarks/train_speed.py writes JOB.
 
 Shapes: B sentences, S source tokens, T target tokens, D d_model, V vocabulary
 """
