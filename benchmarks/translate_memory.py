@@ -1,8 +1,7 @@
 """Does memory grow with the number of lines?  python benchmarks/translate_memory.py [--input FILE] [--lines N ...]
 
-It runs translate.py on files of different length, made of the lines of one file, both from file to file and from pipe to
-pipe.
-It prints the highest resident size of each process. benchmarks/README.md says how to read it.
+It runs translate.py on files of different length, made of the lines of one file, from file to file and from pipe to
+pipe. It prints the highest resident size of each process. benchmarks/README.md says how to read it.
 """
 
 import argparse
