@@ -51,3 +51,15 @@ def test_every_relative_link_leads_somewhere() -> None:
             if not there.exists() or (anchor and anchor not in anchors(there)):
                 broken.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
     assert not broken
+
+
+def test_the_rows_of_a_table_have_equally_many_cells() -> None:
+    ragged = []
+    for page in pages():
+        n_before = 0
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            n_cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else 0
+            if n_before and n_cells and n_cells != n_before:
+                ragged.append(f"{page.relative_to(ROOT)}:{number}")
+            n_before = n_cells
+    assert not ragged, r"GitHub ends a cell at each |, also inside code; write \|"

@@ -3,18 +3,21 @@
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 
+import seq2seq
 from seq2seq.cli import build_parser, command_names
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.read import RENAMED
+from seq2seq.translation.translator import Translator
 from tests.documentation import code_lines, keys, pages
 from tests.places import ROOT
 
@@ -164,3 +167,16 @@ def is_module_or_attribute(name: str) -> bool:
         return hasattr(import_module(module), attribute) or find_spec(name) is not None
     except ModuleNotFoundError:
         return False
+
+
+def test_the_page_of_commands_has_each_once() -> None:
+    page = (ROOT / "docs/commands.md").read_text()
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.M)) == command_names()
+
+
+@pytest.mark.parametrize("call", [seq2seq.load, Translator.translate, Translator.translate_stream, Translator.score])
+def test_the_page_of_translation_has_each_argument(call: Callable[..., object]) -> None:
+    page = (ROOT / "docs/translation.md").read_text()
+    row = re.search(rf"^\| `[\w.]+\.{call.__name__}\(.*$", page, re.M)
+    names = set(signature(call).parameters) - {"self", "settings"}
+    assert row and names <= set(re.findall(r"\w+", row[0])) | {"decoding", "first_number"}
