@@ -1,6 +1,6 @@
-"""Scores of translations against references, each with the sacreBLEU signature that says what it is.
+"""Scores of translations against references, each with its sacreBLEU signature, which says how it was computed.
 
-Text comes in as a reader sees it: detokenised, unescaped, one string a sentence.
+A sentence is one string, as a reader sees it: detokenised and unescaped.
 """
 
 import logging
@@ -15,19 +15,19 @@ from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.legacy_tokens import moses_tokens
 
-if TYPE_CHECKING:  # imported where it is used: 0.1 s that a run without scores need not pay
+if TYPE_CHECKING:  # imported where it is used: a run without scores saves 0.1 s
     from sacrebleu.metrics.base import Metric
     from sacrebleu.significance import Result
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
 TEST_METRICS = ("bleu", "chrf", "ter", "bleu_legacy_tok")  # of every test set, at the end of a run
-# Of each sentence one reference, or all of them. A blank one among several is no reference.
+# For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What sacreBLEU says: 0 to 100, higher is better; only TER is a number of edits per 100 words."""
+    """A score from 0 to 100, higher is better. TER alone counts edits per 100 words, and lower is better."""
 
     score: float
     signature: str
@@ -35,13 +35,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Interval:
-    """A score, and what bootstrap resamples of the sentences say about it.
+    """A score, and how far it varies over bootstrap resamples of the sentences.
 
     Attributes:
-        score: of all sentences, as `Score.score`.
-        mean: of the scores of the resamples.
-        half_width: half the width of their 95% interval.
-        signature: also names the number of resamples and the seed.
+        score: of all sentences, the same as `Score.score`.
+        mean: mean score of the resamples.
+        half_width: half the width of the interval that holds 95% of the resamples' scores.
+        signature: as `Score.signature`, with the number of resamples and the seed.
     """
 
     score: float
@@ -52,11 +52,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class PairedScores:
-    """Two systems on the same sentences.
+    """The scores of two systems on the same sentences.
 
     Attributes:
-        p_value: how probable a difference of scores at least this large would be if chance alone made it. Look at the
-            difference first: for systems that are equal on every resample, sacreBLEU gives the smallest p-value.
+        p_value: the probability that chance alone makes a difference at least this large. Look at the difference
+            first: if two systems are equal on every resample, sacreBLEU gives them the smallest p-value.
     """
 
     baseline: Interval
@@ -70,20 +70,21 @@ def corpus_scores(
     metrics: Sequence[str] = ("bleu", "chrf"),
     language: str = "",
 ) -> dict[str, Score]:
-    """Score all sentences as one corpus; nothing here is a mean over sentences or batches.
+    """Score all sentences as one corpus. No score is a mean over sentences or batches.
 
     Args:
-        references: of each sentence one, or a list of all that are known; several make `nrefs:var` of the signature.
-        metrics: of `bleu` (13a tokens, cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter`, and
-            `bleu_legacy_tok`: what multi-bleu.perl gives for `moses_tokens`, the number of older papers. References
-            that are tokens already are taken as they are, but lower-cased, and the signature says `tok:none`.
-        language: of the sentences, such as `fr`; only `bleu_legacy_tok` asks for it.
+        references: for each sentence one reference, or a list of all its references. If sentences differ in their
+            number of references, the signature says `nrefs:var`.
+        metrics: any of `bleu` (13a tokens, cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
+            `bleu_legacy_tok`. The last one is what multi-bleu.perl gives for `moses_tokens`: the number in older
+            papers. If the references are tokens already, text is only lower-cased, and the signature says `tok:none`.
+        language: of the sentences, such as `fr`; only `bleu_legacy_tok` needs it.
     Returns:
-        A score for each metric, under its name.
+        The score of each metric, by the name of the metric.
     Raises:
-        TranslationError: no sentences, not as many hypotheses as references, an unknown metric, no language where
-            it is needed.
-        TypeError: anything but strings, or one string in place of many.
+        TranslationError: there are no sentences, or not as many hypotheses as references; a metric is unknown, or
+            needs a language.
+        TypeError: something is not a string, or is one string in place of a list.
     """
     _check(hypotheses, references)
     scores = {}
@@ -101,13 +102,13 @@ def report(
     n_samples: int = 1000,
     language: str = "",
 ) -> dict[str, Interval]:
-    """`corpus_scores` with their 95% confidence, by drawing sentences with replacement (Koehn 2004).
+    """`corpus_scores` with 95% intervals, from resamples drawn with replacement (Koehn 2004).
 
-    The numbers are those of `sacrebleu --confidence`. The seed is its 12345, or `$SACREBLEU_SEED`; the signature
-    names it.
+    The numbers are those of `sacrebleu --confidence`. The seed is `$SACREBLEU_SEED`, or 12345 as in sacreBLEU; the
+    signature names it.
 
     Args:
-        n_samples: resamples, at least 2.
+        n_samples: number of resamples, at least 2.
     Raises:
         TranslationError, TypeError: as `corpus_scores`.
     """
@@ -123,7 +124,7 @@ def bootstrap_interval(
     n_samples: int = 1000,
     language: str = "",
 ) -> Interval:
-    """`report` of one metric."""
+    """`report` for a single metric."""
     return report(hypotheses, references, (metric,), n_samples, language)[metric]
 
 
@@ -135,16 +136,16 @@ def paired_test(
     n_samples: int = 1000,
     language: str = "",
 ) -> dict[str, PairedScores]:
-    """Whether two systems differ by more than chance: paired bootstrap resampling (Koehn 2004).
+    """Test whether two systems differ by more than chance, by paired bootstrap resampling (Koehn 2004).
 
     The numbers are those of `sacrebleu --paired-bs`. Both systems are scored on the same resamples, so that sentences
     that are hard for both do not hide a difference.
 
     Args:
-        baseline, system: translations of the same sentences by one system and the other.
-        n_samples: resamples, at least 2; no p-value is below 1 / (n_samples + 1).
+        baseline, system: translations of the same sentences by the two systems.
+        n_samples: number of resamples, at least 2; no p-value is below 1 / (n_samples + 1).
     Returns:
-        A comparison for each metric, under its name.
+        The scores of both systems in each metric, by the name of the metric.
     Raises:
         TranslationError, TypeError: as `corpus_scores`, for either system.
     """
@@ -155,15 +156,18 @@ def paired_test(
 
 
 def _interval(metric: "Metric", hypotheses: Sequence[str], n_samples: int) -> Interval:
-    """As `corpus_score(n_bootstrap=...)`, which holds all resamples at once: 7 GB for chrF of 100,000 sentences."""
+    """The result of `corpus_score(n_bootstrap=...)`, computed one resample at a time.
+
+    sacreBLEU holds all resamples at once: 7 GB for chrF of 100,000 sentences.
+    """
     import numpy as np
     from sacrebleu.significance import estimate_ci
 
     seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
     rng = np.random.default_rng(None if seed == "none" else int(seed))
-    of_sentences = metric._extract_corpus_statistics(hypotheses, None)
-    score = metric._aggregate_and_compute(of_sentences).score
-    counts = np.array(of_sentences, dtype="float32")  # which sacreBLEU sums in 32 bits too
+    statistics = metric._extract_corpus_statistics(hypotheses, None)  # a list of counts for each sentence
+    score = metric._aggregate_and_compute(statistics).score
+    counts = np.array(statistics, dtype="float32")  # sacreBLEU sums in 32 bits too
     n = len(counts)
     resampled = [metric._compute_score_from_stats(counts[rng.choice(n, n)].sum(0)).score for _ in range(n_samples)]
     mean, half_width = estimate_ci(np.array(resampled, dtype="float64"))
@@ -172,7 +176,10 @@ def _interval(metric: "Metric", hypotheses: Sequence[str], n_samples: int) -> In
 
 
 def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_samples: int) -> PairedScores:
-    """One metric at a time: sacreBLEU would take two kinds of BLEU for one; the resamples are the same each time."""
+    """Test one metric. All metrics see the same resamples.
+
+    Given several metrics at once, sacreBLEU would take two kinds of BLEU for the same one.
+    """
     from sacrebleu.significance import PairedTest
 
     with _without_progress():
@@ -183,7 +190,7 @@ def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_
 
 
 def _comparison(results: Sequence["str | Result"], signature: str) -> PairedScores:
-    baseline, system = (result for result in results if not isinstance(result, str))  # names are in another column
+    baseline, system = (result for result in results if not isinstance(result, str))  # the names of the systems
     assert system.p_value is not None
     return PairedScores(_measured(baseline, signature), _measured(system, signature), system.p_value)
 
@@ -195,7 +202,7 @@ def _measured(result: "Result", signature: str) -> Interval:
 
 @contextmanager
 def _without_progress() -> Iterator[None]:
-    """Keep sacreBLEU from logging every step, where a program shows what is logged; its warnings stay."""
+    """Hide the steps that sacreBLEU logs; its warnings stay."""
     logger = logging.getLogger("sacrebleu")
     before = logger.level
     logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
@@ -206,12 +213,12 @@ def _without_progress() -> Iterator[None]:
 
 
 def _metric(name: str, references: References, language: str) -> "Metric":
-    """A metric that has analysed the references, once for however many systems it scores."""
+    """A metric that has analysed the references, and can score several systems against them."""
     from sacrebleu import BLEU, CHRF, TER
 
     known = _streams(references)
     if name == "bleu":
-        # sacreBLEU warns of hypotheses that look like tokens; `force` silences it where references are tokens too.
+        # sacreBLEU warns if hypotheses look like tokens. `force` silences it if the references are tokens too.
         return BLEU(references=known, force=is_tokenised(known[0]))
     if name == "chrf":
         return CHRF(references=known)
@@ -238,30 +245,33 @@ def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":
         def _preprocess_segment(self, sent: str) -> str:
             return tokens(sent)
 
-    # Without smoothing, as multi-bleu.perl; `lowercase` is for the signature, `force` against advice to detokenise.
+    # No smoothing, as in multi-bleu.perl. `lowercase` is for the signature; `force` silences advice to detokenise.
     metric = LegacyBLEU(lowercase=True, force=True, smooth_method="none", references=references)
     metric.tokenizer_signature = signature
     return metric
 
 
 def _streams(references: References) -> list[list[Any]]:  # of strings and None, which sacreBLEU's types leave out
-    """As sacreBLEU takes them: the first reference of each sentence, the second of each, ...; None where it has fewer.
+    """The lists that sacreBLEU takes: all first references, all second ones, ...; None where a sentence has fewer.
 
-    Blank ones go: sacreBLEU takes them for references of no words, against which a short hypothesis is not too short.
+    Blank references are left out. sacreBLEU would take one for a reference of no words, and then no hypothesis would be
+    too short.
     """
-    several = ([each] if isinstance(each, str) else [text for text in each if text.strip()] for each in references)
-    return [list(stream) for stream in zip_longest(*(each or [""] for each in several))]
+    reference_lists = (
+        [known] if isinstance(known, str) else [text for text in known if text.strip()] for known in references
+    )
+    return [list(stream) for stream in zip_longest(*(known or [""] for known in reference_lists))]
 
 
 def _check(hypotheses: Sequence[str], references: References, name: str = "hypotheses") -> None:
-    """Stop what sacreBLEU would turn into a wrong number: it cuts the longer side without a word."""
-    for what, sentences in ((name, hypotheses), ("references", references)):
+    """Refuse what sacreBLEU would turn into a wrong number: it cuts the longer side without a warning."""
+    for side, sentences in ((name, hypotheses), ("references", references)):
         if isinstance(sentences, str):
-            raise TypeError(f"{what} is one string; pass a list with a string for each sentence")
+            raise TypeError(f"{side} is one string; pass a list with a string for each sentence")
         for i, sentence in enumerate(sentences):
-            for text in sentence if what == "references" and isinstance(sentence, (list, tuple)) else [sentence]:
+            for text in sentence if side == "references" and isinstance(sentence, (list, tuple)) else [sentence]:
                 if not isinstance(text, str):
-                    raise TypeError(f"{what}[{i}] is a {type(text).__name__}, not a string")
+                    raise TypeError(f"{side}[{i}] is a {type(text).__name__}, not a string")
     if len(hypotheses) != len(references):
         raise TranslationError(
             f"there are {len(hypotheses)} {name} for {len(references)} references; "
