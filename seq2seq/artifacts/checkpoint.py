@@ -1,16 +1,16 @@
 """Checkpoints: written whole or not at all, and never read by unpickling code.
 
-A checkpoint is a file of `torch.save` that holds tensors and plain containers only:
+A checkpoint is a file that `torch.save` writes. It holds only tensors and plain containers:
 
-    format_version      which of these fields there are, and what they mean
-    config              of the run, as plain containers
+    format_version      version of this list of fields
+    config              configuration of the run, as plain containers
     tokenizer           a SentencePiece model, as uint8
-    tokenizer_sha256    of the tokenizer that the weights were trained with
-    state_dict          weights, those of the Transformer under `model.`
+    tokenizer_sha256    SHA-256 of the tokenizer that the weights were trained with
+    state_dict          weights; the names of those of the Transformer begin with `model.`
     global_step         optimizer steps done
-    wandb_id            of the W&B run; empty or missing if there is none
+    wandb_id            id of the W&B run; empty or missing if there is none
 
-One that continues a run also holds what Lightning and the callbacks of `training/` need for that.
+A checkpoint to resume from also holds the state of Lightning and of the callbacks in `training/`.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ from seq2seq.files import atomic_file
 
 FORMAT_VERSION = 1
 FIELDS = ("config", "tokenizer", "tokenizer_sha256", "state_dict")
-_PREFIX = "model."  # of the Transformer inside the LightningModule
+_PREFIX = "model."  # begins the names of the Transformer's weights
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What was read of a checkpoint, on the CPU. What only Lightning needs, it reads from the file itself."""
+    """The content of a checkpoint, on the CPU. Lightning reads its own state from the file itself."""
 
     path: Path
     model: SavedModel
@@ -42,9 +42,10 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """
+    """Read a checkpoint; its weights are memory-mapped.
+
     Raises:
-        CheckpointError: missing, unreadable, truncated, of another version, or not written by this project.
+        CheckpointError: the file is missing, unreadable, cut off, of another version, or not written by this project.
     """
     if not path.is_file():
         raise CheckpointError(f"{path}: no such checkpoint; give a run directory or a .ckpt file inside it")
@@ -71,7 +72,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def description_of(model: SavedModel) -> dict[str, Any]:
-    """The fields of a checkpoint that say what model it is, all but its weights."""
+    """The fields of a checkpoint that describe the model: all but its weights."""
     return {
         "format_version": FORMAT_VERSION,
         "config": dict(model.config),
@@ -81,7 +82,7 @@ def description_of(model: SavedModel) -> dict[str, Any]:
 
 
 def write_model(model: SavedModel, path: Path, step: int, **more: Any) -> None:
-    """Save a checkpoint that translates but continues no run; see `write_checkpoint`."""
+    """Save a checkpoint to translate with, from which no run can be resumed; see `write_checkpoint`."""
     state_dict = {f"{_PREFIX}{name}": weight for name, weight in model.weights.items()}
     write_checkpoint({**description_of(model), "state_dict": state_dict, "global_step": step, **more}, path)
 
@@ -90,17 +91,19 @@ def write_checkpoint(content: Mapping[str, Any], path: Path) -> None:
     """Save tensors and plain containers, whole or not at all.
 
     Raises:
-        OSError: as when the disk is full.
+        OSError: the file cannot be written, for example because the disk is full.
     """
     with atomic_file(path) as file:
         try:
             torch.save(dict(content), file)
-        except RuntimeError as error:  # what torch says is that its archive has no proper end
+        except RuntimeError as error:  # torch hides the OSError behind one about its archive
             raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def find_model(path: Path) -> Path:
-    """The checkpoint to translate with: the file itself, or of a run directory the selected, best or last one.
+    """The checkpoint to translate with: `path` itself if it is a file.
+
+    In a run directory, it is the selected checkpoint, else the best, else the last one.
 
     Raises:
         CheckpointError: the path does not exist or holds no checkpoint.
@@ -120,7 +123,7 @@ def resumable(run: RunDirectory) -> Checkpoint:
     """The newest whole training checkpoint of a run.
 
     Raises:
-        CheckpointError: there is none; the reasons of all that were tried are in the message.
+        CheckpointError: there is none. The message says what is wrong with each that was tried.
     """
     found = [file for file in (run.last, run.best) if file.is_file()]
     reasons = []

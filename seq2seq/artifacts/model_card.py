@@ -1,4 +1,4 @@
-"""What a model directory says about itself: its README.md."""
+"""The model card, README.md of a model directory: what the model is, what it scored, how to use it."""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ def model_card(
     """The text of README.md, in Markdown.
 
     Args:
-        weights: a line about each form of the weights.
-        run: has the scores, if it has ended; None if there is no run.
+        weights: a line of text for each form of the weights.
+        run: the run with the scores, if it has ended; None if there is no run.
     Raises:
         RunError: the files with the scores are damaged.
     """
@@ -60,7 +60,7 @@ def _scores(run: RunDirectory | None) -> list[str]:
         for scores in tests.values()
         for metric, score in scores.items()
     }
-    for metric, value in valid.items():  # scored alike but for the interval, and stored without its signature
+    for metric, value in valid.items():  # scored like the tests, but stored without interval and signature
         rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")
     for name, scores in tests.items():
         for metric, score in scores.items():

@@ -1,12 +1,12 @@
-"""A model directory: what one ships.
+"""A model directory: a trained model in a form to ship.
 
     config.json          the configuration of the run, and the SHA-256 of the tokenizer
     tokenizer.model      SentencePiece
     README.md            what the model is, what it scored, how to use it
-    model.safetensors    weights for PyTorch, or
-    ctranslate2/         weights for CTranslate2, which can also be used without this project; or both
+    model.safetensors    weights for PyTorch
+    ctranslate2/         weights for CTranslate2, which can also be used without this project
 
-It appears whole or not at all, and reading it runs no code from it.
+It has one form of the weights, or both. It appears whole or not at all, and reading it runs no code from it.
 """
 
 import hashlib
@@ -33,12 +33,12 @@ CTRANSLATE2 = "ctranslate2"
 
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 2
-# Keys that are true of one machine or account only.
+# Keys whose values mean something on one machine or account only.
 _LOCAL_KEYS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("wandb_entity", "wandb_group")}
 
 
 def is_model_directory(path: Path) -> bool:
-    """Whether `path` is what `write_model_directory` writes, be it damaged or not."""
+    """Whether `path` is a model directory, even a damaged one."""
     try:
         content = json.loads((path / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -47,10 +47,10 @@ def is_model_directory(path: Path) -> bool:
 
 
 def read_model_directory(path: Path) -> SavedModel:
-    """What a model directory holds. Weights are read when they are asked for, and torch is imported then.
+    """Read a model directory. A weight is read, and torch is imported, only when somebody asks for the weight.
 
     Raises:
-        CheckpointError: a file that is missing, damaged, or not from the same model as the others.
+        CheckpointError: a file is missing, damaged, or from another model than the other files.
     """
     content = _description(path / CONFIG)
     sha256 = content["tokenizer_sha256"]
@@ -72,14 +72,14 @@ def write_model_directory(
     """Write a model directory, whole or not at all.
 
     Args:
-        model: its weights are not used, and paths of this machine are left out of its configuration.
+        model: its weights are not used. Paths of this machine are left out of its configuration.
         readme: the model card, in Markdown.
-        write_weights: is given the directory under a temporary name, with all other files in it. It may also check
-            what it wrote: if it raises, nothing is left behind.
+        write_weights: writes the weights into the directory that it is given, which has a temporary name and all other
+            files in it. It may also check what it wrote: if it raises, nothing is left behind.
         overwrite: replace a model directory of that name.
     Raises:
-        CheckpointError: the target cannot be written, or it exists and is not a model directory, or `overwrite` was not
-            asked for.
+        CheckpointError: `path` cannot be written; or it exists, and `overwrite` is False or it is not a model
+            directory.
     """
     if path.exists() and not (overwrite and is_model_directory(path)):
         remedy = "add --force to replace it" if is_model_directory(path) else "choose another --output"
@@ -111,10 +111,10 @@ def write_safetensors(directory: Path, weights: Mapping[str, "Tensor"], tokenize
 
 
 class StoredWeights(Mapping[str, "Tensor"]):
-    """The tensors of a safetensors file, memory-mapped when they are first asked for.
+    """The tensors of a safetensors file, each memory-mapped when it is asked for.
 
     Raises:
-        CheckpointError: not a whole safetensors file, or weights of another model.
+        CheckpointError: the file is not a whole safetensors file, or has the weights of another model.
     """
 
     def __init__(self, file: Path, tokenizer_sha256: str) -> None:
@@ -149,7 +149,7 @@ class StoredWeights(Mapping[str, "Tensor"]):
 
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration without what is true of one machine or account only."""
+    """The configuration without values that mean something on one machine or account only."""
     plain: dict[str, Any] = json.loads(json.dumps(config))
     for section, names in _LOCAL_KEYS.items():
         part = plain.get(section, {}) if section else plain
@@ -162,7 +162,7 @@ def portable(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_folders(source: Any) -> Any:
-    """Names of files in place of absolute paths, wherever they are in a source of text."""
+    """A source of text with names of files in place of absolute paths, at any depth."""
     if isinstance(source, Mapping):
         return {key: _without_folders(value) for key, value in source.items()}
     if isinstance(source, list):

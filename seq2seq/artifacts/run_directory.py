@@ -1,4 +1,4 @@
-"""A run directory: all that a run writes, and the one place that knows what its files are called."""
+"""A run directory: all that a run writes. No other module knows the names of its files."""
 
 import csv
 import dataclasses
@@ -50,23 +50,23 @@ class RunDirectory:
                     recent-STEP.ckpt  weights of the last validations, which are averaged at the end
                     model.ckpt        the weights that won the selection
         selection.json                scores on valid of all candidates
-        scores.json                   test set: metric: score, mean, half_width, signature
+        scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
         hypotheses/TEST.LANG          translations of each test set, one a line
-        references/TEST.LANG          what they were scored against; further references in TEST.LANG.1, TEST.LANG.2, ...
-        summary.txt                   all of that on one screen
+        references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
+        summary.txt                   the run and its scores on one screen
         export/FORMAT/                model directories (artifacts/model_directory.py)
-        wandb/, tensorboard/          what trackers keep
+        wandb/, tensorboard/          files of the trackers
 
-    Reading raises RunError, with the file and a remedy, for a file that is missing or damaged.
+    If a file is missing or damaged, reading it raises RunError, which names the file and a remedy.
     """
 
     path: Path
 
-    RECENT = "recent-{step:08d}"  # as Lightning takes a name, without its ending
+    RECENT = "recent-{step:08d}"  # a pattern for Lightning, which adds the ending
 
     @classmethod
     def of_checkpoint(cls, file: Path) -> "RunDirectory":
-        """The run that a checkpoint file belongs to; the folder of the file if that was moved elsewhere."""
+        """The run that a checkpoint file belongs to. If the file was moved elsewhere, the folder that it is in."""
         return cls(file.parent.parent if file.parent.name == "checkpoints" else file.parent)
 
     @property
@@ -104,7 +104,7 @@ class RunDirectory:
 
     @property
     def latest_wandb_run(self) -> Path:
-        """A link that W&B keeps."""
+        """The link to the latest run that W&B keeps."""
         return self.path / "wandb" / "latest-run"
 
     @property
@@ -115,11 +115,11 @@ class RunDirectory:
     # --- read ---
 
     def config(self) -> RunConfig:
-        """Keys that came after the run have their defaults, which leave things as they were."""
+        """The configuration. Keys that are newer than the run get their defaults, which change nothing."""
         return read_config(self._yaml())
 
     def languages(self) -> tuple[str, str]:
-        """Source and target language, also of a run of another version."""
+        """Source and target language, also if another version of seq2seq wrote the configuration."""
         try:
             data = self._yaml()["data"]
             return str(data["src_lang"]), str(data["tgt_lang"])
@@ -134,7 +134,7 @@ class RunDirectory:
             raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
 
     def scores(self) -> dict[str, dict[str, Interval]]:
-        """Test set: metric: score."""
+        """The scores, by test set and metric."""
         try:
             return {
                 test: {metric: Interval(**score) for metric, score in scores.items()}
@@ -153,17 +153,17 @@ class RunDirectory:
         return list(read_lines(self._test_file("hypotheses", test, self.languages()[1])))
 
     def references(self, test: str) -> list[tuple[str, ...]]:
-        """What they were scored against: all references of each sentence, blank where it has fewer than others.
+        """The references of a test set: all references of each sentence, filled up with blank ones where it has fewer.
 
         Raises:
-            RunError: they were not kept, or are not as many as the hypotheses.
+            RunError: they were not kept, or there are not as many as hypotheses.
         """
         language = self.languages()[1]
         path = self._test_file("references", test, language)
         if not path.is_file():
             raise RunError(
                 f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
-                f"one a line, or let python train.py resume={self.path} test once more"
+                f"one a line, or test again with: python train.py resume={self.path}"
             )
         n_further = len(list(path.parent.glob(f"{path.name}.*")))
         further = [path.with_name(f"{path.name}.{number}") for number in range(1, n_further + 1)]
@@ -192,7 +192,7 @@ class RunDirectory:
         write_json(self.path / "selection.json", dataclasses.asdict(selection))
 
     def write_scores(self, scores: Mapping[str, Mapping[str, Interval]]) -> None:
-        """scores: test set: metric: score."""
+        """scores: by test set and metric."""
         content = {
             test: {
                 metric: {

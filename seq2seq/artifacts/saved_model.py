@@ -1,4 +1,4 @@
-"""What is stored of a model, in a checkpoint and in a model directory alike."""
+"""The parts of a trained model that both a checkpoint and a model directory store."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,13 +13,13 @@ if TYPE_CHECKING:  # a model for CTranslate2 is read without torch
 
 @dataclass(frozen=True)
 class SavedModel:
-    """All that it takes to translate.
+    """All that is needed to translate.
 
     Attributes:
-        config: of the run, as plain containers; `read_config` makes it a `RunConfig`.
+        config: configuration of the run, as plain containers; `read_config` makes it a `RunConfig`.
         tokenizer: a SentencePiece model.
-        tokenizer_sha256: of the tokenizer that the weights were trained with.
-        weights: of the Transformer, by name; none where there are weights for CTranslate2 only.
+        tokenizer_sha256: SHA-256 of the tokenizer that the weights were trained with.
+        weights: weights of the Transformer, by name; empty if there are weights for CTranslate2 only.
     """
 
     config: Mapping[str, Any]
@@ -29,5 +29,5 @@ class SavedModel:
 
     @classmethod
     def of(cls, config: RunConfig, tokenizer: Tokenizer, weights: Mapping[str, "Tensor"]) -> "SavedModel":
-        """What to store of a model in memory."""
+        """The parts to store of a model in memory."""
         return cls(asdict(config), tokenizer.proto, tokenizer.fingerprint, weights)

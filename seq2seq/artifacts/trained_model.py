@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What was read; its parts belong together.
+    """A model read from disk, with the configuration and the tokenizer that it was trained with.
 
     Attributes:
-        path: the checkpoint file or model directory.
+        path: the checkpoint file or model directory that it was read from.
     """
 
     path: Path
@@ -34,11 +34,13 @@ class TrainedModel:
 
     @classmethod
     def read(cls, path: str | Path) -> "TrainedModel":
-        """
+        """Read a model.
+
         Args:
-            path: of a run directory the selected model is taken, else the best, else the last one.
+            path: a run directory, a checkpoint file or a model directory. A run directory gives its selected model,
+                else its best, else its last one.
         Raises:
-            CheckpointError: no model, or a damaged one.
+            CheckpointError: there is no model, or a damaged one.
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
         path = Path(path)
@@ -53,7 +55,7 @@ class TrainedModel:
 
     @property
     def weights(self) -> Mapping[str, "Tensor"]:
-        """Of the Transformer, by name; none if there are only CTranslate2's."""
+        """Weights of the Transformer, by name; empty if there are weights for CTranslate2 only."""
         return self.saved.weights
 
     def build(self) -> "Transformer":
@@ -61,7 +63,7 @@ class TrainedModel:
 
         Raises:
             CheckpointError: there are no weights for PyTorch, or they do not fit the configuration.
-            TokenizerError: they do not fit the tokenizer.
+            TokenizerError: the weights do not fit the tokenizer.
         """
         from seq2seq.model.transformer import Transformer
 
@@ -86,7 +88,7 @@ class TrainedModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the files with the weights: two models with the same one translate alike."""
+        """SHA-256 of the files with the weights. Models with the same fingerprint translate alike."""
         digest = hashlib.sha256()
         candidates = (self.path, self.path / WEIGHTS, self.path / CTRANSLATE2 / "model.bin")
         for file in candidates:
