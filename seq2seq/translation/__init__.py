@@ -1,4 +1,5 @@
 """A trained model as a function from text to text.
 
-Read translator.py first, then stream.py. `translate.py` begins in run.py. engines/ search; text/ knows no model.
+Read translator.py first, then stream.py. The command `translate.py` begins in run.py. engines/ search for the best
+tokens; text/ needs no model.
 """

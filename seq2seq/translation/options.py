@@ -1,4 +1,4 @@
-"""What can be asked of a translation, whatever the engine."""
+"""The options of a translation, the same for all engines."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -8,7 +8,7 @@ from seq2seq.translation.text.typography import TYPOGRAPHIES
 
 
 class DecodingSettings(TypedDict, total=False):
-    """Settings of the search in place of those that the model was validated with; `DecodingConfig` explains them."""
+    """Settings of the search, which replace those of the model's validation; `DecodingConfig` explains them."""
 
     beam_size: int
     normalization: str
@@ -30,15 +30,15 @@ class DecodingSettings(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions:
-    """What is said about the lines, and what is wanted beside their translations.
+    """What kind of text the lines are, and what to return beside their translations.
 
     Attributes:
-        tag: what kind of text the lines are, one of `tokenizer.tags`; empty: not said.
-        token_scores: give the log-probability of each token.
-        alignment: give attention and word alignment.
+        tag: the kind of text, one of `tokenizer.tags`; empty: unknown.
+        token_scores: return the log-probability of each token.
+        alignment: return attention and word alignment.
         typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
-        ConfigError: no such typography.
+        ConfigError: the typography is unknown.
     """
 
     tag: str = ""

@@ -6,10 +6,10 @@
             ...
             output.checkpoint()  # now and then
 
-While `out.en` is translated, its text is in `out.en.partial`, and `out.en.partial.json` says up to where that text is
-confirmed: of how many lines of input, in how many bytes, with which settings. Only `checkpoint` confirms; what was
-written after the last one is cut off, and translated again. A compressed file is made of one member for each
-checkpoint, so that it can be cut there.
+Until `out.en` is complete, its text is in `out.en.partial`. `out.en.partial.json` says how much of that text is
+confirmed: how many lines of input, how many bytes, and with which settings. Only `checkpoint` confirms. `resume` cuts
+off what was written after the last checkpoint, and those lines are translated again. A compressed file has one member
+for each checkpoint, so that it can be cut there.
 """
 
 import dataclasses
@@ -32,31 +32,31 @@ from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
 from seq2seq.files import sync_directory, write_json
 
-_FORMAT = 1  # of the file that says how far a translation is
+_FORMAT = 1  # version of `out.en.partial.json`
 
 
 class AlreadyTranslated(TranslationError):
-    """Nothing to resume, since the output is there and complete; some callers will take that for success."""
+    """There is nothing to resume, since the output is complete. A caller may take that for success."""
 
 
 @contextmanager
 def open_output(
     path: Path | None, fingerprint: Mapping[str, Any], *, resume: bool = False
 ) -> Iterator["StreamOutput | ResumableFile"]:
-    """The output of one translation; it is complete when the block ends without an exception.
+    """Open the output of one translation. It is complete when the block ends without an exception.
 
-    A regular file appears under its name only then. On an exception what was confirmed stays, to be resumed; where
-    nothing was, no file stays. Devices and pipes are written to directly, and uncompressed.
+    Only then does a regular file appear under its name. After an exception, confirmed lines are kept, to be resumed; if
+    there are none, no file is left. Devices and pipes are written to directly, without compression.
 
     Args:
         path: None for stdout. `.gz`, `.xz`, `.bz2` and `.zst` are compressed.
-        fingerprint: what makes two translations of the same text differ (the model, the options), as values that JSON
-            holds. A translation is only continued with an equal one.
-        resume: continue an interrupted translation; begin one if there is nothing of it yet.
+        fingerprint: all that decides how a text is translated (the model, the options), as JSON values. A translation
+            is resumed only if its fingerprint is equal.
+        resume: continue an interrupted translation, or begin one if there is none.
     Raises:
-        AlreadyTranslated: `resume` for a file that is complete.
-        TranslationError: the output cannot be written, is being written by another process, is interrupted and
-            `resume` is not given, or `resume` does not fit what is there. Writing raises it too.
+        AlreadyTranslated: `resume` is given, and the file is complete.
+        TranslationError: the output cannot be written, or another process writes it; or a translation was interrupted,
+            and `resume` is not given or does not fit it. Writing raises it too.
     """
     with _reporting(path):
         is_stream = path is None or (path.exists() and not path.is_file())
@@ -70,7 +70,7 @@ def open_output(
         try:
             yield from _until_flushed(StreamOutput(stream, path))
         finally:
-            with suppress(OSError):  # of a second attempt to flush
+            with suppress(OSError):  # from a second attempt to flush
                 stream.close()
     else:
         with _locked(path):
@@ -84,7 +84,7 @@ def open_output(
 
 
 class StreamOutput:
-    """Stdout, a device or a pipe, which keep nothing that could be resumed."""
+    """Stdout, a device or a pipe, none of which can be resumed."""
 
     n_lines_done = 0
     kept = ""
@@ -103,18 +103,18 @@ class StreamOutput:
             self._stream.write(record)
 
     def checkpoint(self) -> None:
-        """Let the reader of the stream have what was written."""
+        """Pass on to the reader of the stream what was written."""
         with _reporting(self._path):
             self._stream.flush()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Progress:
-    """What is confirmed of a translation.
+    """How much of a translation is confirmed: the content of `out.en.partial.json`.
 
     Attributes:
         n_lines: lines of input whose translations are in the first `n_bytes` of the partial file.
-        source_sha256: of these lines, each ended by LF.
+        source_sha256: SHA-256 of these lines of input, each ended by LF.
     """
 
     fingerprint: dict[str, Any]
@@ -125,7 +125,7 @@ class _Progress:
 
 
 class ResumableFile:
-    """A file in the making, beside its name; use `open_output`."""
+    """A file that is written beside its final name; use `open_output`."""
 
     def __init__(self, path: Path, fingerprint: Mapping[str, Any], *, resume: bool) -> None:
         self._path = path
@@ -133,10 +133,10 @@ class ResumableFile:
         self._partial = _beside(path, ".partial")
         self._sidecar = _beside(path, ".partial.json")
         self._suffix = path.suffix if path.suffix in COMPRESSIONS else ""
-        self._member: BinaryIO | None = None  # of a compressed file, since the last checkpoint
+        self._member: BinaryIO | None = None  # of a compressed file: what was written since the last checkpoint
         self._digest = hashlib.sha256()
         self._n_written = 0
-        # As JSON gives it back: tuples become lists.
+        # As it will be read back from JSON, where tuples are lists.
         settings = json.loads(json.dumps({**fingerprint, "compression": self._suffix}))
         self._done = _Progress(fingerprint=settings)
         with _reporting(path):
@@ -149,16 +149,16 @@ class ResumableFile:
 
     @property
     def kept(self) -> str:
-        """What to tell whoever interrupted the translation; empty if nothing of it is kept."""
+        """A message for the user who interrupted the translation; empty if nothing is kept."""
         if not self.n_lines_done:
             return ""
         return f"{self.n_lines_done} translated lines are kept in {self._partial}; continue with --resume"
 
     def skip_done(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines that are still to be translated; must be called before anything is written.
+        """The lines that are still to be translated. Call it before writing anything.
 
         Raises:
-            TranslationError: the lines before them are not those whose translations are in the file.
+            TranslationError: the lines before them are not the ones whose translations are in the file.
         """
         lines = iter(lines)
         for line in islice(lines, self.n_lines_done):
@@ -183,23 +183,26 @@ class ResumableFile:
         self._count(source)
 
     def checkpoint(self) -> None:
-        """Confirm what was written, so that no interruption can lose it; costs three fsyncs."""
+        """Confirm what was written, so that no interruption can lose it. That costs three fsyncs."""
         if self._n_written > self.n_lines_done:
             self._confirm()
 
     def finish(self) -> None:
-        """Give the file its name."""
+        """Confirm what was written, and give the file its final name."""
         if self._suffix and not self._n_written:
-            self._stream()  # no bytes at all would not be a compressed file
+            self._stream()  # an empty file is no valid compressed file
         self._confirm()
         with _reporting(self._path, self.kept):
             self._file.close()
             self._partial.replace(self._target)
             sync_directory(self._target.parent)
-            self._sidecar.unlink()  # without its partial file it says nothing to anyone
+            self._sidecar.unlink()  # useless without its partial file
 
     def abandon(self) -> None:
-        """Leave what is confirmed. Not cut here: an interruption may have come between a confirmation and its note."""
+        """Close the file, and keep what is confirmed.
+
+        The rest is not cut off here: an interruption in `_confirm` can leave this object behind what is on disk.
+        """
         with suppress(OSError):
             self._end_member()
         with suppress(OSError):
@@ -228,10 +231,10 @@ class ResumableFile:
         self._remove()
         replaced = stat.S_IMODE(self._target.stat().st_mode) if self._target.exists() else None
         try:
-            self._write_progress(self._done)  # first, since a partial file without it could be anybody's
+            self._write_progress(self._done)  # first: a partial file without it could be anybody's
             self._partial.touch(mode=0o666 if replaced is None else replaced, exist_ok=False)
             if replaced is not None:
-                self._partial.chmod(replaced)  # without the umask
+                self._partial.chmod(replaced)  # exactly: the umask does not count here
             sync_directory(self._target.parent)
             return self._partial.open("r+b")
         except BaseException:
@@ -333,9 +336,9 @@ def _until_flushed(output: StreamOutput) -> Iterator[StreamOutput]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep a second process from writing the same file."""
+    """Hold a lock on `path`, so that no second process writes it."""
     file = _beside(path, ".partial.lock")
-    if not file.parent.is_dir():  # which the lock would create
+    if not file.parent.is_dir():  # FileLock would create it
         raise TranslationError(f"cannot write {path}: no directory {path.parent}; create it first")
     lock = FileLock(file)
     try:
@@ -348,7 +351,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # Before the release: afterwards it could be another process's. Windows removes it by itself.
+        # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
         with suppress(OSError):
             file.unlink()
         lock.release()
@@ -356,7 +359,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _reporting(path: Path | None, kept: str = "") -> Iterator[None]:
-    """Errors of the machine as errors with a remedy; only who reads a pipe may close it without one."""
+    """Turn an OSError into a TranslationError, except of a closed pipe, whose reader may stop at any time."""
     try:
         yield
     except (BrokenPipeError, Timeout):  # filelock's Timeout is an OSError

@@ -1,6 +1,6 @@
-"""How a translation is written: as a line, as n-best rows, or as JSON; and how its text is read back.
+"""How a translation is written (a line, n-best rows or JSON), and how its text is read back.
 
-Each function takes the number of the line, from 1, and gives text that ends with a line feed.
+A function that writes takes the number of the line, counted from 1, and returns text that ends with a line feed.
 """
 
 import json
@@ -27,23 +27,23 @@ def line(number: int, translation: "Translation") -> str:
 def n_best(number: int, translation: "Translation") -> str:
     """A row for each hypothesis, best first: line, rank (both from 1), score, text, alignment if there is one."""
     return "".join(
-        "\t".join([str(number), str(rank), f"{each.score:.4f}", _column(each.text), *_alignment_column(each)]) + "\n"
-        for rank, each in enumerate(translation.hypotheses, start=1)
+        "\t".join([str(number), str(rank), f"{best.score:.4f}", _column(best.text), *_alignment_column(best)]) + "\n"
+        for rank, best in enumerate(translation.hypotheses, start=1)
     )
 
 
 def as_json(number: int, translation: "Translation") -> str:
-    """One object with all there is to say."""
+    """One object with all that is known about the translation of a line."""
     record: dict[str, Any] = {"line": number, "source": translation.source, "translation": translation.text}
     if len(translation.parts) > 1:
         record["parts"] = translation.parts
-    record["hypotheses"] = [_hypothesis(each) for each in translation.hypotheses]
+    record["hypotheses"] = [_hypothesis(hypothesis) for hypothesis in translation.hypotheses]
     record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def score(number: int, source: str, scored: "TextHypothesis", is_json: bool) -> str:
-    """Of a translation that was given: its score, or an object that also has the log-probability of each token."""
+    """The score of a given translation, or a JSON object that also has the log-probability of each token."""
     if not is_json:
         return f"{scored.score:.4f}\n"
     record = {"line": number, "source": source, "translation": scored.text, **_hypothesis(scored)}
@@ -55,7 +55,7 @@ RECORDS: dict[str, Callable[[int, "Translation"], str]] = {"line": line, "n-best
 
 
 def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]:
-    """The best translation of each line of input, from the lines that were written."""
+    """Read back the best translation of each line of input from `lines`, which this module wrote."""
     for written in lines:
         if form == "json":
             yield json.loads(written)["translation"]
@@ -90,5 +90,5 @@ def _alignment_column(each: "TextHypothesis") -> list[str]:
 
 
 def _column(text: str) -> str:
-    """A translation may hold a tab, if the training text did."""
+    """`text` without tabs. A translation may hold some, if the training text did."""
     return text.replace("\t", " ")

@@ -1,4 +1,4 @@
-"""What stderr says of translations whose references are known."""
+"""Score translations whose references are known, and print the scores to stderr."""
 
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.exit_status import note
@@ -7,12 +7,12 @@ from seq2seq.translation.request import TranslationRequest
 
 
 def print_scores(request: TranslationRequest, hypotheses: list[str] | None) -> None:
-    """Print BLEU, chrF and TER with intervals, and the comparison with other translations if there are any.
+    """Print BLEU, chrF and TER with intervals, and a comparison with other translations if there are any.
 
     Args:
-        hypotheses: None to read them from the output, which may hold lines of an earlier run.
+        hypotheses: the translations; None to read them from the output file, which may hold lines of an earlier run.
     """
-    from seq2seq.evaluation import scores  # sacrebleu, which nothing else needs
+    from seq2seq.evaluation import scores  # it imports sacrebleu, which only scores need
 
     if hypotheses is None:
         assert request.output is not None
@@ -24,9 +24,9 @@ def print_scores(request: TranslationRequest, hypotheses: list[str] | None) -> N
         note(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}  {typography}")
     if request.compare is None:
         return
-    others = list(read_lines(request.compare))
+    baseline = list(read_lines(request.compare))
     note(f"\npaired bootstrap against {request.compare}:")
-    for name, test in scores.paired_test(others, hypotheses, references).items():
+    for name, test in scores.paired_test(baseline, hypotheses, references).items():
         ours, theirs = test.system.score, test.baseline.score
         significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"
         note(

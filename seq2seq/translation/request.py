@@ -1,4 +1,4 @@
-"""What translate.py is asked for, as one object, and all that can be found wrong with it before a model is loaded."""
+"""One call of translate.py as an object, and the checks that need no model."""
 
 import os
 import sys
@@ -14,19 +14,19 @@ from seq2seq.translation.options import DecodingSettings, TranslationOptions
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRequest:
-    """One call of translate.py.
+    """What a call of translate.py asks for.
 
     Attributes:
-        models: one, or several as an ensemble.
+        models: one model, or several as an ensemble.
         input: text to translate; None for stdin.
         output: where the translations go; None for stdout.
         resume: go on with an interrupted translation into `output`.
         errors: what to do about input that is not UTF-8, see `corpus.reader.decode_lines`.
         prefixes: a file with the beginning of each translation.
-        form: of what is written, one of `records.FORMS`.
-        settings: of the search, in place of those of the model.
+        form: how translations are written, one of `records.FORMS`.
+        settings: settings of the search, which replace those of the model.
         references: files with known translations, to score the translations against.
-        compare: a file with other translations, to be tested against these.
+        compare: a file with other translations, to compare these with.
         score: a file with translations to score. Nothing is translated then.
         is_quiet: nothing goes to stderr but errors and scores.
     """
@@ -48,23 +48,23 @@ class TranslationRequest:
 
     @property
     def is_dialogue(self) -> bool:
-        """Somebody types the lines."""
+        """Whether somebody types the lines."""
         return self.input is None and sys.stdin.isatty()
 
     @property
     def shows_progress(self) -> bool:
-        """Only on a terminal on which nothing else appears at the same time."""
+        """Whether to show progress: only on a terminal where nothing else appears at the same time."""
         writes_to_terminal = self.output is None and sys.stdout.isatty()
         return not self.is_quiet and not self.is_dialogue and not writes_to_terminal and sys.stderr.isatty()
 
     def input_lines(self, replaced: list[int]) -> Iterator[str]:
-        """The lines to translate; `replaced` gets the numbers of those that were not UTF-8."""
+        """The lines to translate. The numbers of lines that were not UTF-8 are appended to `replaced`."""
         if self.input is None:
             return decode_lines(sys.stdin.buffer, "stdin", self.errors, replaced.append)
         return read_lines(self.input, self.errors, replaced.append)
 
     def parallel_files(self) -> Iterator[tuple[str, Path]]:
-        """Option and file: line n of each belongs to line n of the input."""
+        """Option and path of each file whose line n belongs to line n of the input."""
         yield from (("--reference", path) for path in self.references)
         for option, path in (("--compare", self.compare), ("--prefix", self.prefixes), ("--score", self.score)):
             if path is not None:
@@ -72,15 +72,16 @@ class TranslationRequest:
 
 
 def check_paths(request: TranslationRequest) -> None:
-    """
+    """Check that all inputs exist, and that the output can be written.
+
     Raises:
-        TranslationError: an input that is not there, or an output that cannot be written or would overwrite an input.
+        TranslationError: an input does not exist; or the output cannot be written, or would overwrite an input.
     """
     for option, given, stream in (
         ("--input", request.input, sys.stdin),
         ("--output", request.output, sys.stdout),
     ):
-        if given is None and stream is None:  # as `<&-` and `>&-` leave them
+        if given is None and stream is None:  # a shell closes them with `<&-` and `>&-`
             name = "stdin" if option == "--input" else "stdout"
             raise TranslationError(f"{name} is closed; open it or give {option} FILE")
     inputs = [("--input", request.input)] if request.input is not None else []
@@ -99,7 +100,7 @@ def _check_output(output: Path, inputs: list[tuple[str, Path]]) -> None:
         raise TranslationError(f"--output {output}: is a directory; name a file in it")
     if not output.parent.is_dir():
         raise TranslationError(f"--output {output}: no directory {output.parent}; create it first")
-    if output.exists() and not os.access(output, os.W_OK):  # renaming would replace it all the same
+    if output.exists() and not os.access(output, os.W_OK):  # to rename another file would replace it all the same
         raise TranslationError(f"--output {output}: is write-protected; choose another name")
     for option, path in inputs:
         if path.is_file() and path.resolve() == output.resolve():
@@ -107,13 +108,13 @@ def _check_output(output: Path, inputs: list[tuple[str, Path]]) -> None:
 
 
 def check_lines(request: TranslationRequest) -> int | None:
-    """Read all files once, so that errors in them come before the work.
+    """Read all files once, so that errors in them are found before the work begins.
 
     Returns:
-        How many lines the input has; None if it can be read only once.
+        The number of lines of the input; None if it can be read only once.
     Raises:
-        CorpusError: a file that cannot be read, or is not UTF-8.
-        TranslationError: files that should be parallel and are not.
+        CorpusError: a file cannot be read, or is not UTF-8.
+        TranslationError: a parallel file has not as many lines as the input.
     """
     n_lines = _n_lines(request.input, request.errors)
     for option, path in request.parallel_files():

@@ -1,4 +1,4 @@
-"""What became of a line of text."""
+"""The result of translating a line of text."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from seq2seq.translation.text.health import Finding
 
 
 class Attention(NamedTuple):
-    """How much the choice of each target piece looked at each source piece."""
+    """How much the model looked at each source piece when it chose each target piece."""
 
     src_pieces: list[str]
     tgt_pieces: list[str]
-    weights: np.ndarray  # (target pieces, source pieces); what a row lacks to 1 went to the sentence's end and tag
+    weights: np.ndarray  # (target pieces, source pieces); what a row lacks to 1 went to eos and the tag
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class TextHypothesis:
 
     Attributes:
         log_prob: in nats, the end of the sentence included; 0 for a blank line.
-        score: log_prob over the length penalty; higher is better.
-        tokens: pieces and their log-probabilities, `</s>` last where it ended by itself; only on request.
-        attention: of each part of the line; only on request.
-        alignment: pairs of source word and target word, counted from 0; only on request.
+        score: log_prob divided by the length penalty; higher is better.
+        tokens: pieces and their log-probabilities, on request. `</s>` is the last one, unless the hypothesis was cut.
+        attention: one for each part of the line, on request.
+        alignment: pairs of source word and target word, counted from 0, on request.
     """
 
     text: str
@@ -38,15 +38,15 @@ class TextHypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of one line.
+    """The translations of one line.
 
     Attributes:
         source: the line.
         text: the best hypothesis, always one line; empty for a blank source.
-        hypotheses: up to `decoding.n_best` of them, best first; of a blank source one, which is empty.
-        parts: what the line was split into; mostly itself alone. Hypothesis n of a line is made of the hypotheses n of
-            its parts.
-        findings: why a reader should have a look at this one; mostly none.
+        hypotheses: up to `decoding.n_best` of them, best first. A blank source has one, which is empty.
+        parts: the parts that the line was split into; mostly one, the line itself. Hypothesis n of the line joins
+            hypothesis n of each part.
+        findings: reasons why a reader should look at this translation; mostly none.
     """
 
     source: str

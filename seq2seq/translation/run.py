@@ -1,4 +1,4 @@
-"""One call of translate.py, from its files to its files."""
+"""One call of translate.py, from its input files to its output file."""
 
 import dataclasses
 import hashlib
@@ -23,7 +23,7 @@ from seq2seq.translation.stream import WINDOWS
 from seq2seq.translation.translator import Translator
 from seq2seq.translation.watch import Watch
 
-CONFIRM_EVERY_S = 1.0  # at most so often an output file is brought to disk, after a window of lines
+CONFIRM_EVERY_S = 1.0  # least time between two checkpoints of an output file, in seconds
 
 Output = ResumableFile | StreamOutput
 
@@ -51,7 +51,7 @@ def translate(request: TranslationRequest) -> None:
                 if output.kept:
                     note(output.kept)
                 raise
-    except AlreadyTranslated as done:  # as it should be where a script always passes --resume
+    except AlreadyTranslated as done:  # no error: a script may always pass --resume
         note(str(done))
     if request.references:
         is_file = request.output is not None and request.output.is_file()  # a pipe cannot be read again
@@ -71,7 +71,7 @@ def _load(request: TranslationRequest) -> Translator:
 def _translate(
     translator: Translator, decoding: DecodingConfig, request: TranslationRequest, output: Output, n_lines: int | None
 ) -> list[str]:
-    """Translate what is not done yet; the translations, if they are to be scored."""
+    """Translate the lines that are not done yet. Returns the translations, if they are to be scored."""
     n_done = output.n_lines_done
     replaced: list[int] = []
     watch = Watch(n_lines, n_done, request.is_quiet, request.shows_progress)
@@ -88,7 +88,7 @@ def _translate(
     texts = []
     number = n_done
     confirmed_s = time.monotonic()
-    # Closed on an error too: what is still in line to be searched would otherwise be searched before the process ends.
+    # Closed on an error too: otherwise, the batches that wait would be searched before the process ends.
     with closing(windows):
         for window in windows:
             for translation in window:
@@ -110,11 +110,11 @@ def _score(translator: Translator, decoding: DecodingConfig, request: Translatio
     n_done = output.n_lines_done
     replaced: list[int] = []
     watch = Watch(None, n_done, request.is_quiet, shows_progress=False)
-    sources, also_sources = itertools.tee(output.skip_done(request.input_lines(replaced)))
+    sources, sources_again = itertools.tee(output.skip_done(request.input_lines(replaced)))
     targets = itertools.islice(read_lines(request.score), n_done, None)
-    scored = translator.score(_parallel(sources, targets), decoding, tag=request.options.tag, first_number=n_done)
-    for number, (source, each) in enumerate(zip(also_sources, scored, strict=True), start=n_done + 1):
-        output.write(source, records.score(number, source, each, request.form == "json").encode())
+    hypotheses = translator.score(_parallel(sources, targets), decoding, tag=request.options.tag, first_number=n_done)
+    for number, (source, scored) in enumerate(zip(sources_again, hypotheses, strict=True), start=n_done + 1):
+        output.write(source, records.score(number, source, scored, request.form == "json").encode())
         if number % 1000 == 0:
             output.checkpoint()
     watch.report_replaced(len(replaced))
@@ -130,7 +130,7 @@ def _parallel(sources: Iterable[str], targets: Iterable[str]) -> Iterator[tuple[
 
 
 def _decoding(default: DecodingConfig, request: TranslationRequest) -> DecodingConfig:
-    """The settings of the model, with those of the request in their place."""
+    """The settings of the request, and those of the model where the request has none."""
     decoding = dataclasses.replace(default, **request.settings)
     if decoding.n_best > decoding.beam_size and not decoding.sampling:
         raise TranslationError(
@@ -141,7 +141,7 @@ def _decoding(default: DecodingConfig, request: TranslationRequest) -> DecodingC
 
 
 def _fingerprint(translator: Translator, decoding: DecodingConfig, request: TranslationRequest) -> dict[str, Any]:
-    """All that the translation of a line depends on, but for the line."""
+    """All that decides the translation of a line, except the line itself."""
     settings = dataclasses.asdict(decoding)
     del settings["max_batch_tokens"]
     files = {

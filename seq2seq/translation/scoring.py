@@ -1,4 +1,4 @@
-"""How probable a model finds translations that are given to it."""
+"""How probable a model finds given translations."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,15 +27,15 @@ def score_pairs(
     """Score each pair, in order, in memory that does not grow with their number.
 
     Args:
-        pairs: source and translation; where both are blank the log-probability is 0.
-        decoding: its normalisation and the size of its batches count.
-        tag_ids: what each source begins with: one id or none.
-        first_number: of messages: the place of the first pair.
+        pairs: source and translation. If both are blank, the log-probability is 0.
+        decoding: only its normalisation and its size of batches are used.
+        tag_ids: one id that each source begins with, or none.
+        first_number: number of pairs before the first one, for messages.
     Yields:
-        The given text with its log-probability, its score and that of each token.
+        The given translation with its log-probability, its score, and the log-probability of each token.
     Raises:
-        TranslationError: a side of more tokens than the model reads, or only one of the two blank.
-        TokenizerError: a line that is not Unicode.
+        TranslationError: a source or a translation has more tokens than the model reads, or only one of them is blank.
+        TokenizerError: a line is not Unicode.
     """
     numbered = enumerate(pairs, start=first_number + 1)
     workers = Workers(engine)
@@ -55,7 +55,7 @@ def score_pairs(
 def _encode(
     engine: Engine, tokenizer: Tokenizer, window: Sequence[tuple[int, tuple[str, str]]], tag_ids: list[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Token ids of the sources, with their tag, and of the targets."""
+    """Token ids of the sources, which begin with their tag, and of the targets."""
     sources = [tag_ids + ids if ids else ids for ids in encode_lines(tokenizer, [src for _, (src, _) in window])]
     targets = encode_lines(tokenizer, [tgt for _, (_, tgt) in window])
     for (number, _), source, target in zip(window, sources, targets, strict=True):
@@ -72,17 +72,17 @@ def _encode(
 def _log_probs(
     workers: Workers, sources: list[list[int]], targets: list[list[int]], decoding: DecodingConfig
 ) -> list[list[float]]:
-    """Of each pair, those of its target tokens and of its eos; none where both sides are blank."""
+    """For each pair: the log-probabilities of its target tokens and of eos; none if both sides are blank."""
     log_probs: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     batches = [
         (indices, workers.submit(_score, [sources[i] for i in indices], [targets[i] for i in indices]))
         for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False))
     ]
-    for indices, scores in batches:
-        scores_of_batch = result_of(scores)
-        for index, scores_of_pair in zip(indices, scores_of_batch, strict=True):
-            log_probs[index] = scores_of_pair
+    for indices, future in batches:
+        batch_log_probs = result_of(future)
+        for index, pair_log_probs in zip(indices, batch_log_probs, strict=True):
+            log_probs[index] = pair_log_probs
     return log_probs
 
 

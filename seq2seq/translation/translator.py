@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Translator:
-    """Engine and tokenizer of one model, or of an ensemble."""
+    """Translates with one model, or with an ensemble."""
 
     def __init__(self, models: Sequence[TrainedModel], engine: Engine) -> None:
         """Use `load`."""
@@ -37,7 +37,7 @@ class Translator:
 
     @classmethod
     def load(cls, paths: Sequence[str | Path], options: EngineOptions) -> "Translator":
-        """The translator of a run directory, a checkpoint file or a model directory; several are an ensemble.
+        """The translator of a run directory, a checkpoint file or a model directory. Several paths are an ensemble.
 
         Raises:
             UserError: see `TrainedModel.read` and `load_engine`.
@@ -47,7 +47,7 @@ class Translator:
 
     @property
     def fingerprint(self) -> list[str]:
-        """What identifies the models."""
+        """The fingerprint of each model."""
         return [model.fingerprint for model in self.models]
 
     @property
@@ -57,7 +57,7 @@ class Translator:
 
     @property
     def max_source_tokens(self) -> int:
-        """Longer sources are split: training saw none of them, or the model cannot read them."""
+        """Longer sources are split: the model saw none in training, or cannot read them."""
         return min(self.config.data.max_sentence_tokens, self.engine.max_length - 1)
 
     def translate(
@@ -75,12 +75,12 @@ class Translator:
         """One translation for each line, in order.
 
         Args:
-            decoding: settings of the search; None for `self.decoding`, those that the model was validated with.
+            decoding: settings of the search; None for `self.decoding`, the ones that the model was validated with.
             prefixes, tag, token_scores, alignment, typography: see `translate_windows` and `TranslationOptions`.
-            settings: single values in place of those of `decoding`, such as beam_size=1.
+            settings: single settings that replace those of `decoding`, such as beam_size=1.
         Raises:
             UserError: as `translate_windows` does.
-            TypeError: an argument that is neither named above nor in `DecodingSettings`.
+            TypeError: an argument is neither named above nor in `DecodingSettings`.
         """
         decoding = dataclasses.replace(decoding or self.decoding, **settings)
         options = TranslationOptions(tag=tag, token_scores=token_scores, alignment=alignment, typography=typography)
@@ -112,25 +112,24 @@ class Translator:
         windows: Sequence[int] = WINDOWS,
         on_batch: Callable[[int], None] | None = None,
     ) -> Generator[list[Translation], None, None]:
-        """The translations of a stream, window by window: what is given back together was translated together.
+        """Translate a stream in windows: the lines of a window are read, batched and returned together.
 
         Blank lines stay blank and do not reach the model. A line of more than `max_source_tokens` tokens is split into
-        sentences, or smaller where that is not enough, and its translations are joined.
+        sentences, and a sentence that is too long into smaller parts. The translations of its parts are joined.
 
         Args:
             decoding: None for `self.decoding`.
             options: None for the text alone.
-            prefixes: for each line, what its translations begin with; blank: anything. It should end with a word.
-            first_number: of sampling: the place of the first line, since each line has its own random numbers.
-            windows: lines read, and sorted into batches, before the first of them is given back: the first number for
-                the first window and so on, the last one for all others; (1,) for a dialogue.
-            on_batch: told how many lines a batch held the beginnings of, some time before they are given back. Threads
-                of the search call it.
+            prefixes: one for each line: its translations begin with it. It should end with a word; blank for none.
+            first_number: number of lines before the first one. Each line has its own random numbers for sampling.
+            windows: how many lines each window has; the last number repeats. (1,) for a dialogue.
+            on_batch: called after each batch with the number of lines that begin in it, some time before they are
+                returned. Threads of the search call it.
         Raises:
-            ConfigError: settings that cannot work, or that the engine does not have.
-            TranslationError: not as many prefixes as lines, a prefix that is too long, or not enough memory.
-            TokenizerError: a line that is not Unicode, or a tag that the model does not have.
-            TypeError: one string in place of many.
+            ConfigError: a setting cannot work, or the engine does not have it.
+            TranslationError: there are not as many prefixes as lines, a prefix is too long, or memory is short.
+            TokenizerError: a line is not Unicode, or the model does not have the tag.
+            TypeError: `lines` is one string in place of many.
         """
         if isinstance(lines, str):
             raise TypeError("lines is one string; pass a list with a string for each line")
@@ -164,8 +163,8 @@ class Translator:
         Args:
             pairs: source and translation.
             decoding: None for `self.decoding`.
-            tag: what kind of text the sources are, one of `tokenizer.tags`; empty: not said.
-            first_number: of messages: the place of the first pair.
+            tag: the kind of text of the sources, one of `tokenizer.tags`; empty: unknown.
+            first_number: number of pairs before the first one, for messages.
         """
         tag_ids = self.tokenizer.tag(tag)
         return score_pairs(self.engine, self.tokenizer, pairs, decoding or self.decoding, tag_ids, first_number)
@@ -175,14 +174,14 @@ def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iter
     if prefixes is None:
         yield from ((line, "") for line in lines)
         return
-    others = iter(prefixes)
+    prefixes = iter(prefixes)
     end = object()
     for line in lines:
-        prefix = next(others, end)
+        prefix = next(prefixes, end)
         if not isinstance(prefix, str):
             break
         yield line, prefix
     else:
-        if next(others, end) is end:
+        if next(prefixes, end) is end:
             return
     raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none")

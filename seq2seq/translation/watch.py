@@ -1,4 +1,4 @@
-"""What stderr says while lines are translated, and after."""
+"""Progress, warnings and a last report of a translation, on stderr."""
 
 import sys
 import threading
@@ -14,12 +14,12 @@ _INTERVAL_S = 0.5  # between two lines of progress
 
 
 class Watch:
-    """Counts lines and warnings, and shows how far it is where that is a terminal."""
+    """Counts lines and warnings, and shows progress."""
 
     def __init__(self, n_lines: int | None, n_done: int, is_quiet: bool, shows_progress: bool) -> None:
         """
         Args:
-            n_lines: of the whole input; None where that is not known before the end.
+            n_lines: lines of the whole input; None if that is not known before the end.
             n_done: lines that an earlier run has translated.
         """
         self._n_lines = n_lines
@@ -29,12 +29,12 @@ class Watch:
         self._is_quiet = is_quiet
         self._shows_progress = shows_progress
         self._findings: Counter[str] = Counter()
-        self._n_flagged = 0  # lines
+        self._n_flagged = 0  # lines with warnings
         self._begin_s = self._shown_s = time.monotonic()
         self._lock = threading.Lock()
 
     def count_found(self, n_lines: int) -> None:
-        """Say how far it is, at most twice a second; called by the threads that search."""
+        """Show progress, at most twice a second. The threads that search call this."""
         with self._lock:
             self._n_found += n_lines
             now_s = time.monotonic()
@@ -43,7 +43,7 @@ class Watch:
             self._shown_s = now_s
             rate = self._n_found / (now_s - self._begin_s)
             text = f"{self._n_before + self._n_found:,}"
-            if self._n_lines and self._n_found:  # a first batch may hold no line's beginning
+            if self._n_lines and self._n_found:  # in the first batch, no line may begin
                 left = max(0, self._n_lines - self._n_before - self._n_found)
                 text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
             else:
@@ -51,19 +51,19 @@ class Watch:
             print(f"\r{text}{ERASE_REST}", end="", file=sys.stderr, flush=True)
 
     def count_written(self, number: int, findings: Sequence[Finding]) -> None:
-        """Warn of what was found in the translation of a line."""
+        """Count a line, and warn of what was found in its translation."""
         self._n_written += 1
         self._n_flagged += bool(findings)
         for finding in findings:
-            n_before = sum(self._findings.values())
+            n_warnings = sum(self._findings.values())
             self._findings[finding.kind] += 1
-            if n_before < MAX_SHOWN_WARNINGS:
+            if n_warnings < MAX_SHOWN_WARNINGS:
                 self.say(f"warning: line {number}: {finding.message}")
-            elif n_before == MAX_SHOWN_WARNINGS:
+            elif n_warnings == MAX_SHOWN_WARNINGS:
                 self.say("warning: further warnings are counted, but not shown")
 
     def report(self, n_replaced: int) -> None:
-        """The last lines; n_replaced: see `report_replaced`."""
+        """Print the last lines; for n_replaced see `report_replaced`."""
         elapsed_s = time.monotonic() - self._begin_s
         rate = self._n_written / max(elapsed_s, 1e-9)
         before = f", after {self._n_before:,} of an earlier run" if self._n_before else ""
@@ -79,7 +79,7 @@ class Watch:
             self.say(f"{n_replaced} lines of input were not UTF-8; U+FFFD stands for what could not be read")
 
     def say(self, text: str) -> None:
-        """A line of its own, unless all is to be quiet."""
+        """Print a line of its own, unless stderr should be quiet."""
         if not self._is_quiet:
             with self._lock:
                 print((ERASE_LINE if self._shows_progress else "") + text, file=sys.stderr)

@@ -1,1 +1,1 @@
-"""What turns token ids into token ids: the same searches in PyTorch and in CTranslate2."""
+"""Engines turn token ids into token ids: the same searches in PyTorch and in CTranslate2."""

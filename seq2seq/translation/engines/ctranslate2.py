@@ -1,7 +1,7 @@
 """Search with CTranslate2: the same model in C++, several times as fast on a CPU, and in 8 bits if exported so.
 
-What it finds is what `seq2seq/decoding` finds, apart from one rule: a CTranslate2 beam stops when `beam_size`
-hypotheses have ended, ours when no live one can win any more. Log-probabilities and scores mean the same in both.
+It finds what `seq2seq/decoding` finds, except for one rule: a beam of CTranslate2 stops when `beam_size` hypotheses
+have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same in both.
 """
 
 import dataclasses
@@ -41,8 +41,8 @@ PRECISIONS = (
     "int16",
 )
 
-# As an exponent of the length it divides by 1 in float32. An exponent of 0 would also switch CTranslate2 to another
-# rule for when to stop: as soon as the first place of the beam has ended.
+# The length to this power is 1 in float32. With a power of 0, CTranslate2 would also follow another rule for when to
+# stop: as soon as the best hypothesis of the beam has ended.
 _NO_PENALTY = 1e-12
 
 # The settings that the code below follows or refuses, and those of sampling, which it refuses as a whole. Any other
@@ -83,10 +83,10 @@ class CTranslate2Engine:
         self._id_of = {piece: i for i, piece in enumerate(pieces)}
 
     def start_worker(self) -> None:
-        """What each thread calls before anything else: CTranslate2 has its own threads, so nothing."""
+        """Do nothing: CTranslate2 has its own threads."""
 
     def check(self, config: DecodingConfig, *, attention: bool) -> None:
-        """See `Engine.check`; forced prefixes are looked at in `decode`, since most lines have none."""
+        """See `Engine.check`. `decode` checks forced prefixes, since most lines have none."""
         problems = list(_problems(config, len(self._pieces)))
         if attention:
             problems.append(_NO_ATTENTION)
@@ -97,29 +97,30 @@ class CTranslate2Engine:
         """See `Engine.decode`.
 
         Raises:
-            ConfigError: sampling, the normalisation `gnmt`, a forced prefix in a beam, or one together with rules
-                about n-grams, repetitions or a least length, and a beam as wide as the vocabulary.
+            ConfigError: CTranslate2 cannot do what is asked for: sampling, the normalisation `gnmt`, a beam as wide as
+                the vocabulary, or a forced prefix together with a beam or with rules about n-grams, repetitions or a
+                least length.
         """
         if problems := [*_problems(config, len(self._pieces)), *_prefix_problems(sentences, config)]:
             raise _refusal(problems)
         jobs = self._jobs(sentences, config)
         found: dict[int, list[Hypothesis]] = {}
-        # CTranslate2 takes one least length and one limit a call.
+        # One call of CTranslate2 takes one least length and one limit for all sentences.
         for indices in _alike(range(len(jobs)), lambda i: jobs[i].minimum):
             longest = max(jobs[i].limit for i in indices)
             found.update(zip(indices, self._translate([jobs[i] for i in indices], longest, config), strict=True))
-            again = [i for i in indices if not _is_final(found[i], jobs[i].limit, longest, config)]
-            for same in _alike(again, lambda i: jobs[i].limit):
-                cut = self._translate([jobs[i] for i in same], jobs[same[0]].limit, config, reaches_limit=True)
-                found.update(zip(same, cut, strict=True))
+            unfinished = [i for i in indices if not _is_final(found[i], jobs[i].limit, longest, config)]
+            for group in _alike(unfinished, lambda i: jobs[i].limit):
+                cut = self._translate([jobs[i] for i in group], jobs[group[0]].limit, config, reaches_limit=True)
+                found.update(zip(group, cut, strict=True))
         return [found[i][: config.n_best] for i in range(len(jobs))]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
         src = [self._to_pieces(source) for source in sources]
         results = self.translator.score_batch(src, [self._to_pieces(target) for target in targets], max_input_length=0)
-        # The model itself never makes pad, unk and bos (its output has a bias against them). That eos is never first
-        # is a rule of the search, so that its probability has to be taken out of the first softmax here.
+        # The model itself never makes pad, unk and bos: its output has a bias against them. Only the search forbids eos
+        # as the first token, so the probability of eos is taken out of the first softmax here.
         ends_at_once = self.translator.score_batch(src, [[] for _ in src], max_input_length=0)
         return [
             _scores(target, list(result.log_probs), end.log_probs[0])
@@ -159,13 +160,13 @@ class CTranslate2Engine:
     def _translate(
         self, jobs: Sequence[_Job], limit: int, config: DecodingConfig, *, reaches_limit: bool = False
     ) -> list[list[Hypothesis]]:
-        """All hypotheses that CTranslate2 keeps of each sentence, best first.
+        """For each sentence all hypotheses that CTranslate2 keeps, best first.
 
         Args:
             jobs: all with the same least length.
-            limit: where all are cut.
-            reaches_limit: known not to end before the limit. A greater patience then changes nothing but the number of
-                hypotheses that come back: all those that ended or were cut, which are fewer than two beams.
+            limit: most tokens of a hypothesis, the same for all jobs.
+            reaches_limit: whether each search is known to go on up to the limit. Then more patience changes nothing but
+                the number of hypotheses returned: all that ended or were cut, which are fewer than two beams.
         """
         factor = 2 if reaches_limit and config.beam_size > 1 else 1
         results = self.translator.translate_batch(
@@ -206,10 +207,11 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
     Args:
         tokenizer: of the same directory.
         max_length: `model.max_length` of its configuration.
-        options: `precision=auto` takes what the weights were quantised to, or the nearest that the device computes.
-            `workers=0` on a CPU was 2 to 6 times as fast as one batch on all threads.
+        options: `precision=auto` is the type that the weights were quantised to, or the nearest one that the device
+            computes. `workers=0` on a CPU searches one batch on each thread: that was 2 to 6 times as fast as one batch
+            on all threads.
     Raises:
-        CheckpointError: no CTranslate2 weights, or damaged ones.
+        CheckpointError: there are no CTranslate2 weights, or they are damaged.
         ConfigError: CTranslate2 is not installed, or has no such device or precision here.
         TokenizerError: the weights belong to another tokenizer.
     """
@@ -224,7 +226,7 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
     n_gpus = ctranslate2.get_cuda_device_count()
     n_workers = options.workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
-        if name == "cuda" and int(index or 0) >= n_gpus:  # which CTranslate2 reports like damaged weights
+        if name == "cuda" and int(index or 0) >= n_gpus:  # CTranslate2 would report it like damaged weights
             raise ValueError(f"it sees {n_gpus} CUDA devices")
         translator = ctranslate2.Translator(
             str(weights),
@@ -234,7 +236,7 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
             inter_threads=n_workers,
             intra_threads=max(1, n_threads // n_workers),
         )
-    except ValueError as error:  # of a device or type that it does not have
+    except ValueError as error:  # it does not have the device or the type
         raise ConfigError(
             f"CTranslate2 cannot run with device={options.device} and precision={options.precision} here ({error}); "
             "use device=cpu or precision=auto"
@@ -266,11 +268,7 @@ def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
     if config.sampling:
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
     if config.normalization == "gnmt" and config.alpha:
-        yield "decoding.normalization=gnmt is unknown to CTranslate2, which has none and length"
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name not in _SETTINGS and value != field.default:
-            yield f"decoding.{field.name}={value} is unknown to CTranslate2"
+        yield "decoding.normalization=gnmt is unknown to CTranslate2, which knows only none and length"
     # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
     if 2 * config.beam_size > (widest := vocab_size - 4):
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
@@ -287,7 +285,10 @@ def _prefix_problems(sentences: Sequence[Sentence], config: DecodingConfig) -> I
     neutral = {"no_repeat_ngram": 0, "repetition_penalty": 1.0, "min_length_a": 0.0, "min_length_b": 0}
     for name, value in neutral.items():
         if (asked := getattr(config, name)) != value:
-            yield f"a forced prefix with decoding.{name}={asked}, whose scores CTranslate2 keeps back"
+            yield (
+                f"a forced prefix with decoding.{name}={asked}: CTranslate2 does not return the scores of the prefix "
+                "under this setting"
+            )
 
 
 def _refusal(problems: Sequence[str]) -> ConfigError:
@@ -309,19 +310,22 @@ def _check_vocabulary(weights: Path, pieces: list[str]) -> None:
 
 
 def _alike(indices: Iterable[int], key: Callable[[int], int]) -> Iterator[list[int]]:
-    """The indices in groups of equal key."""
+    """The indices in groups that have the same key."""
     for _, group in groupby(sorted(indices, key=key), key=key):
         yield list(group)
 
 
 def _is_final(hypotheses: Sequence[Hypothesis], limit: int, longest: int, config: DecodingConfig) -> bool:
-    """Whether a search with the limit `longest` found what it would have found with `limit`, which is not above it.
+    """Whether a search with the limit `longest` found what a search with `limit` would find; `limit` <= `longest`.
 
-    Both searches take the same steps before step `limit`. A search ends in the step in which the latest of its
-    hypotheses ended or was cut, one of which is always among those that come back: before, fewer than `beam_size` had
-    ended. So if that was before `limit`, the limit made no difference. If it was in step `limit` because enough had
-    ended, the only difference are cut hypotheses, which come after those that ended. If they were cut, those that come
-    back are the best of all by score: `n_best` ended ones among them are the best ended ones.
+    Both searches take the same steps before step `limit`. A search stops in the step in which its last hypotheses end
+    or are cut. One of these is always returned, since fewer than `beam_size` ended before. So the longest hypothesis
+    that was returned tells when the search stopped:
+
+    - before step `limit`: the limit made no difference.
+    - in step `limit`, because enough had ended: only cut hypotheses differ, and these come after those that ended.
+    - in step `limit`, because the others were cut there: the best of all by score were returned. If `n_best` of these
+      ended, they are the best of those that ended.
     """
     n_steps = max(len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses)
     if n_steps == limit == longest and config.beam_size > 1:
@@ -330,7 +334,7 @@ def _is_final(hypotheses: Sequence[Hypothesis], limit: int, longest: int, config
 
 
 def _scores(target: Sequence[int], log_probs: list[float], end_at_once: float) -> list[float]:
-    """Those of CTranslate2, without eos in the first softmax, and -inf where the search may not go.
+    """The scores of CTranslate2, without eos in the first softmax, and with -inf for tokens that no search may choose.
 
     Args:
         end_at_once: log-probability of eos as the first token.

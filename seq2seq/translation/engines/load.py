@@ -1,4 +1,4 @@
-"""Choose an engine for trained models, and lay it out on the machine."""
+"""Choose an engine for trained models, its device and its workers."""
 
 import sys
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from seq2seq.hardware import multiplies_bf16, n_cores
 from seq2seq.translation.engines.options import ENGINES, EngineOptions
 from seq2seq.translation.engines.protocol import Engine
 
-if TYPE_CHECKING:  # CTranslate2 does without torch, which takes a second to import
+if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not need it
     import torch
 
 PRECISIONS = ("auto", "float32", "bfloat16")
-# Python runs the small steps between products in one thread at a time, so that more workers only wait for each other.
+# Python runs the small steps between products in one thread at a time: more workers would only wait for each other.
 MOST_THREADS = 4
-# Elsewhere there is no fork, or libraries that do not survive it.
+# Elsewhere there is no fork, or libraries break after it.
 CAN_FORK = sys.platform == "linux"
 
 
@@ -25,10 +25,10 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
     """The engine for one model, or for several with the same tokenizer: an ensemble.
 
     Raises:
-        CheckpointError: no weights for this engine.
+        CheckpointError: there are no weights for this engine.
         ConfigError: CTranslate2 is not installed, or cannot do what is asked for.
-        TokenizerError: models of an ensemble with different tokenizers.
-        TranslationError: no such engine, device or precision.
+        TokenizerError: the models of an ensemble have different tokenizers.
+        TranslationError: the engine, device or precision is unknown.
     """
     first = models[0]
     for other in models[1:]:
@@ -45,7 +45,7 @@ def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str
     """`torch` or `ctranslate2`: what is asked for, or what `auto` means for these models.
 
     Raises:
-        TranslationError: no such engine.
+        TranslationError: the engine is unknown.
     """
     if options.engine not in ENGINES:
         raise TranslationError(f"engine={options.engine!r} is not one of {', '.join(ENGINES)}")
@@ -82,7 +82,7 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
     n_workers = options.workers or (n_threads if can_fork else min(n_threads, MOST_THREADS))
     per_worker = max(1, n_threads // n_workers)
     if forks := can_fork and n_workers > per_worker == 1:
-        torch.set_num_threads(1)  # a child waits forever for threads of OpenMP that its parent started
+        torch.set_num_threads(1)  # a child would wait forever for OpenMP threads that its parent started
     return PyTorchEngine([model.build() for model in models], device, precision, n_workers, per_worker, forks)
 
 

@@ -1,4 +1,4 @@
-"""Which engine, and how it is laid out on the machine."""
+"""The options of an engine: which one, and what it uses of the machine."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -12,15 +12,15 @@ class EngineOptions:
     """What the user of a model decides about speed; `load.py` decides the rest.
 
     Attributes:
-        engine: one of `ENGINES`; auto takes what the model has weights for, torch first.
+        engine: torch, ctranslate2, or auto: the engine that the model has weights for, torch first.
         device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
-        precision: float32, bfloat16 (of matrix products), or auto: bfloat16 where the hardware multiplies it. For
-            CTranslate2 also its other types; there, auto is what the weights are stored as.
+        precision: type of matrix products: float32, bfloat16, or auto: bfloat16 if the hardware multiplies it. For
+            CTranslate2 also its other types; there, auto is the type of the stored weights.
         threads: CPU threads in all; 0: one for each core that this process may use.
-        workers: batches at the same time; 0: on a CPU one for each thread, since a batch on one thread never waits for
-            another thread, but at most 4 that are threads of torch; 1 on a GPU.
-        forks: whether torch's workers on a CPU, if they have one thread each, may be processes forked from this one.
-            That is faster. It is safe only while nothing else runs in this process: locks that other threads hold would
+        workers: batches that are searched at the same time. 0 means one on a GPU, and one for each thread of a CPU,
+            where a batch on one thread never waits for another thread; but at most 4 if torch's workers are threads.
+        forks: whether torch's workers on a CPU may be processes forked from this one, if each has one thread. That is
+            faster. It is safe only while nothing else runs in this process: a lock that another thread holds would
             never open in the child.
     """
 

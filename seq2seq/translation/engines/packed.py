@@ -1,8 +1,8 @@
 """Matrices in the layout that oneDNN multiplies fastest, prepared once for all products of a search on a CPU.
 
-A plain `nn.Linear` has its weight rearranged in each call, which for the few rows of a search is a good part of the
-work; and its float32 products go to MKL, which on processors that are not Intel's is half as fast as oneDNN. The
-numbers stay float32 or bfloat16 either way.
+A plain `nn.Linear` rearranges its weight in each call. For the few rows of a search, that is a good part of the work.
+Its float32 products also go to MKL, which is half as fast as oneDNN on processors that are not Intel's. Packed or not,
+the numbers stay float32 or bfloat16.
 """
 
 import torch
@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from seq2seq.model.feed_forward import FeedForward
 from seq2seq.model.transformer import Transformer
 
-_ROWS = 256  # of the products to prepare for; others are multiplied as well, at nearly the same speed
+_ROWS = 256  # rows of x to prepare for; other numbers of rows are multiplied at nearly the same speed
 
 
 def pack(model: Transformer) -> None:
-    """Replace the products of `model`, on the CPU, by packed ones; it can then no longer be saved or trained."""
+    """Replace the products of `model`, on the CPU, by packed ones. The model can then no longer be saved or trained."""
     if not _is_available(model.embeddings.output.dtype):
         return
     for module in list(model.modules()):
@@ -26,7 +26,7 @@ def pack(model: Transformer) -> None:
         if isinstance(module, FeedForward) and module.activation is F.relu:
             setattr(module.to_hidden, "activation", "relu")  # noqa: B010 (mypy still takes it for an nn.Linear)
             module.activation = _unchanged
-    # An attribute of the instance goes before the method of the class.
+    # Python finds an attribute of the instance before a method of the class.
     setattr(model, "project", PackedLinear(model.embeddings.output, None).forward)  # noqa: B010 (mypy: a method)
 
 
@@ -45,8 +45,8 @@ class PackedLinear(nn.Module):
         return _linear(x.to(self.dtype), self.packed, self.bias, self.activation)
 
 
-# The two operators are those that torch.compile uses for the same purpose. torch does not document them, and lacks them
-# where it was built without oneDNN: they are looked up where they are used.
+# torch.compile uses these two operators for the same purpose. torch does not document them, and lacks them if it was
+# built without oneDNN, so they are looked up only when they are used.
 def _reorder(weight: Tensor, rows: int) -> Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight, rows)
 
@@ -56,7 +56,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor | None, activation: str) -> 
 
 
 def _is_available(dtype: torch.dtype = torch.float32) -> bool:
-    """Whether this torch has the operators, and they do what is expected of them."""
+    """Whether this torch has the operators, and whether they compute the right product."""
     weight, bias, x = torch.randn(64, 32), torch.randn(64), torch.randn(3, 5, 32)
     try:
         found = PackedLinear(weight.to(dtype), bias.to(dtype), "relu")(x)

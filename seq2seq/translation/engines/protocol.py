@@ -1,4 +1,4 @@
-"""What the translator needs from an engine; both engines speak it."""
+"""What the translator needs from an engine. Both engines have it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -13,21 +13,21 @@ class Sentence(NamedTuple):
     """One source, as token ids without bos and eos."""
 
     source: Sequence[int]
-    prefix: Sequence[int] = ()  # with these tokens each hypothesis begins
-    number: int = 0  # of sampling: which of the seed's random numbers it takes, however it is batched
+    prefix: Sequence[int] = ()  # each hypothesis begins with these tokens
+    number: int = 0  # which random numbers of the seed it takes for sampling, in whatever batch it is
 
 
 class Engine(Protocol):
-    """A model that searches. Its methods may be called from several threads at the same time."""
+    """A model with a search. Several threads may call its methods at the same time."""
 
     precision: str  # of matrix products
-    max_length: int  # most tokens of a source with its eos, and most decoder steps, that the model can do
-    max_batch_tokens: int  # size of a batch, as `decoding.max_batch_tokens` counts it, that suits the engine
-    n_workers: int  # how many batches at the same time, each from its own worker, keep the device busy
+    max_length: int  # most tokens of a source with its eos, and most decoder steps
+    max_batch_tokens: int  # a size of batches that suits the engine; see `decoding.max_batch_tokens`
+    n_workers: int  # how many workers, with one batch each, keep the device busy
     forks: bool  # whether the workers are forked processes, and not threads
 
     def start_worker(self) -> None:
-        """What each worker calls before anything else."""
+        """Set up a worker, which calls this before anything else."""
 
     def check(self, config: DecodingConfig, *, attention: bool) -> None:
         """Refuse, before any work, what this engine cannot do.
@@ -35,29 +35,29 @@ class Engine(Protocol):
         Args:
             attention: whether `attention` will be called.
         Raises:
-            ConfigError: with a line for each thing.
+            ConfigError: names each thing in a line of its own.
         """
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
-        """Search one batch: for each sentence its hypotheses, best first, as `decoding/search.py` defines them.
+        """Search one batch. Each sentence gets its hypotheses, best first, as `decoding/search.py` defines them.
 
         Args:
-            sentences: at least one, none of them without tokens or with more than `max_length - 1`.
+            sentences: at least one; each has 1 to `max_length - 1` tokens.
         Raises:
-            ConfigError: a setting that this engine does not have.
+            ConfigError: this engine does not have one of the settings.
         """
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Log-probability (nats) of each target token, and last of its eos, of a batch.
+        """For each pair of a batch: the log-probability (nats) of each target token, and last of eos.
 
-        They are what a search without constraints would give: over the tokens that may be generated, so that their
-        sum is the `log_prob` of a hypothesis with these tokens. -inf for one that may not.
+        They are what a search without constraints gives: probabilities are shared among the tokens that may be
+        generated, and others have -inf. The sum is the `log_prob` of a hypothesis with these tokens.
         """
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
-        """How much the choice of each target token looked at each source token, for each pair (T, S), T without eos.
+        """For each pair: how much the model looked at each source token when it chose each target token.
 
-        Rows sum to at most 1: the rest is eos's.
+        Each array is (T, S), both without eos. A row sums to at most 1, since the eos of the source had a share.
 
         Raises:
             ConfigError: this engine gives no attention.

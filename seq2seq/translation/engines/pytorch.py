@@ -1,4 +1,4 @@
-"""The model as it was trained, one or an ensemble of them, on CPU or GPU.
+"""Search with PyTorch: the model as it was trained, or an ensemble, on CPU or GPU.
 
 Shapes: B sentences, S source tokens, T target tokens, H n_heads, V vocabulary
 """
@@ -23,7 +23,7 @@ from seq2seq.vocabulary import BOS, EOS
 
 
 class PyTorchEngine:
-    """The `Engine` of models with one vocabulary."""
+    """An `Engine` for one model, or for several with the same vocabulary."""
 
     # Python's share of a step does not grow with the batch: at a beam of 5, 4096 was 15% slower, and 16384 no faster
     # (d_model 256, two cores).
@@ -42,7 +42,7 @@ class PyTorchEngine:
         Args:
             models: at least one; they are moved to `device` and changed to `precision` in place.
             precision: float32, or bfloat16 for matrix products.
-            threads_per_worker: for the products of one batch on the CPU; 0: as torch decides.
+            threads_per_worker: threads for the products of one batch on the CPU; 0: torch decides.
         """
         self.models = [model.to(device).eval() for model in models]
         for model in self.models:
@@ -58,18 +58,18 @@ class PyTorchEngine:
         self.forks = forks
 
     def start_worker(self) -> None:
-        """What each thread calls before anything else."""
+        """See `Engine.start_worker`."""
         if self.threads_per_worker:
             torch.set_num_threads(self.threads_per_worker)
 
     def check(self, config: DecodingConfig, *, attention: bool) -> None:
-        """Nothing: it can do all that `DecodingConfig` says, and give attention."""
+        """Refuse nothing: this engine has all settings of `DecodingConfig`, and attention."""
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`.
 
         Raises:
-            TranslationError: not enough memory.
+            TranslationError: memory is short.
         """
         src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
@@ -89,7 +89,7 @@ class PyTorchEngine:
         """See `Engine.score`."""
         src, tgt_in, tgt_out = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
-            logits = [model(src, tgt_in) for model in self.models]  # of each model, (B, T, V)
+            logits = [model(src, tgt_in) for model in self.models]  # for each model (B, T, V)
             joint = logits[0].float() if len(logits) == 1 else mean_log_probs(logits)
             forbid_special(joint, may_end=True)
             joint[:, 0, EOS] = -torch.inf
@@ -99,7 +99,7 @@ class PyTorchEngine:
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """See `Engine.attention`: the mean, over heads and models, of the cross-attention in the last layer but one.
 
-        Garg et al. (2019) read alignments off that layer.
+        Garg et al. (2019) take alignments from that layer.
         """
         src, tgt_in, _ = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
@@ -116,7 +116,7 @@ class PyTorchEngine:
         """src (B, S); tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos."""
         tgt_out = pad_sources(targets, self.max_length).to(self.device)
         bos = tgt_out.new_full((len(tgt_out), 1), BOS)
-        tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # the eos of shorter targets is followed by pad, and unused
+        tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # shorter targets go on with eos and pad, unused
         return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
 
     def _autocast(self) -> torch.autocast:
@@ -124,10 +124,11 @@ class PyTorchEngine:
 
 
 def _round_matrices(model: Transformer) -> None:
-    """Store in bfloat16 what autocast would convert for each product; norms and sums of layers stay float32.
+    """Store the weights in bfloat16 that autocast would convert for each product. The rest stays float32.
 
-    In inference mode autocast does not remember converted weights (torch 2.13), so that a search would convert them
-    all for each token, which took 10% of its time (one core, d_model 256 and 512, beam of 5).
+    The rest are norms and sums of layers. In inference mode autocast does not keep converted weights (torch 2.13): a
+    search would convert all of them for each token. That took 10% of its time (one core, d_model 256 and 512, a beam
+    of 5).
     """
     model.embeddings.bfloat16()
     for module in model.modules():

@@ -1,6 +1,6 @@
-"""Batches that are searched at the same time, each by a worker of its own: a thread, or a process forked from this one.
+"""Workers search batches at the same time. They are threads, or processes forked from this one.
 
-docs/decisions/0008-forked-workers.md says when which, and why.
+docs/decisions/0008-forked-workers.md says when they are which, and why.
 """
 
 import gc
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Workers:
-    """As many workers as the engine wants, started when there is the first work."""
+    """As many workers as the engine wants. They start with the first work."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -33,18 +33,21 @@ class Workers:
             self._pool = ThreadPoolExecutor(engine.n_workers, initializer=engine.start_worker)
 
     def submit(self, work: Callable[Concatenate[Engine, P], T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        """Let a worker call `work(engine, *args)`, which for a process is a function of a module; see `result_of`."""
+        """Let a worker call `work(engine, *args)`. `result_of` waits for what it returns.
+
+        A forked process finds `work` by its name, so it must be a function of a module.
+        """
         if isinstance(self._pool, ProcessPoolExecutor):
             return self._pool.submit(_call_in_process, work, args, kwargs)
         return self._pool.submit(work, self._engine, *args, **kwargs)
 
     def close(self) -> None:
-        """Forget what has not begun, and wait for the rest."""
+        """Drop work that has not begun, and wait for the rest."""
         self._pool.shutdown(cancel_futures=True)
 
 
 def result_of(future: "Future[T]") -> T:
-    """What a worker returned, as soon as it has.
+    """Wait for a worker, and return what it returned.
 
     Raises:
         TranslationError: a worker process was killed.
@@ -63,15 +66,15 @@ _engine_of_process: Engine | None = None
 
 def _start_process(engine: Engine) -> None:
     global _engine_of_process
-    gc.freeze()  # what the parent left for its collector stays its own: some of it waits for threads that are not here
+    gc.freeze()  # never collect what the parent left: to free some of it means to wait for threads that are not here
     _engine_of_process = engine
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which gets it too, decides what is still to be done
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is still to be done
     threading.Thread(target=_end_with_parent, daemon=True).start()
     engine.start_worker()
 
 
 def _end_with_parent() -> None:
-    """Nobody else would end this process if its parent was killed."""
+    """End this process when its parent is gone: if that was killed, nobody else would."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,1 +1,1 @@
-"""Text around the model: what a sentence is, how it is written, whether a translation looks right."""
+"""Text before and after the model: splitting, word alignment, typography, and signs that a translation went wrong."""

@@ -11,10 +11,10 @@ _SPACE = "▁"
 
 
 def words_of_pieces(pieces: Sequence[str]) -> list[int]:
-    """Index of the word, counted from 0 and separated by spaces, that each SentencePiece piece belongs to.
+    """For each SentencePiece piece, the index of its word, counted from 0. Words are separated by spaces.
 
-    A lone "▁" begins the word of the pieces after it, byte pieces among them; in front of another "▁" it begins
-    none, since two spaces separate no empty word.
+    A lone "▁" begins the word of the pieces after it, byte pieces included. In front of another "▁" it begins none:
+    there is no empty word between two spaces.
     """
     words: list[int] = []
     word, is_begun = 0, False
@@ -31,7 +31,7 @@ def words_of_pieces(pieces: Sequence[str]) -> list[int]:
 def word_alignment(
     attention: npt.NDArray[np.floating], src_pieces: Sequence[str], tgt_pieces: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """(source word, target word) for each target word: the source word that received most of its attention.
+    """Pairs (source word, target word): for each target word, the source word that got most of its attention.
 
     Attention is no alignment: it may look at the word before or after the one translated, or at the end of the
     sentence (Koehn and Knowles 2017), and it matters which layer is averaged (Garg et al. 2019). Read the pairs as a
@@ -41,7 +41,7 @@ def word_alignment(
         attention: (T, S), the row of a target piece says how much it attends to each source piece; without the
             column and row of eos.
     Raises:
-        ValueError: the shape is not that of the pieces.
+        ValueError: the shape of the attention does not fit the pieces.
     """
     if attention.shape != (len(tgt_pieces), len(src_pieces)):
         raise ValueError(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Kind = Literal["empty", "loop", "copied", "short", "split", "cut"]  # the last two, only the translator knows
+Kind = Literal["empty", "loop", "copied", "short", "split", "cut"]  # only the translator finds the last two
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _MARKS = ".,;:!?…\"'’“”«»()[]"
 _WORD = re.compile(rf"[^\s–—{re.escape(_MARKS)}]+")
-_LONGEST_UNIT = 8  # words, or characters of a text without spaces
+_LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
 _SHOWN = 40  # characters of a repeated unit in a message
 
 
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
 
 
 def findings(source: str, translation: str, n_source_tokens: int, n_target_tokens: int) -> list[Finding]:
-    """What is suspicious about `translation`; nothing for a blank source."""
+    """Signs that `translation` is wrong; none for a blank source."""
     if not source.strip():
         return []
     if not translation.strip():
@@ -34,7 +34,7 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
         found.append(Finding("loop", f"The translation repeats {shown!r} {n_times} times in a row."))
     if _is_copied(source, translation):
         found.append(Finding("copied", "The translation has nearly the same words as the source."))
-    # Below ten tokens honest translations vary too much ("I have no idea." is "Aucune idée.").
+    # Below ten tokens, the lengths of good translations vary too much ("I have no idea." is "Aucune idée.").
     if n_source_tokens >= 10 and n_target_tokens < 0.3 * n_source_tokens:
         message = f"The translation has {n_target_tokens} tokens for {n_source_tokens} of the source."
         found.append(Finding("short", message))
@@ -42,10 +42,10 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
 
 
 def _loop(text: str) -> tuple[str, int] | None:
-    """What `text` says over and over, and how many times in a row."""
+    """The words that `text` repeats, and how many times in a row; None if it repeats none."""
     words = text.casefold().split()
     if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
-        # Written without spaces: characters repeat more often by chance, so ask for more.
+        # Text without spaces: characters repeat by chance more often than words, so ask for more.
         loop = _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
         if loop is not None:
             return loop
@@ -75,10 +75,10 @@ def _is_copied(source: str, translation: str) -> bool:
     # Names, numbers and addresses are the same in both languages; sentences have lower-case words.
     if sum(word.isalpha() and word.islower() for word in source.split()) < 3:
         return False
-    ours, theirs = _letter_words(source), _letter_words(translation)
-    if len(ours) < 4 or abs(len(ours) - len(theirs)) > 0.2 * len(ours):
+    src_words, tgt_words = _letter_words(source), _letter_words(translation)
+    if len(src_words) < 4 or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
         return False
-    return _n_in_order(ours, theirs) >= 0.9 * len(ours)
+    return _n_in_order(src_words, tgt_words) >= 0.9 * len(src_words)
 
 
 def _letter_words(text: str) -> list[str]:
@@ -86,12 +86,15 @@ def _letter_words(text: str) -> list[str]:
     return [word for word in stripped if word.isalpha()]
 
 
-def _n_in_order(ours: list[str], theirs: list[str]) -> int:
-    """Words of `ours` met in `theirs` in the same order, each within a few words of the last: a linear estimate."""
+def _n_in_order(src_words: list[str], tgt_words: list[str]) -> int:
+    """How many source words the target has in the same order: an estimate in linear time.
+
+    Each one must be within a few words of the last one that was found.
+    """
     n_met, place = 0, 0
-    for word in ours:
-        for i in range(place, min(place + 4, len(theirs))):
-            if theirs[i] == word:
+    for word in src_words:
+        for i in range(place, min(place + 4, len(tgt_words))):
+            if tgt_words[i] == word:
                 n_met, place = n_met + 1, i + 1
                 break
     return n_met

@@ -1,6 +1,7 @@
-"""Lines longer than a model was trained on, in parts that it can translate, and together again.
+"""Split lines that are too long for a model into parts that it can translate, and join the translations.
 
-Sentences first, then clauses, whole words, and characters: each level only for what the one before left too long.
+A line is split into sentences. Sentences that are still too long are split into clauses, these into words, and these
+into characters.
 """
 
 import re
@@ -18,10 +19,10 @@ _ABBREVIATIONS = {
     "fr", "str", "usw",
 }
 # fmt: on
-_BEFORE_NUMBERS = {"no", "nos", "pp", "ch", "chap", "sec", "tab", "eq"}  # some of them are words elsewhere: "No."
+_BEFORE_NUMBERS = {"no", "nos", "pp", "ch", "chap", "sec", "tab", "eq"}  # only there: elsewhere, "No." is a word
 _CJK_ENDS = "。！？｡"
 _SENTENCE_END = re.compile(
-    # Looking back for a mark keeps a long row of them linear: else each begins a search to the end of the row.
+    # The look-behind keeps a long row of marks linear: else each mark begins a search to the end of the row.
     r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]+(?:[\u00a0\u202f ]?[»›]|[\"'”’)\]])*(?=\s)"
     rf"|[{_CJK_ENDS}]+[」』）”’]*"  # Chinese, Japanese: no space needed
 )
@@ -31,7 +32,7 @@ _OPENING = "\"'“‘„«‹([-–—¿¡「『"
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue"})
 _ZWJ = "\u200d"
 _LONGEST_SEQUENCE = 64  # characters of one emoji, or of a letter with its marks
-_FULL = 0.9  # of a part cut by its length in characters, since tokens are not spread evenly
+_FULL = 0.9  # how full a part cut by characters should be, since tokens are not spread evenly over them
 
 
 class Part(NamedTuple):
@@ -48,17 +49,17 @@ class _Span(NamedTuple):
 
 
 def split_line(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Part]:
-    """Parts of `text` of at most `max_tokens` tokens each, in order; only white space between them is left out.
+    """Split `text` into parts of at most `max_tokens` tokens, in order. Only white space between them is left out.
 
-    Each sentence is a part of its own, since a sentence model translates sentences best; a fragment of one or two
-    words ("Oui !") stays with its neighbour where both fit. "3. Januar" is cut: an ordinal looks like the end
-    of a sentence. A single character of more than `max_tokens` tokens is a part all the same.
+    Each sentence is a part of its own, since a model trained on sentences translates them best. A fragment of one or
+    two words ("Oui !") stays with its neighbour if both fit. "3. Januar" is cut, since an ordinal looks like the end of
+    a sentence. A single character of more than `max_tokens` tokens is still one part.
 
     Args:
         max_tokens: at least 1.
-        count_tokens: tokens of each of many texts, special ids included if the limit includes them.
+        count_tokens: counts the tokens of each text, and special ids if the limit includes them.
     Raises:
-        ValueError: max_tokens below 1.
+        ValueError: max_tokens is below 1.
     """
     if max_tokens < 1:
         raise ValueError(f"max_tokens={max_tokens}; a part needs at least 1 token")
@@ -76,7 +77,7 @@ def split_line(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Pa
 
 
 def rejoin(parts: Sequence[str], lang: str) -> str:
-    """The translated parts as one line: a space between two of them, none in languages written without spaces."""
+    """Join translated parts to one line, with spaces between them unless the language is written without."""
     return ("" if re.split("[-_]", lang.lower())[0] in _UNSPACED else " ").join(parts)
 
 
@@ -86,7 +87,7 @@ def _sentence_ends(text: str) -> Iterator[int]:
             yield match.end()
             continue
         after = re.compile(r"\s+").match(text, match.end())
-        assert after is not None  # the pattern looked ahead
+        assert after is not None  # the pattern looked ahead for white space
         if after.end() == len(text) or not _can_begin(text[after.end()]):
             continue
         if match[0] == "." and _is_abbreviation(text, match.start(), text[after.end()]):
@@ -100,7 +101,7 @@ def _can_begin(character: str) -> bool:
 
 
 def _is_abbreviation(text: str, dot: int, following: str) -> bool:
-    # 12 characters hold every abbreviation; a longer look back would be quadratic on a line without spaces.
+    # 12 characters hold every abbreviation. Looking further back would be quadratic on a line without spaces.
     found = re.search(r"(?:^|[\s(\[«\"'’-])([^\s(\[«\"'’-]+)$", text[max(0, dot - 12) : dot])
     if found is None:
         return False
@@ -119,7 +120,7 @@ def _words(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _windows(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
-    """Where to cut a span without spaces, so that most parts are nearly full; a part may still be too long."""
+    """Where to cut a span without spaces, so that most parts are nearly full. A part may still be too long."""
     size = max(1, int(_FULL * max_tokens * (span.end - span.start) / span.n_tokens))
     start = span.start
     while start + size < span.end:
@@ -128,12 +129,12 @@ def _windows(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
 
 
 def _cut_near(text: str, start: int, place: int, end: int) -> int:
-    """Where to cut without separating marks from a letter, or the parts of an emoji or of a flag.
+    """A place to cut that separates no mark from its letter, and no part of an emoji or of a flag.
 
     Returns:
         The last such place up to `place`, else the next one after it, else `place`.
     """
-    # As long as a sane sequence could be; looking further would be quadratic on rows of marks.
+    # No sensible sequence is longer. Looking further would be quadratic on rows of marks.
     before = range(place, max(start, place - _LONGEST_SEQUENCE), -1)
     after = range(place + 1, min(end, place + _LONGEST_SEQUENCE))
     return next((i for i in chain(before, after) if not _continues(text, start, i)), place)
@@ -143,8 +144,8 @@ def _continues(text: str, start: int, i: int) -> bool:
     """Whether text[i] belongs to the character before it; a character begins at `start`."""
     character = text[i]
     if _is_flag_letter(character):  # two of them are a flag
-        first = next((j for j in range(i, start, -1) if not _is_flag_letter(text[j - 1])), start)
-        return (i - first) % 2 == 1 or text[i - 1] == _ZWJ
+        row_start = next((j for j in range(i, start, -1) if not _is_flag_letter(text[j - 1])), start)
+        return (i - row_start) % 2 == 1 or text[i - 1] == _ZWJ
     is_skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
     is_tag = "\U000e0020" <= character <= "\U000e007f"  # of the flags of England, Scotland and Wales
     is_mark = unicodedata.category(character).startswith("M")
@@ -156,7 +157,7 @@ def _is_flag_letter(character: str) -> bool:
 
 
 def _cut(text: str, start: int, end: int, places: Iterator[int]) -> list[tuple[int, int]]:
-    """The stretches of text[start:end] between `places`, trimmed; blank ones are left out."""
+    """The spans of text[start:end] between `places`, without white space around them and without blank ones."""
     spans = []
     for place in [*places, end]:
         piece = text[start:place]
@@ -194,7 +195,7 @@ def _refine(
     max_tokens: int,
     count_tokens: CountTokens,
 ) -> list[_Span]:
-    """`spans` with each one that is too long replaced by what `cut` makes of it, packed as full as fits."""
+    """Replace each span that is too long by the pieces that `cut` makes of it, packed as full as fits."""
     cuts = [cut(text, span.start, span.end) if span.n_tokens > max_tokens else [] for span in spans]
     counted = iter(_counted(text, [piece for pieces in cuts for piece in pieces], count_tokens))
     refined = []
@@ -206,7 +207,10 @@ def _refine(
 def _within(
     text: str, pieces: list[tuple[int, int]], max_tokens: int, count_tokens: CountTokens
 ) -> list[tuple[int, int]]:
-    """`pieces` with those halved, and halved again, whose tokens are more than their words' or characters' were."""
+    """Halve pieces, again and again, until each one fits.
+
+    A packed piece may have more tokens than its words had one by one, and characters may have more than expected.
+    """
     done: list[tuple[int, int]] = []
     while pieces:
         longer: list[tuple[int, int]] = []

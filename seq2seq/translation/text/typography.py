@@ -1,4 +1,4 @@
-"""Typography that normalisation flattened, restored in translations."""
+"""Restore in translations the typography that normalisation removed."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 _NNBSP = "\u202f"
 _SMILEY = r"[:;]-?[)(DPp/\\|](?!\w)"
 _KEEP = rf"https?://\S+|www\.\S+|[\w.+-]{{1,64}}@[\w.-]+|&#?\w{{1,32}};|\b[A-Za-z]:\\\S*|(?<!\S){_SMILEY}"
-# A single no-break space of either width is somebody's choice: it stays.
+# A single no-break space of either width stays, since somebody chose it.
 _MARKS = re.compile(
     rf"({_KEEP})|(?<=[^\s(\[{{«\";:!?])(?![\u00a0\u202f][;:!?])(?! +{_SMILEY})[ \u00a0\u202f]*([;:!?]+(?: +[!?]+)*)"
     r"(?=\s|$|[\"»”’')\].…,])"
@@ -22,9 +22,9 @@ _CLOSES = re.compile(r"(?<=[^\s\"])\"(?!\w)")
 def french(text: str) -> str:
     """`text` with French spacing, guillemets and apostrophes.
 
-    The narrow no-break space (U+202F) goes before ; : ! ? and inside « »; some printers prefer a full one (U+00A0)
-    before the colon and inside guillemets. No-break spaces of either width that are there stay. Times, URLs,
-    addresses, HTML entities and smileys are left alone; so are straight quotes that do not pair up in a line.
+    A narrow no-break space (U+202F) goes before ; : ! ? and inside « ». Some printers prefer a full one (U+00A0)
+    before the colon and inside guillemets: no-break spaces of either width stay where they are. Times, URLs, addresses,
+    HTML entities and smileys are left alone. So are straight quotes that do not pair up in a line.
     """
     text = _APOSTROPHE.sub(lambda match: match[1] or "’", text)
     text = _space_guillemets(text)  # first, since a quotation mark opens after a space
