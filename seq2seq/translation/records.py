@@ -5,18 +5,16 @@ A function that writes takes the number of the line, counted from 1, and returns
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.text.alignment import pharaoh
-
-if TYPE_CHECKING:  # it imports torch
-    from seq2seq.translation.result import TextHypothesis, Translation
 
 FORMS = ("line", "n-best", "json")
 _BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it
 
 
-def line(number: int, translation: "Translation") -> str:
+def line(number: int, translation: Translation) -> str:
     """The text alone, or followed by ` ||| ` and the word alignment if there is one."""
     best = translation.hypotheses[0]
     if best.alignment is None:
@@ -24,34 +22,35 @@ def line(number: int, translation: "Translation") -> str:
     return f"{translation.text}{_BEFORE_ALIGNMENT}{pharaoh(best.alignment)}\n"
 
 
-def n_best(number: int, translation: "Translation") -> str:
+def n_best(number: int, translation: Translation) -> str:
     """A row for each hypothesis, best first: line, rank (both from 1), score, text, alignment if there is one."""
-    return "".join(
-        "\t".join([str(number), str(rank), f"{best.score:.4f}", _column(best.text), *_alignment_column(best)]) + "\n"
-        for rank, best in enumerate(translation.hypotheses, start=1)
+    rows = (
+        [str(number), str(rank), f"{hypothesis.score:.4f}", _column(hypothesis.text), *_alignment_column(hypothesis)]
+        for rank, hypothesis in enumerate(translation.hypotheses, start=1)
     )
+    return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def as_json(number: int, translation: "Translation") -> str:
+def as_json(number: int, translation: Translation) -> str:
     """One object with all that is known about the translation of a line."""
     record: dict[str, Any] = {"line": number, "source": translation.source, "translation": translation.text}
     if len(translation.parts) > 1:
         record["parts"] = translation.parts
-    record["hypotheses"] = [_hypothesis(hypothesis) for hypothesis in translation.hypotheses]
+    record["hypotheses"] = [_as_object(hypothesis) for hypothesis in translation.hypotheses]
     record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def score(number: int, source: str, scored: "TextHypothesis", is_json: bool) -> str:
+def score(number: int, source: str, scored: TextHypothesis, is_json: bool) -> str:
     """The score of a given translation, or a JSON object that also has the log-probability of each token."""
     if not is_json:
         return f"{scored.score:.4f}\n"
-    record = {"line": number, "source": source, "translation": scored.text, **_hypothesis(scored)}
+    record = {"line": number, "source": source, "translation": scored.text, **_as_object(scored)}
     del record["text"]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-RECORDS: dict[str, Callable[[int, "Translation"], str]] = {"line": line, "n-best": n_best, "json": as_json}
+RECORDS: dict[str, Callable[[int, Translation], str]] = {"line": line, "n-best": n_best, "json": as_json}
 
 
 def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]:
@@ -67,26 +66,26 @@ def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]
             yield written.rsplit(_BEFORE_ALIGNMENT, 1)[0] if has_alignment else written
 
 
-def _hypothesis(each: "TextHypothesis") -> dict[str, Any]:
-    record: dict[str, Any] = {"text": each.text, "score": each.score, "log_prob": each.log_prob}
-    if each.tokens is not None:
-        record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in each.tokens]
-    if each.alignment is not None:
-        record["alignment"] = pharaoh(each.alignment)
-    if each.attention is not None:
+def _as_object(hypothesis: TextHypothesis) -> dict[str, Any]:
+    record: dict[str, Any] = {"text": hypothesis.text, "score": hypothesis.score, "log_prob": hypothesis.log_prob}
+    if hypothesis.tokens is not None:
+        record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in hypothesis.tokens]
+    if hypothesis.alignment is not None:
+        record["alignment"] = pharaoh(hypothesis.alignment)
+    if hypothesis.attention is not None:
         record["attention"] = [
             {
                 "source": part.src_pieces,
                 "target": part.tgt_pieces,
                 "weights": [[round(float(weight), 4) for weight in row] for row in part.weights],
             }
-            for part in each.attention
+            for part in hypothesis.attention
         ]
     return record
 
 
-def _alignment_column(each: "TextHypothesis") -> list[str]:
-    return [] if each.alignment is None else [pharaoh(each.alignment)]
+def _alignment_column(hypothesis: TextHypothesis) -> list[str]:
+    return [] if hypothesis.alignment is None else [pharaoh(hypothesis.alignment)]
 
 
 def _column(text: str) -> str:
