@@ -1,4 +1,4 @@
-"""A trained model in a form to ship, and the proof that both say the same.
+"""A trained model in a form to ship, and a check that it still translates the same.
 
 Read export.py, conversion.py, parity.py, in this order.
 """

@@ -1,8 +1,8 @@
-"""Our Transformer as CTranslate2 stores one.
+"""Convert our Transformer to the form in which CTranslate2 stores one.
 
-CTranslate2 lays its layers out as we do (fused queries, keys and values; a norm inside each sublayer), so that this is
-a renaming, with three things said that CTranslate2 would otherwise decide for itself: the table of positions, which
-tokens are special, and which are never generated.
+CTranslate2 lays its layers out as we do (fused queries, keys and values; a norm inside each sublayer), so weights only
+get other names. Three things are set here that CTranslate2 would otherwise choose: the table of positions, which tokens
+are special, and which are never generated.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
 
-# What the code below converts. A field that is in neither table did not exist when it was written.
+# What the code below converts. A field of `ModelConfig` in neither table is newer, and must have its default.
 _VARIANTS = {
     "norm": ("pre", "post"),
     "activation": ("relu", "gelu", "swiglu"),
@@ -36,10 +36,10 @@ _SIZES = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", 
 
 
 def check_convertible(config: ModelConfig) -> None:
-    """Refuse, rather than convert into something else, every variant that this module was not written for.
+    """Refuse every variant that this module was not written for: it would convert it into another model.
 
     Raises:
-        CheckpointError: the variants, all in one message.
+        CheckpointError: names all such variants.
     """
     problems = []
     for field in dataclasses.fields(config):
@@ -61,9 +61,9 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     """Write `model` as the files of a CTranslate2 model into `directory`, which is created.
 
     Args:
-        quantization: as CTranslate2 names it: int8, float16, ...; None keeps float32.
+        quantization: a type of CTranslate2, such as int8 or float16; None keeps float32.
     Raises:
-        CheckpointError: a variant that CTranslate2, or this conversion, does not have.
+        CheckpointError: the model is a variant that CTranslate2, or this conversion, does not have.
     """
     check_convertible(model.config)
     spec = _transformer(model)
@@ -82,7 +82,7 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
 
 
 class _Reader:
-    """Hands out weights, and knows which of them were asked for."""
+    """Hands out weights, and remembers which ones."""
 
     def __init__(self) -> None:
         self._used: set[int] = set()
@@ -114,22 +114,22 @@ def _transformer(model: Transformer) -> "TransformerSpec":
         options |= {"rotary_dim": config.d_head, "rotary_interleave": False}
     encoder = specs.TransformerEncoderSpec(config.n_encoder_layers, config.n_heads, **options)
     decoder = specs.TransformerDecoderSpec(config.n_decoder_layers, config.n_heads, **options)
-    # Left out, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
+    # Without it, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
     encoder.position_encodings.encodings = read(model.positions.table)
-    if not is_rotary:  # a rotary decoder adds nothing, a rotary encoder our zeros
+    if not is_rotary:  # a rotary decoder adds no table, and a rotary encoder adds our zeros
         decoder.position_encodings.encodings = read(model.positions.table)
-    # Arrays that are equal are stored once, so tables that were shared are shared again.
+    # CTranslate2 stores equal arrays once, so tables that were shared are shared again.
     encoder.embeddings[0].weight = read(model.embeddings.source)
     decoder.embeddings.weight = read(model.embeddings.target)
     decoder.projection.weight = read(model.embeddings.output)
     decoder.projection.bias = _bias(len(model.embeddings.output))
-    for layer, to in zip(model.encoder.layers, encoder.layer, strict=True):
-        _self_attention(layer.self_attention, layer.around_self_attention.norm, to.self_attention, read)
-        _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, to.ffn, read)
-    for block, to in zip(model.decoder.layers, decoder.layer, strict=True):
-        _self_attention(block.self_attention, block.around_self_attention.norm, to.self_attention, read)
-        _cross_attention(block.cross_attention, block.around_cross_attention.norm, to.attention, read)
-        _feed_forward(block.feed_forward, block.around_feed_forward.norm, to.ffn, read)
+    for layer, spec in zip(model.encoder.layers, encoder.layer, strict=True):
+        _self_attention(layer.self_attention, layer.around_self_attention.norm, spec.self_attention, read)
+        _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, spec.ffn, read)
+    for block, spec in zip(model.decoder.layers, decoder.layer, strict=True):
+        _self_attention(block.self_attention, block.around_self_attention.norm, spec.self_attention, read)
+        _cross_attention(block.cross_attention, block.around_cross_attention.norm, spec.attention, read)
+        _feed_forward(block.feed_forward, block.around_feed_forward.norm, spec.ffn, read)
     if config.norm == "pre":
         _norm(model.encoder.norm, encoder.layer_norm, read)
         _norm(model.decoder.norm, decoder.layer_norm, read)
@@ -142,43 +142,43 @@ def _transformer(model: Transformer) -> "TransformerSpec":
 
 
 def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
-    """Takes pad, unk and bos out of every softmax: ours masks them, and CTranslate2's scoring cannot mask."""
+    """A bias that takes pad, unk and bos out of every softmax. Our search masks them; CTranslate2's scoring cannot."""
     bias = np.zeros(vocab_size, dtype=np.float32)
     bias[[PAD, UNK, BOS]] = HIDDEN
     return bias
 
 
-def _self_attention(attention: SelfAttention, norm: nn.Module, to: Any, read: _Reader) -> None:
-    to.linear[0].weight = read(attention.to_qkv.weight)  # (3 D, D): queries, keys, values
-    to.linear[1].weight = read(attention.to_out.weight)
-    _norm(norm, to.layer_norm, read)
+def _self_attention(attention: SelfAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
+    spec.linear[0].weight = read(attention.to_qkv.weight)  # (3 D, D): queries, keys, values
+    spec.linear[1].weight = read(attention.to_out.weight)
+    _norm(norm, spec.layer_norm, read)
 
 
-def _cross_attention(attention: CrossAttention, norm: nn.Module, to: Any, read: _Reader) -> None:
-    to.linear[0].weight = read(attention.to_q.weight)
-    to.linear[1].weight = read(attention.to_kv.weight)  # (2 D, D): keys, values
-    to.linear[2].weight = read(attention.to_out.weight)
-    _norm(norm, to.layer_norm, read)
+def _cross_attention(attention: CrossAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
+    spec.linear[0].weight = read(attention.to_q.weight)
+    spec.linear[1].weight = read(attention.to_kv.weight)  # (2 D, D): keys, values
+    spec.linear[2].weight = read(attention.to_out.weight)
+    _norm(norm, spec.layer_norm, read)
 
 
-def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, to: Any, read: _Reader) -> None:
+def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any, read: _Reader) -> None:
     if isinstance(network, SwiGLU):
         gate, value = np.split(read(network.to_gate_and_value.weight), 2)  # (F, D) each
-        to.linear_0.weight, to.linear_0_noact.weight = gate, value
+        spec.linear_0.weight, spec.linear_0_noact.weight = gate, value
     else:
-        to.linear_0.weight = read(network.to_hidden.weight)
-        to.linear_0.bias = read(network.to_hidden.bias)
-        to.linear_1.bias = read(network.to_out.bias)
-    to.linear_1.weight = read(network.to_out.weight)
-    _norm(norm, to.layer_norm, read)
+        spec.linear_0.weight = read(network.to_hidden.weight)
+        spec.linear_0.bias = read(network.to_hidden.bias)
+        spec.linear_1.bias = read(network.to_out.bias)
+    spec.linear_1.weight = read(network.to_out.weight)
+    _norm(norm, spec.layer_norm, read)
 
 
-def _norm(norm: nn.Module, to: Any, read: _Reader) -> None:
+def _norm(norm: nn.Module, spec: Any, read: _Reader) -> None:
     assert isinstance(norm, nn.LayerNorm)
-    to.gamma, to.beta = read(norm.weight), read(norm.bias)
+    spec.gamma, spec.beta = read(norm.weight), read(norm.bias)
 
 
 def _norm_epsilon(model: Transformer) -> float:
-    """What all norms have in common: CTranslate2 takes one number for the whole model."""
+    """The epsilon that all norms share: CTranslate2 takes one number for the whole model."""
     (epsilon,) = {module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)}
     return epsilon

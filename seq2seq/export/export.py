@@ -1,4 +1,4 @@
-"""From a trained model to a directory to ship, which appears only when it has been compared with the model."""
+"""Export a trained model to a directory to ship. The directory appears only after a comparison with the model."""
 
 import dataclasses
 import tempfile
@@ -23,25 +23,25 @@ from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 
-_FEW_LINES = 5  # that a copy of the same weights has to translate
+_FEW_LINES = 5  # lines that a copy of the same weights has to translate
 
-# Most that a log-probability (nats) may differ in float32. A trained model of 1.6 M parameters came within 4e-6; with
-# two biases of one layer exchanged, the smallest mistake we could think of, it was 9e-3 away.
+# How much a log-probability (nats) may differ in float32. A trained model of 1.6 M parameters differed by up to 4e-6.
+# With two biases of one layer exchanged, the smallest mistake that we could think of, it was 9e-3.
 _LARGEST_DIFFERENCE = 1e-3
-# Most that log-probabilities may differ on average where weights are rounded: some 20 times what the same model showed
-# (int8 2e-3, bfloat16 5e-4, float16 6e-5), all of whose translations stayed what they were.
-# int8's figure is of processors with VNNI. Without it, sums of two 8-bit products overflow: 4e-2 for a small model.
+# How much log-probabilities may differ on average if weights are rounded: some 20 times what the same model showed
+# (int8 2e-3, bfloat16 5e-4, float16 6e-5). Its translations all stayed the same.
+# The figure for int8 holds with VNNI. Without it, sums of two 8-bit products overflow: 4e-2 for a small model.
 _MEAN_DIFFERENCE = {"int8": 0.05, "bfloat16": 0.01, "float16": 0.002, "int16": 0.002}
 
 _REMEDY = {"int8": ", or export where the processor computes 8 bits without overflow (x86 with VNNI)"}
 
 
 def export(options: ExportOptions) -> Path:
-    """Write the model directory, print what was compared, and return where it is.
+    """Write a model directory, print how it compares with the model, and return its path.
 
     Raises:
-        ParityError: what was exported is not the same model; nothing was written.
-        CheckpointError: no model, or the directory cannot be written.
+        ParityError: the exported model is not the same as the original; nothing was written.
+        CheckpointError: there is no model, or the directory cannot be written.
         ConfigError: CTranslate2 is not installed.
     """
     original = _Original(options.source)
@@ -67,7 +67,7 @@ def export(options: ExportOptions) -> Path:
 
 
 class _Original:
-    """What is exported, where it came from, and the engine that the export is compared with."""
+    """The model to export, the run it came from, and the engine that the export is compared with."""
 
     def __init__(self, path: Path) -> None:
         self.trained = TrainedModel.read(path)
@@ -75,12 +75,12 @@ class _Original:
         self.export_dir = self.run.export if self.run else path.parent
         self.config = self.trained.config
         self.tokenizer = self.trained.tokenizer
-        self.model = self.trained.build()  # not the engine's, which changes its models to compute faster
+        self.model = self.trained.build()  # not the one in the engine, which changes its models to compute faster
         self.engine = _engine(self.trained)
 
 
 def _engine(trained: TrainedModel) -> PyTorchEngine:
-    """In float32 on the CPU, where the export is computed too."""
+    """The model in float32 on the CPU, where the export is computed too."""
     return PyTorchEngine([trained.build()], torch.device("cpu"), "float32")
 
 
@@ -109,9 +109,9 @@ def _check_safetensors(original: _Original, directory: Path, lines: Lines) -> No
 
 
 def _write_ctranslate2(original: _Original, directory: Path, quantization: str, lines: Lines) -> None:
-    """Convert, then compare what CTranslate2 makes of the lines.
+    """Convert the model, and compare what CTranslate2 makes of the lines.
 
-    A wrong weight can hide behind the rounding of the others, so the conversion is judged in float32, whatever is kept.
+    Rounding can hide a wrong weight, so the conversion is compared in float32 first, whatever type is kept.
     """
     require_ctranslate2()
 
@@ -121,23 +121,23 @@ def _write_ctranslate2(original: _Original, directory: Path, quantization: str, 
 
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f"{directory.name}.") as folder:
         engine = converted(directory if quantization == "float32" else Path(folder), None)
-        found = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
-    print(f"PyTorch and CTranslate2 in float32, {found.n_lines} lines of {lines.origin}:\n{found}")
-    if not found.largest <= _LARGEST_DIFFERENCE:  # nan is not
+        report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
+    print(f"PyTorch and CTranslate2 in float32, {report.n_lines} lines of {lines.origin}:\n{report}")
+    if not report.largest <= _LARGEST_DIFFERENCE:  # `not <=` is true for nan too
         raise ParityError(
-            f"CTranslate2 gives a token a log-probability {found.largest:.3g} from PyTorch's, more than "
+            f"CTranslate2 gives a token a log-probability {report.largest:.3g} from PyTorch's, more than "
             f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
         )
     if quantization == "float32":
         return
     engine = converted(directory, quantization)
     computed = engine.translator.compute_type
-    found = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
-    print(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{found}")
+    report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
+    print(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{report}")
     allowed = max(_mean_difference(quantization), _mean_difference(computed))
-    if not found.mean <= allowed:
+    if not report.mean <= allowed:
         raise ParityError(
-            f"with {quantization}, log-probabilities are {found.mean:.3g} from PyTorch's on average, more than "
+            f"with {quantization}, log-probabilities are {report.mean:.3g} from PyTorch's on average, more than "
             f"{allowed:g}; nothing was written, choose another --quantization{_REMEDY.get(computed.split('_')[0], '')}"
         )
 

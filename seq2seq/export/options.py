@@ -1,4 +1,4 @@
-"""What can be asked of an export."""
+"""The options of an export."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,9 @@ class ExportOptions:
 
     Attributes:
         source: run directory, checkpoint file or model directory.
-        formats: of `FORMATS`, at least one, in that order.
-        quantization: of CTranslate2's weights.
-        output: None for a directory of the run that is called after formats and quantization.
+        formats: one or both of `FORMATS`, in that order.
+        quantization: type of CTranslate2's weights.
+        output: the directory to write; None for one of the run's, named by `label`.
         overwrite: replace a model directory of that name.
         parity_input: lines to compare with; None for the validation set.
         parity_reference: their translations, for BLEU.
@@ -31,5 +31,5 @@ class ExportOptions:
 
     @property
     def label(self) -> str:
-        """What the directory is called after."""
+        """The name of the directory, if `output` gives none: formats and quantization."""
         return "-".join(self.formats) + ("" if self.quantization == "float32" else f"-{self.quantization}")

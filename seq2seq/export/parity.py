@@ -1,4 +1,4 @@
-"""Whether an exported model still is the model: the same lines through both, and what the two say."""
+"""Compare an exported model with the original: both translate and score the same lines."""
 
 import random
 from dataclasses import dataclass, replace
@@ -17,11 +17,11 @@ from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.vocabulary import EOS
 
 N_LINES = 100
-_BATCH = 10  # lines at once, so that memory is no matter for any model
+_BATCH = 10  # lines at once, few enough for the memory of any model
 
 
 class ParityError(UserError):
-    """What was exported does not compute what the model computes."""
+    """The exported model does not compute what the original computes."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class ParityReport:
-    """What two engines made of the same lines.
+    """How two engines differ on the same lines.
 
     Attributes:
-        largest, mean: absolute differences between the log-probabilities (nats) that both give to each token of the
-            same hypotheses.
-        score_difference: the largest between the scores of hypotheses that both found.
+        n_identical: lines for which both found the same translation.
+        score_difference: largest difference between the two scores of such a translation.
+        largest, mean: largest and mean absolute difference between the log-probabilities (nats) that both engines give
+            to each token of the same hypotheses.
     """
 
     n_lines: int
@@ -64,11 +65,11 @@ def measure_parity(
     """Translate the lines with both engines, and score the hypotheses of `before` with both.
 
     Args:
-        before: with the model itself, in float32.
-        after: with what was exported.
+        before: the engine with the original model, in float32.
+        after: the engine with the exported model.
         lines: at least one, each of at most `max_length - 1` tokens for both.
     """
-    # What both engines can do.
+    # Only what both engines can do.
     decoding = replace(decoding, n_best=1, sampling=False)
     if decoding.normalization == "gnmt":
         decoding = replace(decoding, normalization="length")
@@ -85,11 +86,11 @@ def measure_parity(
         targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in found]  # room for eos
         for expected, log_probs in zip(before.score(batch, targets), after.score(batch, targets), strict=True):
             differences += [abs(a - b) for a, b in zip(log_probs, expected, strict=True)]
-    same = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
+    identical = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
     return ParityReport(
         n_lines=len(sources),
-        n_identical=len(same),
-        score_difference=max((abs(a.score - b.score) for a, b in same), default=0.0),
+        n_identical=len(identical),
+        score_difference=max((abs(a.score - b.score) for a, b in identical), default=0.0),
         largest=max(differences),
         mean=sum(differences) / len(differences),
         bleu=_bleu(_texts(ours, tokenizer), _texts(theirs, tokenizer), lines.references),
@@ -99,10 +100,10 @@ def measure_parity(
 def find_lines(
     config: RunConfig, tokenizer: Tokenizer, given: Path | None = None, reference: Path | None = None
 ) -> Lines:
-    """Up to `N_LINES` lines: those given, else of the validation set, else of the bundled sample, else random ones.
+    """Up to `N_LINES` lines to compare with: of `given`, else of the validation set, else of the sample, else random.
 
     Raises:
-        CorpusError: a file that was given cannot be read, or has no line that the model can take.
+        CorpusError: `given` or `reference` cannot be read, or `given` has no line that the model can translate.
     """
     if given is not None:
         sources = list(read_lines(given))
@@ -147,16 +148,16 @@ def _fitting(lines: Lines, config: RunConfig, tokenizer: Tokenizer) -> Lines | N
 
 
 def _random_text(tokenizer: Tokenizer, max_length: int) -> list[str]:
-    """Lines without meaning, but of the model's own pieces."""
+    """Lines of random pieces of the vocabulary."""
     draw = random.Random(0)
-    n_tokens = max(1, min(20, max_length // 4))  # text of n pieces may come back as more of them
+    n_tokens = max(1, min(20, max_length // 4))  # the tokenizer may make more pieces of the text than it was made from
     ids = [
         [draw.randrange(EOS + 1, tokenizer.vocab_size) for _ in range(draw.randint(1, n_tokens))]
         for _ in range(N_LINES)
     ]
     texts = [text for text in tokenizer.decode(ids) if text.strip()]
     encoded = tokenizer.encode(texts)
-    return [text for text, ids_of in zip(texts, encoded, strict=True) if 0 < len(ids_of) < max_length]
+    return [text for text, line_ids in zip(texts, encoded, strict=True) if 0 < len(line_ids) < max_length]
 
 
 def _texts(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> list[str]:
@@ -166,5 +167,5 @@ def _texts(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> list[str]:
 def _bleu(ours: list[str], theirs: list[str], references: list[str] | None) -> str:
     if references is None:
         return f"BLEU {corpus_scores(theirs, ours, ['bleu'])['bleu'].score:.2f} against each other (no references)"
-    first, second = (corpus_scores(texts, references, ["bleu"])["bleu"].score for texts in (ours, theirs))
-    return f"BLEU {first:.2f} before and {second:.2f} after"
+    before, after = (corpus_scores(texts, references, ["bleu"])["bleu"].score for texts in (ours, theirs))
+    return f"BLEU {before:.2f} before and {after:.2f} after"
