@@ -1,1 +1,1 @@
-"""What finished runs say side by side."""
+"""Compare runs: a test of two, a table of many, and how they learned."""

@@ -1,4 +1,4 @@
-"""Whether two finished runs differ by more than chance, on each test set that both have translated."""
+"""Test whether two finished runs differ by more than chance, on each test set that both have translated."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.evaluation.scores import TEST_METRICS, PairedScores, paired_test
 
-SIGNIFICANT = 0.05  # a p-value below it is taken for more than chance
+SIGNIFICANT = 0.05  # a p-value below it counts as more than chance
 
 
 @dataclass(frozen=True)
 class ComparedTestSet:
-    """Two runs on one test set; in each metric the first run is the baseline and the second the system."""
+    """Two runs on one test set. In each metric, run A is the baseline and run B the system."""
 
     n_sentences: int
     metrics: Mapping[str, PairedScores]
@@ -38,10 +38,10 @@ def compare(
 
     Args:
         tests: which test sets; empty: all that both runs have.
-        metrics: of `scores.METRICS`.
+        metrics: any of `scores.METRICS`.
     Raises:
-        RunError: one run twice, other languages, no such test set in both, other sentences in one of them, no
-            hypotheses or no references.
+        RunError: both are the same run; their languages or sentences differ; they share no such test set; or hypotheses
+            or references are missing.
     """
     if a.path.resolve() == b.path.resolve():
         raise RunError(f"{a.path} and {b.path} are one run; name two")
@@ -70,11 +70,11 @@ def _tests(run: RunDirectory) -> list[str]:
 
 def _compare_on(test: str, a: RunDirectory, b: RunDirectory, metrics: Sequence[str], language: str) -> ComparedTestSet:
     references = a.references(test)
-    for number, (one, other) in enumerate(zip_longest(references, b.references(test)), start=1):
-        if one != other:
+    for number, (in_a, in_b) in enumerate(zip_longest(references, b.references(test)), start=1):
+        if in_a != in_b:
             raise RunError(
                 f"{a.path} and {b.path} were tested on different sentences called {test}: reference {number} "
-                f"is {_shown(one)} in one and {_shown(other)} in the other; compare them on another one with --test"
+                f"is {_shown(in_a)} in one and {_shown(in_b)} in the other; compare them on another one with --test"
             )
     found = paired_test(a.hypotheses(test), b.hypotheses(test), references, metrics, language=language)
     return ComparedTestSet(len(references), found)
@@ -85,22 +85,22 @@ def _shown(references: tuple[str, ...] | None) -> str:
 
 
 def table(comparison: Comparison) -> str:
-    """What `compare` found, for people."""
+    """The comparison as text, for people."""
     lines = [f"A  {comparison.a.path}", f"B  {comparison.b.path}"]
     lines.append(f"{' to '.join(comparison.languages)}, paired bootstrap (Koehn 2004)")
     for name, test in comparison.tests.items():
         lines += ["", f"test set {name}, {test.n_sentences:,} sentences:"]
         lines.append(f"  {'':15} {'A':^15} {'B':^15} {'B - A':>7} {'p':>7}")
-        for metric, each in test.metrics.items():
-            scores = " ".join(f"{s.score:6.2f} ± {s.half_width:<6.2f}" for s in (each.baseline, each.system))
-            p_value = "" if _p_value(each) is None else f"{each.p_value:.4f}"
-            lines.append(f"  {metric:15} {scores} {_difference(each):+7.2f} {p_value:>7}  {_verdict(metric, each)}")
-        lines += [f"  {metric:15} {each.system.signature}" for metric, each in test.metrics.items()]
+        for metric, paired in test.metrics.items():
+            scores = " ".join(f"{s.score:6.2f} ± {s.half_width:<6.2f}" for s in (paired.baseline, paired.system))
+            p_value = "" if _p_value(paired) is None else f"{paired.p_value:.4f}"
+            lines.append(f"  {metric:15} {scores} {_difference(paired):+7.2f} {p_value:>7}  {_verdict(metric, paired)}")
+        lines += [f"  {metric:15} {paired.system.signature}" for metric, paired in test.metrics.items()]
     return "\n".join(lines)
 
 
-def _verdict(metric: str, found: PairedScores) -> str:
-    difference, p_value = _difference(found), _p_value(found)
+def _verdict(metric: str, paired: PairedScores) -> str:
+    difference, p_value = _difference(paired), _p_value(paired)
     if p_value is None:
         return "equal"
     if p_value >= SIGNIFICANT:
@@ -109,27 +109,27 @@ def _verdict(metric: str, found: PairedScores) -> str:
     return "B is better" if (difference > 0) == is_higher_better else "A is better"
 
 
-def _difference(found: PairedScores) -> float:
-    return found.system.score - found.baseline.score
+def _difference(paired: PairedScores) -> float:
+    return paired.system.score - paired.baseline.score
 
 
-def _p_value(found: PairedScores) -> float | None:
-    """None where the scores are equal, and sacreBLEU's p-value means nothing."""
-    return found.p_value if _difference(found) else None
+def _p_value(paired: PairedScores) -> float | None:
+    """None if the scores are equal, since sacreBLEU's p-value means nothing then."""
+    return paired.p_value if _difference(paired) else None
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """What `compare` found, for programs; `p_value` is None where scores are equal."""
+    """The comparison for programs, as JSON values; `p_value` is None if the scores are equal."""
 
-    def plain(each: PairedScores) -> dict[str, Any]:
-        sides = {"a": dataclasses.asdict(each.baseline), "b": dataclasses.asdict(each.system)}
+    def plain(paired: PairedScores) -> dict[str, Any]:
+        sides = {"a": dataclasses.asdict(paired.baseline), "b": dataclasses.asdict(paired.system)}
         for side in sides.values():
-            del side["signature"]  # one and the same
+            del side["signature"]  # it is the same for both
         return {
             **sides,
-            "difference": _difference(each),
-            "p_value": _p_value(each),
-            "signature": each.system.signature,
+            "difference": _difference(paired),
+            "p_value": _p_value(paired),
+            "signature": paired.system.signature,
         }
 
     src_lang, tgt_lang = comparison.languages

@@ -1,4 +1,4 @@
-"""How runs learned: loss and BLEU over the steps, from their metrics."""
+"""How runs learned: pictures of loss and BLEU over the steps, from `metrics.csv`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def curves(run: RunDirectory) -> dict[str, Curve]:
 
 
 def draw(runs: Sequence[RunDirectory], output: Path) -> None:
-    """Loss and BLEU over steps, one colour a run; the file's ending chooses the format."""
+    """Draw loss and BLEU over steps, with one colour for each run. The ending of the file chooses the format."""
     import matplotlib
 
     matplotlib.use("Agg")  # no screen needed

@@ -1,4 +1,4 @@
-"""One table of many finished runs. Runs that differ in nothing but the seed, and what has no influence, are one row."""
+"""One table of many finished runs. A row is a configuration: all runs that differ only in `IGNORED` keys."""
 
 import dataclasses
 import statistics
@@ -8,30 +8,31 @@ from typing import Any
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 
-# What may differ between runs of one row.
+# Keys that may differ between the runs of one row: the seed, and keys without influence on the scores.
 IGNORED = ("seed", "run_dir", "resume", "name", "data.dir", "data.cache_dir", "logger", "trainer.threads")
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a finished run was made of and what it reached."""
+    """The settings and the scores of a finished run."""
 
     name: str  # of the experiment
     seed: int
-    settings: Mapping[str, Any]  # dotted key: value, but for those that may differ
-    scores: Mapping[str, float]  # test set, or `valid`, and metric: score
+    settings: Mapping[str, Any]  # dotted key: value; without `IGNORED` keys
+    scores: Mapping[str, float]  # "TEST METRIC" or "valid METRIC": score
 
 
 def read_result(run: RunDirectory, metrics: Sequence[str]) -> Result:
-    """
+    """Read a finished run.
+
     Args:
-        metrics: as they are called in scores.json. On valid only BLEU and chrF are measured.
+        metrics: names as in scores.json. On valid, runs measure only BLEU and chrF.
     Raises:
-        RunError: not the directory of a finished run, or one without one of these metrics.
+        RunError: the run is not finished, or lacks one of these metrics.
     """
     selection, tests = run.selection(), run.scores()
     if missing := [(test, metric) for test, scores in tests.items() for metric in metrics if metric not in scores]:
-        (test, metric), known = missing[0], sorted({each for scores in tests.values() for each in scores})
+        (test, metric), known = missing[0], sorted({name for scores in tests.values() for name in scores})
         raise RunError(f"{run.path}: has no {metric} of {test}; choose from {', '.join(known)}")
     settings = dict(_flat(dataclasses.asdict(run.config())))
     seed, name = settings["seed"], settings["name"]
@@ -51,7 +52,10 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Markdown: a row for each configuration, in the order of the first run of each; what tells rows apart is named."""
+    """A Markdown table with a row for each configuration, in the order of their first runs.
+
+    A row names the settings in which rows differ.
+    """
     rows: list[list[Result]] = []
     for result in results:
         row = next((row for row in rows if row[0].settings == result.settings), None)
@@ -60,7 +64,7 @@ def table(results: Sequence[Result]) -> str:
         else:
             row.append(result)
     settings = [row[0].settings for row in rows]
-    varied = [key for key in settings[0] if any(each[key] != settings[0][key] for each in settings)]
+    varied = [key for key in settings[0] if any(other[key] != settings[0][key] for other in settings)]
     columns = dict.fromkeys(column for result in results for column in result.scores)
     lines = [["run", "seeds", *columns]]
     for row in rows:
