@@ -1,1 +1,1 @@
-"""The commands: one file each, with its options and its words. What they do is elsewhere."""
+"""The commands: one file each, with its options and their help. Other folders do the work."""

@@ -1,6 +1,6 @@
 """Test whether two runs differ by more than chance:  python -m seq2seq compare RUN_A RUN_B
 
-Needs nothing but what finished runs keep: `config.yaml`, `hypotheses/` and `references/`.
+It reads only what finished runs keep: `config.yaml`, `hypotheses/` and `references/`.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from seq2seq.evaluation.scores import METRICS, TEST_METRICS
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Test whether two runs differ by more than chance, on each test set that both have translated."
     parser.add_argument("run_a", type=Path, metavar="RUN_A", help="directory of a finished run")
-    parser.add_argument("run_b", type=Path, metavar="RUN_B", help="directory of another one")
+    parser.add_argument("run_b", type=Path, metavar="RUN_B", help="directory of another finished run")
     parser.add_argument("--test", action="append", default=[], metavar="NAME", help="only this test set; repeatable")
     parser.add_argument(
         "--metrics", nargs="+", choices=METRICS, default=TEST_METRICS, help=f"default: {' '.join(TEST_METRICS)}"

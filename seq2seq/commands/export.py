@@ -10,7 +10,7 @@ from seq2seq.export.options import FORMATS, QUANTIZATIONS, ExportOptions
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Turn a trained model into a directory to ship: weights, configuration, tokenizer, model card."
-    parser.epilog = "Before the directory appears, 100 lines go through the model and through what was exported."
+    parser.epilog = "Before the directory appears, the original and the exported model translate the same 100 lines."
     add = parser.add_argument
     add("run_dir", type=Path, metavar="RUN", help="run directory, checkpoint file or model directory")
     add(
@@ -18,18 +18,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         choices=FORMATS,
-        help="of the weights: for PyTorch, or for CTranslate2; give it twice for both",
+        help="of the weights: safetensors for PyTorch, ctranslate2 for CTranslate2; give it twice for both",
     )
     add(
         "--quantization",
         choices=QUANTIZATIONS,
         default="float32",
-        help="of CTranslate2's weights; default: float32. It converts on loading what a machine cannot compute",
+        help="type of CTranslate2's weights; default: float32. When CTranslate2 loads weights, it converts what the "
+        "machine cannot compute",
     )
     add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
     add("--force", action="store_true", help="replace a model directory of that name")
-    add("--parity-input", type=Path, metavar="FILE", help="lines to compare with; default: the validation set")
-    add("--parity-reference", type=Path, metavar="FILE", help="their translations, for BLEU")
+    add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
+    add("--parity-reference", type=Path, metavar="FILE", help="known translations of these lines, for BLEU")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("learning_curve.png"),
         metavar="FILE",
-        help="the picture; its ending chooses the format (.png, .svg, .pdf); default: learning_curve.png",
+        help="the picture; the ending of its name chooses the format (.png, .svg, .pdf); default: learning_curve.png",
     )
 
 

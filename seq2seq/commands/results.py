@@ -1,4 +1,4 @@
-"""One Markdown table of many runs, seeds as mean and standard deviation:  python -m seq2seq results RUN_DIR..."""
+"""Make one table of many runs, with seeds as mean and standard deviation:  python -m seq2seq results RUN_DIR..."""
 
 import argparse
 from pathlib import Path
@@ -7,9 +7,10 @@ from seq2seq.evaluation.scores import TEST_METRICS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "A Markdown table of finished runs; seeds of one configuration as mean ± standard deviation."
+    parser.description = "Make a Markdown table of finished runs, with seeds as mean ± standard deviation."
     parser.add_argument("run_dirs", nargs="+", type=Path, metavar="RUN_DIR", help="directory of a finished run")
-    parser.add_argument("--metrics", nargs="+", default=["bleu"], help=f"of {', '.join(TEST_METRICS)}; default: bleu")
+    names = ", ".join(TEST_METRICS)
+    parser.add_argument("--metrics", nargs="+", default=["bleu"], help=f"any of {names}; default: bleu")
 
 
 def run(args: argparse.Namespace) -> None:

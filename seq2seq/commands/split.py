@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         required=True,
         metavar="LANG",
-        help="of the two files, of the columns of the .tsv ('-' skips one), or the keys in the .jsonl",
+        help="languages of the two files, or of the columns of the .tsv ('-' skips one), or keys of the .jsonl",
     )
     add("--output", type=Path, required=True, metavar="DIR", help="a directory that does not exist yet")
     _add_number(parser, "--valid", SplitOptions.n_valid, "groups in valid")
@@ -35,9 +35,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         parser,
         "--max-group",
         SplitOptions.max_group,
-        "larger groups, in pairs, stay in train; so no source has more references",
+        "groups of more than N pairs stay in train, so no source has more than N references",
     )
-    _add_number(parser, "--seed", SplitOptions.seed, "of the random choice")
+    _add_number(parser, "--seed", SplitOptions.seed, "seed of the random choice")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING
 from seq2seq.errors import ConfigError, UserError
 from seq2seq.exit_status import exit_status, note
 
-if TYPE_CHECKING:  # Hydra takes a tenth of a second to import, which the help of all commands should not pay
+if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
     from omegaconf import DictConfig
 
     from seq2seq.artifacts.checkpoint import Checkpoint
     from seq2seq.config import RunConfig
 
-# What writing can fail with: no space, a quota, a limit for files, a disk that went read-only.
+# Why writing can fail: no space, a quota, a limit for the size of files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def run(words: Sequence[str]) -> None:
-    """Let Hydra compose what the words ask for, and train: once, or once for each job of a sweep.
+    """Let Hydra compose a configuration from the words, and train: once, or once for each job of a sweep.
 
     Raises:
-        ConfigError: what Hydra refuses.
-        SystemExit: a job that did not come to its end.
+        ConfigError: Hydra refuses the words.
+        SystemExit: a job did not come to its end.
     """
     import hydra
     from hydra.core.config_store import ConfigStore
@@ -44,22 +44,22 @@ def run(words: Sequence[str]) -> None:
 
     logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
     ConfigStore.instance().store(name="schema", node=RunConfig)
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra hands its errors over instead of printing them
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
     _check_choices(words, conf_dir())
-    typed = sys.argv
+    argv = sys.argv
 
     def job(cfg: "DictConfig") -> None:
-        sys.argv = typed  # Lightning starts further processes with it
-        if status := exit_status(partial(_launch, cfg)):  # here, before Hydra announces a crash
+        sys.argv = argv  # Lightning starts further processes with it
+        if status := exit_status(partial(_launch, cfg)):  # end here, before Hydra announces a crash
             sys.exit(status)
 
-    sys.argv = [typed[0], *words]  # what Hydra reads
+    sys.argv = [argv[0], *words]  # Hydra reads it
     try:
         hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_one_sentence(error)) from error
     finally:
-        sys.argv = typed
+        sys.argv = argv
 
 
 def _check_choices(words: Sequence[str], conf: Path) -> None:
@@ -71,7 +71,7 @@ def _check_choices(words: Sequence[str], conf: Path) -> None:
 
 
 def _launch(cfg: "DictConfig") -> None:
-    """One job: a fresh run, or the rest of one."""
+    """Do one job: a fresh run, or the rest of an interrupted one."""
     from omegaconf.errors import OmegaConfBaseException
 
     try:
@@ -104,7 +104,7 @@ def _launch(cfg: "DictConfig") -> None:
         remedy = f"make room, then {command}" if run.has_checkpoints else "make room, or name another run_dir"
         raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
     finally:
-        with contextlib.suppress(OSError):  # a run that was refused leaves nothing; any other, a directory with files
+        with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
             run.path.rmdir()
 
 
@@ -130,8 +130,8 @@ def _fresh_config(cfg: "DictConfig") -> "RunConfig":
     config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
     if not config.run_dir:
         raise ConfigError("run_dir is empty; name the directory that the run writes to")
-    named = "SEQ2SEQ_RUN_DIR" in os.environ or any(override.startswith("run_dir=") for override in overrides)
-    if "WORLD_SIZE" in os.environ and not named:
+    is_named = "SEQ2SEQ_RUN_DIR" in os.environ or any(override.startswith("run_dir=") for override in overrides)
+    if "WORLD_SIZE" in os.environ and not is_named:
         raise ConfigError("each process would name its own directory; add run_dir=PATH when launching with torchrun")
     job = HydraConfig.get()
     if job.mode == RunMode.MULTIRUN:  # one directory for each job of a sweep, and one W&B group for all
@@ -158,7 +158,7 @@ def _is_child() -> bool:
 
 
 def _one_sentence(error: BaseException) -> str:
-    """The cause that a user can act on: of a chain of Hydra's errors the innermost that names a key."""
+    """The message that a user can act on: of the first error in the chain that names a key."""
     from omegaconf.errors import OmegaConfBaseException
 
     from seq2seq.config import describe

@@ -16,7 +16,7 @@ from seq2seq.translation.text.typography import TYPOGRAPHIES
 if TYPE_CHECKING:
     from seq2seq.translation.request import TranslationRequest
 
-# Options of the same name in `DecodingConfig`.
+# Options that have the same name in `DecodingConfig`.
 _SETTINGS = (
     "beam_size",
     "normalization",
@@ -34,9 +34,9 @@ _SETTINGS = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Translate text with a trained model: one line out for each line in, blank lines included."
     parser.epilog = (
-        "Files may be compressed (.gz, .xz, .bz2, .zst). Lines end at LF only, text is UTF-8. Settings that are not "
-        "given are those that the model was validated with. Lines longer than those in training are split into "
-        "sentences, and a warning says so."
+        "Files may be compressed (.gz, .xz, .bz2, .zst). Lines end at LF only, text is UTF-8. The search has the "
+        "settings of the model's validation, unless you give others. Lines longer than those in training are split "
+        "into sentences, and a warning says so."
     )
     add = parser.add_argument
     add(
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def request_of(args: argparse.Namespace) -> "TranslationRequest":
-    """What the options ask for."""
+    """The request that the options describe."""
     from seq2seq.translation.engines.options import EngineOptions
     from seq2seq.translation.options import DecodingSettings, TranslationOptions
     from seq2seq.translation.request import TranslationRequest
@@ -71,8 +71,8 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
     settings = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     settings |= {"n_best": args.n_best or 1, "sampling": args.sample}
     for name in ("max_length", "min_length"):
-        if (line := getattr(args, name)) is not None:
-            settings |= {f"{name}_a": line[0], f"{name}_b": round(line[1])}
+        if (limits := getattr(args, name)) is not None:
+            settings |= {f"{name}_a": limits[0], f"{name}_b": round(limits[1])}
     return TranslationRequest(
         models=tuple(args.model),
         input=args.input,
@@ -100,7 +100,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Options that make no sense together."""
+    """Refuse options that make no sense together."""
     for option, needed in (("compare", "reference"), ("resume", "output"), ("token_scores", "json")):
         if getattr(args, option) and not getattr(args, needed):
             raise TranslationError(f"--{option.replace('_', '-')} needs --{needed}")
@@ -122,7 +122,7 @@ def _add_files(add: Callable[..., Any]) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="appears when it is complete; until then, what is done is in FILE.partial; default: stdout",
+        help="the translations; FILE appears when it is complete, until then they are in FILE.partial; default: stdout",
     )
     add("--resume", action="store_true", help="go on with an interrupted translation into --output")
     add(
@@ -131,8 +131,8 @@ def _add_files(add: Callable[..., Any]) -> None:
         default="strict",
         help="what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict",
     )
-    add("--prefix", type=Path, metavar="FILE", help="what each line's translation begins with; blank: anything")
-    add("--tag", default="", metavar="NAME", help="what kind of text it is, if the model was trained with such tags")
+    add("--prefix", type=Path, metavar="FILE", help="line n is the beginning of translation n; blank: none is given")
+    add("--tag", default="", metavar="NAME", help="the kind of text, if the model was trained with tags for it")
 
 
 def _add_records(add: Callable[..., Any]) -> None:
@@ -149,7 +149,7 @@ def _add_records(add: Callable[..., Any]) -> None:
     add(
         "--alignment",
         action="store_true",
-        help="which word comes from which, after ' ||| ' as 0-0 1-2; with --json also the attention weights",
+        help="add which source word each word comes from, after ' ||| ' as 0-0 1-2; with --json also attention weights",
     )
     add("--typography", choices=tuple(TYPOGRAPHIES), help="restore French spacing, quotation marks and apostrophes")
 
@@ -160,14 +160,14 @@ def _add_scores(add: Callable[..., Any]) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr; of several files, "
-        "line n of each is a reference for line n, unless it is blank",
+        help="known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr; with several "
+        "files, line n of each is a reference for line n, unless it is blank",
     )
     add(
         "--compare",
         type=Path,
         metavar="FILE",
-        help="with --reference: other translations of the same lines, tested against these by paired bootstrap",
+        help="with --reference: other translations of the same lines, to compare by paired bootstrap",
     )
     add(
         "--score",
@@ -183,7 +183,7 @@ def _add_search(add: Callable[..., Any]) -> None:
         "--length-normalization",
         dest="normalization",
         choices=("none", "length", "gnmt"),
-        help="what log-probabilities are divided by: 1, n^ALPHA, ((5 + n) / 6)^ALPHA, where n counts tokens",
+        help="divide log-probabilities by 1, n^ALPHA or ((5 + n) / 6)^ALPHA, where n is the number of tokens",
     )
     add("--alpha", type=_not_negative, metavar="ALPHA", help="higher values favour longer translations")
     add("--max-length", type=_not_negative, nargs=2, metavar=("A", "B"), help="at most A x source tokens + B tokens")
@@ -191,10 +191,10 @@ def _add_search(add: Callable[..., Any]) -> None:
     add("--no-repeat-ngram", type=_positive, metavar="N", help="no sequence of N tokens comes twice in a translation")
     add("--repetition-penalty", type=_above_zero, metavar="P", help="above 1: discourages tokens that came before")
     add("--sample", action="store_true", help="draw tokens at random in place of a search; --n-best draws several")
-    add("--temperature", type=_above_zero, metavar="T", help="of --sample: below 1 is less random")
-    add("--top-k", type=_positive, metavar="K", help="of --sample: only from the K most probable tokens")
-    add("--top-p", type=_probability, metavar="P", help="of --sample: only from the fewest tokens of probability P")
-    add("--seed", type=_not_negative_integer, metavar="N", help="of --sample: the same seed, the same translations")
+    add("--temperature", type=_above_zero, metavar="T", help="with --sample: below 1 is less random")
+    add("--top-k", type=_positive, metavar="K", help="with --sample: only from the K most probable tokens")
+    add("--top-p", type=_probability, metavar="P", help="with --sample: only from the fewest tokens that sum to P")
+    add("--seed", type=_not_negative_integer, metavar="N", help="with --sample: the same seed gives the same text")
 
 
 def _add_machine(add: Callable[..., Any]) -> None:
@@ -202,21 +202,21 @@ def _add_machine(add: Callable[..., Any]) -> None:
         "--engine",
         choices=ENGINES,
         default="auto",
-        help="default: torch where the model has weights for it",
+        help="default: torch if the model has weights for it",
     )
     add(
         "--max-batch-tokens",
         type=_positive,
         metavar="N",
-        help="lines translated together: lines x tokens of the longest x beam size; lower it if memory runs out; "
+        help="size of a batch: lines x tokens of the longest x beam size; lower it if memory runs out; "
         "default: 8192, or 3072 with CTranslate2",
     )
     add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one")
     add(
         "--precision",
         default="auto",
-        help="of matrix products: float32, bfloat16, with CTranslate2 also int8 and others; default: bfloat16 where "
-        "the hardware has it, or what CTranslate2's weights are stored as",
+        help="type of matrix products: float32, bfloat16, with CTranslate2 also int8 and others; default: bfloat16 if "
+        "the hardware has it; with CTranslate2, the type of the stored weights",
     )
     add("--threads", type=_positive, default=0, metavar="N", help="CPU threads in all; default: one for each core")
     add(
@@ -224,7 +224,7 @@ def _add_machine(add: Callable[..., Any]) -> None:
         type=_positive,
         default=0,
         metavar="N",
-        help="batches at the same time; default: on a CPU as many as threads",
+        help="batches that are translated at the same time; default: on a CPU one for each thread",
     )
 
 
@@ -258,7 +258,7 @@ def _probability(text: str) -> float:
     return value
 
 
-# What argparse says instead of the name of the function: "invalid positive number value: '0'"
+# argparse shows these names: "invalid positive number value: '0'"
 _positive.__name__ = "positive number"
 _not_negative_integer.__name__ = "whole number of at least 0"
 _not_negative.__name__ = "number of at least 0"
