@@ -1,7 +1,7 @@
 """The command line:  python -m seq2seq COMMAND, or seq2seq COMMAND where the package is installed
 
-Each file of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which gives the exit status; the
-first line of its docstring says what it does. Only `train` has no options of its own: Hydra reads its words.
+Each file of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which returns the exit status.
+The first line of its docstring says what it does. Only `train` has no options of its own: Hydra reads its words.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None = None) -> None:
-    """Run one command, as a script of its own does: `train.py` and `translate.py`."""
+    """Run one command for a script of its own: `train.py` or `translate.py`."""
     words = list(sys.argv[1:] if argv is None else argv)
     module = _module(command)
     if not hasattr(module, "add_options"):
@@ -48,16 +48,16 @@ def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None
 
 
 def command_names() -> list[str]:
-    """Those of the files in `commands/`."""
-    return sorted(each.name.replace("_", "-") for each in pkgutil.iter_modules(commands.__path__))
+    """The names of the commands, one for each file in `commands/`."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands. Of `train` it knows only the name."""
+    """The parser of all commands. It knows only the name of `train`."""
     parser = argparse.ArgumentParser(
         prog="seq2seq",
-        description="Train translation models, translate with them, compare what they say.",
-        epilog="seq2seq COMMAND --help explains one of them.",
+        description="Train translation models, translate with them, and compare their translations.",
+        epilog="seq2seq COMMAND --help explains a command.",
     )
     parser.add_argument("--version", action="version", version=f"seq2seq {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
@@ -76,7 +76,7 @@ def _module(command: str) -> ModuleType:
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks what could come next, and end there; docs/commands.md says how to switch it on."""
+    """If a shell asks for completions, answer and end. docs/commands.md says how to switch completion on."""
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 

@@ -1,11 +1,11 @@
-"""What a user, a file or a machine can get wrong: entry points print these without a traceback.
+"""Errors that a user can repair: commands print them without a traceback.
 
 A message says what is wrong, where (file, line, config key) and what to do.
 """
 
 
 class UserError(Exception):
-    """Base of every error that has a remedy on the user's side."""
+    """Base of every error that a user can repair."""
 
 
 class ConfigError(UserError):
@@ -17,15 +17,15 @@ class CorpusError(UserError):
 
 
 class TokenizerError(UserError):
-    """A tokenizer that cannot be trained, or that does not belong to the ids or weights it meets."""
+    """A tokenizer that cannot be trained, or that does not fit the ids or weights that it is used with."""
 
 
 class CheckpointError(UserError):
-    """A file that is not a checkpoint, not a whole one, or not one of this project's."""
+    """A checkpoint or a model directory that is missing, damaged, or not from this project."""
 
 
 class RunError(UserError):
-    """A directory that is not that of a run, or not a whole one."""
+    """A directory that is not a run directory, or not a whole one."""
 
 
 class TranslationError(UserError):

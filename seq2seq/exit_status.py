@@ -1,10 +1,10 @@
 """How every command ends: an error as one sentence on stderr, and a status that scripts can rely on.
 
 0    done
-1    done, and the answer is no (`export`: what was exported is not the same model)
-2    an error that has a remedy: wrong input, a wrong option, a file or a machine that does not play along
+1    done, and the answer is no (`export`: the exported model differs from the original)
+2    an error with a remedy: wrong input, a wrong option, a missing file, a full disk
 130  Ctrl-C
-141  the reader of stdout is gone, as `| head -1` leaves it
+141  the reader of stdout is gone, as after `| head -1`
 143  SIGTERM
 """
 
@@ -19,12 +19,12 @@ from typing import NoReturn
 
 from seq2seq.errors import UserError
 
-ERASE_REST = "\x1b[K"  # on a terminal: erase what stands in the line after this
+ERASE_REST = "\x1b[K"  # on a terminal: erase the rest of the line
 ERASE_LINE = "\r" + ERASE_REST
 
 
 def exit_status(work: Callable[[], int | None]) -> int:
-    """Do the work of a command; its status, None meaning 0. What is no error of the user's, is raised."""
+    """Do the work of a command, and return its status; None from `work` means 0. Errors without a remedy are raised."""
     try:
         with _sigterm_raises_exit():
             return work() or 0
@@ -33,7 +33,7 @@ def exit_status(work: Callable[[], int | None]) -> int:
         return 2
     except BrokenPipeError:  # shell tools say nothing either
         return 128 + 13
-    except OSError as error:  # such as a name that is too long, or a folder that one may not look into
+    except OSError as error:  # such as a name that is too long, or a folder that the user may not read
         note(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
         return 2
     except KeyboardInterrupt:
@@ -44,14 +44,14 @@ def exit_status(work: Callable[[], int | None]) -> int:
 
 
 def note(message: str) -> None:
-    """A line on stderr, where a line of progress may stand."""
+    """Print a line to stderr, in place of a line of progress."""
     print((ERASE_LINE if sys.stderr.isatty() else "") + message, file=sys.stderr)
 
 
 @contextmanager
 def _sigterm_raises_exit() -> Iterator[None]:
-    """Let SIGTERM unwind the stack, so that what is done is brought to disk and nothing half-written stays."""
-    if threading.current_thread() is not threading.main_thread():  # where Python allows no handlers
+    """Let SIGTERM raise SystemExit, so that finished work is saved and no half-written file stays."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
 
@@ -66,7 +66,7 @@ def _sigterm_raises_exit() -> Iterator[None]:
 
 
 def _flush_stdout() -> None:
-    """Flush what stdout still takes; otherwise keep Python from trying, and complaining, at its exit."""
+    """Flush stdout. If nobody reads it, keep Python from trying again at its exit, and from complaining."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Where the files that travel with the code are, and the one way to write: whole or not at all."""
+"""Where the files that ship with the code are, and the one way to write: whole or not at all."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def _shipped(name: str) -> Path:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when it is whole and on disk; folders on the way are made.
+    """A file that appears under its name only when it is whole and on disk. Missing folders are made.
 
     It is written beside its target, as `.NAME.*.tmp`: a rename from another file system (such as /tmp) would be a copy.
     """
@@ -57,9 +57,9 @@ def atomic_directory(path: Path, *, replace: bool = False) -> Iterator[Path]:
     The block fills the folder that it is given, a sibling called `.NAME.*.tmp`. If it raises, nothing is left behind.
 
     Args:
-        replace: take the place of a folder of that name, which comes back if that fails.
+        replace: replace a folder of that name. If that fails, the old folder comes back.
     Raises:
-        OSError: the folder cannot be written, or one that is not empty has its name already.
+        OSError: the folder cannot be written, or its name belongs to a folder that is not empty.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
@@ -87,7 +87,7 @@ def write_json(path: Path, content: object) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a folder to disk: a renamed file is safe only after that."""
+    """Write the names in a folder to disk: a renamed file is safe only after that."""
     if hasattr(os, "O_DIRECTORY"):  # not on Windows
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
