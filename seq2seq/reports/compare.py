@@ -141,7 +141,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "tests": {
             name: {
                 "n_sentences": test.n_sentences,
-                "metrics": {metric: plain(each) for metric, each in test.metrics.items()},
+                "metrics": {metric: plain(paired) for metric, paired in test.metrics.items()},
             }
             for name, test in comparison.tests.items()
         },
