@@ -35,6 +35,7 @@ def config(beam_size: int, n_best: int, limit: int, normalization: str, alpha: f
     )
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_ordinary=st.integers(1, 3),

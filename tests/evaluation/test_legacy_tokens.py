@@ -31,6 +31,7 @@ def test_punctuation_case_and_tokens_are_those_of_the_perl_scripts(language: str
     assert moses_tokens(language)(sentence) == expected
 
 
+@pytest.mark.slow
 @needs_multi30k
 @pytest.mark.parametrize(("split", "n_lines"), [("train", 29_000), ("val", 1_014), ("test_2016_flickr", 1_000)])
 @pytest.mark.parametrize("language", ["fr", "en"])

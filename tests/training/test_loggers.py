@@ -69,6 +69,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert steps == list(range(30))
 
 
+@pytest.mark.slow
 def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "disabled")
     train_with(tiny_config(corpus, tmp_path / "run", WANDB | {"trainer.max_steps": 2}))
@@ -96,6 +97,7 @@ def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, m
     assert RunDirectory(tmp_path / "run").metrics()
 
 
+@pytest.mark.slow
 def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     """With a key but no network: after a timeout, not never."""
     monkeypatch.setattr(loggers, "ONLINE_TIMEOUT_S", 1)
