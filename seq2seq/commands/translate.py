@@ -131,7 +131,7 @@ def _add_files(add: Callable[..., Any]) -> None:
         default="strict",
         help="what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict",
     )
-    add("--prefix", type=Path, metavar="FILE", help="line n is the beginning of translation n; blank: none is given")
+    add("--prefix", type=Path, metavar="FILE", help="begin translation n with line n of FILE, unless it is blank")
     add("--tag", default="", metavar="NAME", help="the kind of text, if the model was trained with tags for it")
 
 
@@ -149,7 +149,7 @@ def _add_records(add: Callable[..., Any]) -> None:
     add(
         "--alignment",
         action="store_true",
-        help="add which source word each word comes from, after ' ||| ' as 0-0 1-2; with --json also attention weights",
+        help="append which source word each word comes from, after ' ||| ' as 0-0 1-2; with --json also attention",
     )
     add("--typography", choices=tuple(TYPOGRAPHIES), help="restore French spacing, quotation marks and apostrophes")
 
@@ -167,7 +167,7 @@ def _add_scores(add: Callable[..., Any]) -> None:
         "--compare",
         type=Path,
         metavar="FILE",
-        help="with --reference: other translations of the same lines, to compare by paired bootstrap",
+        help="with --reference: other translations of the same lines, compared with the new ones by paired bootstrap",
     )
     add(
         "--score",
@@ -193,7 +193,7 @@ def _add_search(add: Callable[..., Any]) -> None:
     add("--sample", action="store_true", help="draw tokens at random in place of a search; --n-best draws several")
     add("--temperature", type=_above_zero, metavar="T", help="with --sample: below 1 is less random")
     add("--top-k", type=_positive, metavar="K", help="with --sample: only from the K most probable tokens")
-    add("--top-p", type=_probability, metavar="P", help="with --sample: only from the fewest tokens that sum to P")
+    add("--top-p", type=_probability, metavar="P", help="with --sample: only from the fewest tokens that reach P")
     add("--seed", type=_not_negative_integer, metavar="N", help="with --sample: the same seed gives the same text")
 
 
