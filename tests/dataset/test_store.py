@@ -42,6 +42,7 @@ def contents(store):
     return [(store.src(i).tolist(), store.tgt(i).tolist()) for i in range(len(store))]
 
 
+@pytest.mark.slow
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=20))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):

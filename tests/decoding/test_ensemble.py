@@ -42,6 +42,7 @@ def next_logits(models: list[ToyModel], source: tuple[int, ...], prefix: tuple[i
     return [math.log(sum(probabilities) / len(models)) for probabilities in zip(*totals, strict=True)]
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_models=st.integers(2, 3),

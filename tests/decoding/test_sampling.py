@@ -82,6 +82,7 @@ def test_sentences_are_drawn_independently() -> None:
     assert_distributed(pairs, {(a, b): expected[a] * expected[b] for a in expected for b in expected})
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     n_best=st.sampled_from([1, 2, 5]),

@@ -56,6 +56,7 @@ def test_nothing_else_of_the_first_run_goes_on(trained, corpus, tmp_path):
     assert {int(state["step"]) for state in content["optimizer_states"][0]["state"].values()} == {1}
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_and_resumed_does_not_begin_anew(trained, corpus, tmp_path):
     changes = {"finetune": str(trained), "trainer.max_epochs": 2, "data.test": None}
     train_in_parts(tiny_config(corpus, tmp_path / "unbroken", changes))
@@ -107,6 +108,7 @@ def test_a_tag_that_the_model_does_not_have_is_an_error(trained, corpus, tmp_pat
         train_with(tiny_config(corpus, tmp_path / "run", changes))
 
 
+@pytest.mark.slow
 def test_the_first_model_is_not_needed_to_resume(trained, corpus, tmp_path):
     model = shutil.copytree(trained, tmp_path / "model")
     changes = {"finetune": str(model), "trainer.max_epochs": 1, "data.test": None}
