@@ -19,10 +19,9 @@ from seq2seq.dataset.batches import Batch
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.callbacks.recovery import step_is_complete
-from seq2seq.training.clock import time_spent
 from seq2seq.training.loss import Loss, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import learning_rate
 

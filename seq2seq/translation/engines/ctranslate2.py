@@ -269,6 +269,10 @@ def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
     if config.normalization == "gnmt" and config.alpha:
         yield "decoding.normalization=gnmt is unknown to CTranslate2, which knows only none and length"
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name not in _SETTINGS and value != field.default:
+            yield f"decoding.{field.name}={value} is unknown to CTranslate2"
     # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
     if 2 * config.beam_size > (widest := vocab_size - 4):
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"

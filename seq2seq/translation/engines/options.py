@@ -12,7 +12,7 @@ class EngineOptions:
     """What the user of a model decides about speed; `load.py` decides the rest.
 
     Attributes:
-        engine: torch, ctranslate2, or auto: the engine that the model has weights for, torch first.
+        engine: one of `ENGINES`; auto takes the engine that the model has weights for, torch first.
         device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
         precision: type of matrix products: float32, bfloat16, or auto: bfloat16 if the hardware multiplies it. For
             CTranslate2 also its other types; there, auto is the type of the stored weights.
