@@ -45,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent, help="folder to write to")
     out: Path = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
     corpus = divide(SEED)
     write_split(out, "train", corpus.train)
     write_split(out, "valid", corpus.valid)

@@ -122,7 +122,7 @@ def _tensorboard(run: RunDirectory) -> Logger:
     except ModuleNotFoundError as error:
         raise ConfigError(
             "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
-            "pip install '.[tensorboard]'"
+            "pip install -e '.[tensorboard]'"
         ) from error
 
 

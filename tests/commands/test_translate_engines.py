@@ -32,7 +32,7 @@ def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained
 @pytest.fixture(scope="module")
 def exported(trained_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory with weights for CTranslate2 only."""
-    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     from seq2seq.export.export import export
     from seq2seq.export.options import ExportOptions
 
@@ -76,7 +76,7 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_
 
 @pytest.mark.slow
 def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     from seq2seq.export.export import export
     from seq2seq.export.options import ExportOptions
 

@@ -50,7 +50,7 @@ def lines(tmp_path: Path) -> Path:
 
 
 def needs_ctranslate2() -> None:
-    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 
 
 def needs_exact_int8() -> None:
@@ -384,7 +384,7 @@ def test_without_the_package_the_message_names_the_extra(
 
     monkeypatch.setattr(builtins, "__import__", without)
     message = refused(capsys, 2, run_dir, "--format", "ctranslate2", "--parity-input", lines)
-    assert "pip install '.[ctranslate2]'" in message
+    assert "pip install -e '.[ctranslate2]'" in message
 
 
 def test_help_says_what_there_is_to_choose(capsys: pytest.CaptureFixture[str]) -> None:

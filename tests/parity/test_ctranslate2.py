@@ -19,7 +19,7 @@ from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
 
-pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 from seq2seq.export.conversion import check_convertible, convert
 from seq2seq.translation.engines.ctranslate2 import load
 

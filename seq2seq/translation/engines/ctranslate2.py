@@ -259,7 +259,7 @@ def require_ctranslate2() -> Any:
         import ctranslate2
     except ImportError as error:
         raise ConfigError(
-            "CTranslate2 is not installed; run, in a clone of seq2seq: pip install '.[ctranslate2]'"
+            "CTranslate2 is not installed; run, in a clone of seq2seq: pip install -e '.[ctranslate2]'"
         ) from error
     return ctranslate2
 

@@ -22,7 +22,7 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
 from tests.translation.engines.reference import beam_search, next_log_probs
 
-pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 from seq2seq.export.conversion import convert
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load
 
@@ -250,7 +250,7 @@ def test_without_the_package_the_message_names_the_extra(directory: Path, monkey
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ConfigError, match=r"pip install '\.\[ctranslate2\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[ctranslate2\]'"):
         load(directory, tokenizer(), 50, EngineOptions())
 
 

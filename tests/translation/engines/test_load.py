@@ -144,7 +144,7 @@ def test_a_gpu_that_is_not_there_is_refused(model: TrainedModel) -> None:
 
 
 def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:
-    pytest.importorskip("ctranslate2", reason="pip install '.[ctranslate2]'")
+    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     with pytest.raises(CheckpointError, match="has no weights for CTranslate2; make them with"):
         load_engine([model], EngineOptions(engine="ctranslate2"))
     with pytest.raises(ConfigError, match="CTranslate2 has no ensembles"):
