@@ -158,11 +158,15 @@ def _is_child() -> bool:
 
 
 def _one_sentence(error: BaseException) -> str:
-    """The message that a user can act on: of the first error in the chain that names a key."""
+    """The message that a user can act on: of an unknown preset, or of the first error in the chain that names a key."""
+    from hydra.errors import MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
 
     from seq2seq.config import describe
 
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
+        group, _, choice = error.missing_cfg_file.rpartition("/")
+        return f"{group}={choice} is not a preset; choose one of: {', '.join(error.options)}"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OmegaConfBaseException) and cause.full_key:
