@@ -30,7 +30,7 @@ _FEW_LINES = 5  # lines that a copy of the same weights has to translate
 _LARGEST_DIFFERENCE = 1e-3
 # How much log-probabilities may differ on average if weights are rounded: some 20 times what the same model showed
 # (int8 2e-3, bfloat16 5e-4, float16 6e-5). Its translations all stayed the same.
-# The figure for int8 holds with VNNI. Without it, sums of two 8-bit products overflow: 1e-2 for the demo, 4e-2 for a tiny model.
+# The figure for int8 holds with VNNI. Without it, sums of two 8-bit products overflow: 1e-2 with the model of the demo.
 _MEAN_DIFFERENCE = {"int8": 0.05, "bfloat16": 0.01, "float16": 0.002, "int16": 0.002}
 
 _REMEDY = {"int8": ", or export where the processor computes 8 bits without overflow (x86 with VNNI)"}
