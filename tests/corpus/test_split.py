@@ -262,12 +262,6 @@ def test_the_command_cuts_every_form_of_a_corpus_alike(tmp_path: Path, form: Cal
     assert found == expected
 
 
-def test_its_help_waits_for_nothing_that_is_slow_to_import() -> None:
-    code = "import sys, seq2seq.commands.split; print('numpy' in sys.modules, 'omegaconf' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "False False\n"
-
-
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_training_finds_every_reference_in_either_direction(tmp_path: Path, direction: Pair) -> None:
     pairs = [
