@@ -201,14 +201,16 @@ class ResumableFile:
     def abandon(self) -> None:
         """Close the file, and keep what is confirmed.
 
-        The rest is not cut off here: an interruption in `_confirm` can leave this object behind what is on disk.
+        The rest is not cut off here. What is on disk decides: an interruption in `_confirm` can leave this object
+        behind it.
         """
         with suppress(OSError):
             self._end_member()
         with suppress(OSError):
             self._file.close()
-        if not self.n_lines_done:
-            with suppress(OSError):
+        with suppress(OSError, TranslationError):
+            confirmed = self._read_progress()
+            if confirmed is None or not confirmed.n_lines:
                 self._remove()
 
     def _begin(self, resume: bool) -> BinaryIO:

@@ -61,6 +61,26 @@ def test_who_interrupts_can_be_told_what_is_kept(tmp_path: Path) -> None:
     assert output.kept == f"2 translated lines are kept in {tmp_path}/out.en.partial; continue with --resume"
 
 
+def test_an_interruption_right_after_the_first_checkpoint_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_progress = ResumableFile._write_progress
+
+    def written_and_interrupted(self: ResumableFile, progress: Any) -> None:
+        write_progress(self, progress)
+        if progress.n_lines:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ResumableFile, "_write_progress", written_and_interrupted)
+    with suppress(KeyboardInterrupt), open_output(tmp_path / "out.en", SETTINGS) as output:
+        output.write(LINES[0], record(LINES[0]))
+        output.checkpoint()
+    monkeypatch.undo()
+    with open_output(tmp_path / "out.en", SETTINGS, resume=True) as output:
+        assert output.n_lines_done == 1
+        assert list(output.skip_done(LINES[:2])) == [LINES[1]]
+
+
 def test_a_checkpoint_without_new_lines_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     with open_output(tmp_path / "out.en.gz", SETTINGS) as output:
