@@ -121,7 +121,7 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "translation.text",
         "translation.output",
         "translation.records",
-        "translation.reference",
+        "translation.score_report",
     ],
 )
 def test_text_is_handled_without_torch(part: str) -> None:

@@ -9,6 +9,7 @@ A checkpoint is a file that `torch.save` writes. It holds only tensors and plain
     state_dict          weights; the names of those of the Transformer begin with `model.`
     global_step         optimizer steps done
     wandb_id            id of the W&B run; empty or missing if there is none
+    selected, valid     in `model.ckpt`: the weights that won, and what all candidates scored on valid
 
 A checkpoint to resume from also holds the state of Lightning and of the callbacks in `training/`.
 """
@@ -82,7 +83,11 @@ def description_of(model: SavedModel) -> dict[str, Any]:
 
 
 def write_model(model: SavedModel, path: Path, step: int, **more: Any) -> None:
-    """Save a checkpoint to translate with, from which no run can be resumed; see `write_checkpoint`."""
+    """Save a checkpoint to translate with, from which no run can be resumed; see `write_checkpoint`.
+
+    Args:
+        more: fields for people, which nothing here reads.
+    """
     state_dict = {f"{_PREFIX}{name}": weight for name, weight in model.weights.items()}
     write_checkpoint({**description_of(model), "state_dict": state_dict, "global_step": step, **more}, path)
 

@@ -17,8 +17,8 @@ from seq2seq.hardware import keep_freed_memory, speed_up_cpu
 from seq2seq.translation import records
 from seq2seq.translation.engines.load import choose_engine, load_engine
 from seq2seq.translation.output import AlreadyTranslated, ResumableFile, StreamOutput, open_output
-from seq2seq.translation.reference import print_scores
 from seq2seq.translation.request import TranslationRequest, check_lines, check_paths
+from seq2seq.translation.score_report import print_scores
 from seq2seq.translation.stream import WINDOWS
 from seq2seq.translation.translator import Translator
 from seq2seq.translation.watch import Watch

@@ -1,41 +1,15 @@
 """Which packages train.py imports, in processes of its own: times differ between machines, imports do not."""
 
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.places import ROOT
+from tests.imported import imported_by
 from tests.training.tiny_runs import arguments
 
 pytestmark = pytest.mark.slow
-
-# The command line in argv; the imported packages, and the modules of seq2seq, as the last line on stderr.
-LIST_IMPORTS = """
-import json, sys
-from seq2seq.cli import main
-try:
-    main()
-finally:
-    names = {name if name.startswith("seq2seq") else name.split(".")[0] for name in sys.modules}
-    print(json.dumps(sorted(names)), file=sys.stderr)
-"""
-
-
-def imported_by(*words: str, status: int = 0) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LIST_IMPORTS, *words],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == status, done.stderr
-    return set(json.loads(done.stderr.splitlines()[-1]))
 
 
 @pytest.mark.parametrize(
