@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
 
+_FINITE = ("alpha", "diversity", "patience", "max_length_a", "min_length_a")
+
 
 @dataclass(kw_only=True)
 class DecodingConfig:
@@ -14,6 +16,9 @@ class DecodingConfig:
     beam_size: int = 5  # hypotheses in the search; 1: greedy
     normalization: str = "length"  # none; length: n^alpha; gnmt: ((5 + n) / 6)^alpha (Wu et al. 2016)
     alpha: float = 1.0  # exponent of the normalization
+    diverse_groups: int = 1  # diverse beam search in so many groups, which share beam_size (Vijayakumar et al. 2018)
+    diversity: float = 0.0  # nats that a token counts less for each hypothesis of earlier groups that chose it
+    patience: float = 1.5  # CTranslate2 only: its beam stops when patience x beam_size hypotheses have ended
     n_best: int = 1  # hypotheses to keep for each sentence; at most beam_size, unless they are sampled
     max_length_a: float = 1.5  # a hypothesis has at most a * source tokens + b tokens
     max_length_b: int = 10  # see max_length_a
@@ -34,7 +39,10 @@ class DecodingConfig:
             "decoding",
             self,
             beam_size=1,
+            diverse_groups=1,
+            diversity=0.0,
             alpha=0.0,
+            patience=1.0,
             n_best=1,
             max_length_a=0.0,
             max_length_b=1,
@@ -47,8 +55,45 @@ class DecodingConfig:
         )
         if self.n_best > self.beam_size and not self.sampling:
             yield f"decoding.n_best={self.n_best} is above decoding.beam_size={self.beam_size}; widen the beam"
+        endless = [name for name in _FINITE if not math.isfinite(getattr(self, name))]
+        yield from (f"decoding.{name}={getattr(self, name)} is not a finite number" for name in endless)
+        if not endless:
+            yield from self._problems_of_groups()
+            yield from self._problems_of_lengths()
         for name in ("repetition_penalty", "temperature"):
             if not 0 < getattr(self, name) < math.inf:
                 yield f"decoding.{name}={getattr(self, name)} must be above 0"
         if not 0 < self.top_p <= 1:
             yield f"decoding.top_p={self.top_p} is not in (0, 1]"
+
+    def _problems_of_groups(self) -> Iterator[str]:
+        if self.diverse_groups < 1:
+            return
+        if self.diverse_groups > 1 and self.sampling:
+            yield f"decoding.diverse_groups={self.diverse_groups} has no meaning with decoding.sampling=true"
+        if self.beam_size % self.diverse_groups:
+            yield (
+                f"decoding.beam_size={self.beam_size} does not split into decoding.diverse_groups="
+                f"{self.diverse_groups}; choose a multiple of {self.diverse_groups}"
+            )
+        if (self.diverse_groups > 1) != (self.diversity > 0):
+            yield (
+                f"decoding.diverse_groups={self.diverse_groups} with decoding.diversity={self.diversity} changes "
+                "nothing; diverse beam search needs groups above 1 and a diversity above 0"
+            )
+
+    def _problems_of_lengths(self) -> Iterator[str]:
+        """The least length must not be above the limit, whatever the length of the source."""
+        n_src = 1
+        if self.min_length_a > self.max_length_a:  # then it is, for every source that is long enough
+            n_src = max(
+                1, math.ceil((self.max_length_b - self.min_length_b + 1) / (self.min_length_a - self.max_length_a))
+            )
+        fewest = int(self.min_length_a * n_src + self.min_length_b)
+        most = int(self.max_length_a * n_src + self.max_length_b)
+        if fewest > most:
+            yield (
+                f"decoding.min_length_a={self.min_length_a} and min_length_b={self.min_length_b} ask for at least "
+                f"{fewest} tokens for a source of {n_src}, and max_length_a={self.max_length_a} and "
+                f"max_length_b={self.max_length_b} allow {most}; lower the former or raise the latter"
+            )

@@ -1,17 +1,23 @@
 """Beam search: the few best prefixes of each sentence, extended together, one token a step.
 
-Shapes: B sentences, S source tokens, K live hypotheses a sentence, N finished ones (n_best), C candidates,
-T tokens generated so far, V vocabulary
+Diverse beam search (Vijayakumar et al. 2018) has several groups, each with a beam of its own. At each step the groups
+take turns, and a token counts less for a group the more often the groups before it have just chosen it.
+
+Shapes: B sentences, S source tokens, K live hypotheses of a group, N finished ones, C candidates, T tokens generated so
+far, V vocabulary
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding.candidates import Candidates
 from seq2seq.decoding.constraints import Constraints
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.hypothesis import Hypothesis, gains
 from seq2seq.decoding.length import length_penalty
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
@@ -22,32 +28,39 @@ CACHED_ROWS = 80  # of 8,000 logits, 2.5 MB in float32
 
 
 class Beam(NamedTuple):
-    """For each sentence, the hypotheses that are still extended, and the best ones that have ended.
+    """For each sentence, the hypotheses of one group that are still extended, and the best ones that have ended.
 
-    Both are sorted, best first. A place that no ended hypothesis has taken has log-probability and score -inf.
+    The ended ones are sorted, best first. A place that no hypothesis has taken has log-probability and score -inf. The
+    running log-probabilities, after 0, 1, 2, ... tokens, have width 0 unless the scores of tokens are asked for.
     """
 
     tokens: Tensor  # (B, K, T)
     log_probs: Tensor  # (B, K)
+    running: Tensor  # (B, K, T + 1)
     finished_tokens: Tensor  # (B, N, T), without eos, padded with pad
     finished_log_probs: Tensor  # (B, N)
     finished_scores: Tensor  # (B, N)
+    finished_running: Tensor  # (B, N, T + 1), without eos
     limit_penalties: Tensor  # (B,) length penalty at the length limit
 
     def rows(self, rows: Tensor) -> "Beam":
         return Beam(*(x[rows] for x in self))
 
 
-class Candidates(NamedTuple):
-    """Extensions of a sentence's live hypotheses by one token, best first; each (B, C)."""
+class Step(NamedTuple):
+    """What one step made of a group."""
 
-    parents: Tensor  # the hypothesis that is extended
-    tokens: Tensor  # the new token
-    log_probs: Tensor  # of the extended hypothesis
+    beam: Beam
+    parents: Tensor  # (B, K) which hypotheses the new ones extend
+    is_stuck: Tensor  # (B, K) hypotheses before the step that no token may follow
 
 
 def beam_search(
-    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, constraints: Constraints
+    model: NextTokenScores[State],
+    src: Tensor,
+    config: DecodingConfig,
+    constraints: Constraints,
+    token_scores: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `n_best` hypotheses of each source (B, S); see `search`.
 
@@ -56,52 +69,104 @@ def beam_search(
     place from the others. A sentence is done when no live hypothesis can still beat the worst of its `n_best` finished
     ones, or at its length limit. Ties go to the hypothesis that finished first, then to the lower place in the beam and
     the lower token id, as far as top-k returned the tied tokens.
+
+    With several groups, all this holds for each group with its share of the beam. The groups of a sentence go on until
+    all of them are done. Required phrases change how places are given away, see `required.py`.
     """
     batch = SearchBatch(model, src, constraints)
-    last = batch.first_tokens  # (B, 1), then (B, K)
-    beam = _empty_beam(src, config, constraints.limits.tolist())
+    last = batch.first_tokens  # (B, 1), then (B, groups K)
+    n_groups = config.diverse_groups
+    beams = [_empty_beam(src, config, constraints.limits.tolist(), token_scores)] * n_groups
+    stuck: defaultdict[tuple[int, int], list[Hypothesis]] = defaultdict(list)  # of each sentence and group
     n_tokens = 0
     while True:
         n_tokens += 1
-        penalty = length_penalty(n_tokens, config.normalization, config.alpha)
-        logits = batch.step(last)  # (B, K, V)
-        candidates = _candidates(logits, beam, 2 * config.beam_size, constraints)
-        beam = _finish(beam, candidates, config.beam_size, penalty)
-        n_before = beam.log_probs.shape[1]
-        n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # fewer if the vocabulary is tiny
-        beam, parents = _extend(beam, candidates, n_live)
+        logits = batch.step(last)  # (B, groups K, V)
+        if n_tokens == 1 and n_groups > 1:  # all groups begin with the same hypothesis
+            logits = logits.repeat(1, n_groups, 1)
+        n_before = last.size(1)
+        steps = _steps(logits, beams, n_tokens, config, constraints)
+        parents = torch.cat([step.parents + g * (n_before // n_groups) for g, step in enumerate(steps)], 1)
 
-        is_done = _is_done(beam, constraints.limits <= n_tokens)  # (B,)
-        moved = (parents != torch.arange(n_live, device=src.device)).any(-1)  # (B,)
-        done_rows, moved_rows = torch.stack([is_done, moved]).tolist()  # the only wait for the device in a step
+        moved = (parents != torch.arange(parents.size(1), device=src.device)).any(-1)  # (B,)
+        has_stuck = torch.cat([step.is_stuck for step in steps], 1).any(-1)  # (B,)
+        is_at_limit = constraints.limits <= n_tokens  # (B,)
+        is_done = torch.stack([_is_done(step.beam) for step in steps]).all(0) | is_at_limit
+        # The only wait for the device in a step.
+        done_rows, moved_rows, stuck_rows = torch.stack([is_done, moved, has_stuck]).tolist()
+        for row, is_stuck in enumerate(stuck_rows):
+            for g, step in enumerate(steps if is_stuck else ()):
+                stuck[batch.sentence(row), g] += _stuck(beams[g], step, row, config)
+        beams = [step.beam for step in steps]
         if newly_done := batch.newly_done(done_rows):
-            leaving = torch.tensor([row for row, _ in newly_done], device=src.device)
-            for (_, sentence), hypotheses in zip(newly_done, _hypotheses(beam.rows(leaving), penalty), strict=True):
-                batch.found[sentence] = hypotheses
+            rows, sentences = zip(*newly_done, strict=True)
+            leaving = torch.tensor(rows, device=src.device)
+            endings = [_hypotheses(beam.rows(leaving), is_at_limit[leaving], config) for beam in beams]
+            for row, sentence, *of_groups in zip(rows, sentences, *endings, strict=True):
+                of_all: list[Hypothesis] = []
+                for g, found in enumerate(of_groups):
+                    found = constraints.with_missing(row, found + stuck[sentence, g])
+                    of_all += _best(found, beams[g].finished_scores.size(1))
+                batch.found[sentence] = _best(of_all, config.n_best)
         if batch.all_done:
             return batch.found
-        if n_live != n_before or any(moved_rows):
+        if parents.size(1) != n_before or any(moved_rows):
             batch.reorder(parents)
-        beam = Beam(*batch.shrink(*beam))
-        last = beam.tokens[..., -1]
+        if (kept := batch.shrink()) is not None:
+            beams = [beam.rows(kept) for beam in beams]
+        last = torch.cat([beam.tokens[..., -1] for beam in beams], 1)
 
 
-def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
+def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int], token_scores: bool) -> Beam:
     """One hypothesis without tokens for each source (B, S), and nothing finished."""
-    free = torch.full((len(src), config.n_best), -torch.inf, device=src.device)
+    n_places = min(config.n_best, config.beam_size // config.diverse_groups)
+    free = torch.full((len(src), n_places), -torch.inf, device=src.device)
     penalties = [length_penalty(limit, config.normalization, config.alpha) for limit in limits]
     return Beam(
         tokens=src.new_empty((len(src), 1, 0)),
         log_probs=torch.zeros((len(src), 1), device=src.device),
-        finished_tokens=src.new_empty((len(src), config.n_best, 0)),
+        running=torch.zeros((len(src), 1, int(token_scores)), device=src.device),
+        finished_tokens=src.new_empty((len(src), n_places, 0)),
         finished_log_probs=free,
         finished_scores=free,
+        finished_running=torch.zeros((len(src), n_places, int(token_scores)), device=src.device),
         limit_penalties=torch.tensor(penalties, device=src.device),
     )
 
 
-def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints) -> Candidates:
-    """The best extensions by one token of the live hypotheses, from logits (B, K, V)."""
+def _steps(
+    logits: Tensor, beams: Sequence[Beam], n_tokens: int, config: DecodingConfig, constraints: Constraints
+) -> list[Step]:
+    """Extend the hypotheses of all groups by token number `n_tokens`, from logits (B, groups K, V)."""
+    beam_size = config.beam_size // len(beams)
+    penalty = length_penalty(n_tokens, config.normalization, config.alpha)
+    handicap = torch.zeros_like(logits[:, 0], dtype=torch.float32) if len(beams) > 1 else None  # (B, V)
+    steps = []
+    for beam, own_logits in zip(beams, logits.chunk(len(beams), 1), strict=True):
+        n_before, vocab_size = own_logits.shape[1:]
+        n_live = min(beam_size, n_before * (vocab_size - EOS - 1))  # fewer if the vocabulary is tiny
+        candidates, is_stuck = _candidates(own_logits, beam, 2 * beam_size, constraints, handicap)
+        if constraints.required is not None:
+            candidates = constraints.required.divide(candidates, beam_size, n_live)
+        beam = _finish(beam, candidates, beam_size, penalty)
+        beam, parents = _extend(beam, candidates, n_live)
+        steps.append(Step(beam, parents, is_stuck))
+        if handicap is not None:
+            is_alive = beam.log_probs.isfinite().float()
+            handicap = handicap.scatter_add(1, beam.tokens[..., -1], config.diversity * is_alive)
+    return steps
+
+
+def _candidates(
+    logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints, handicap: Tensor | None
+) -> tuple[Candidates, Tensor]:
+    """The best extensions by one token of the live hypotheses, from logits (B, K, V).
+
+    Args:
+        handicap: what other groups make each token count less, (B, V).
+    Returns:
+        Also which hypotheses are stuck, (B, K).
+    """
     # On a CPU, a few sentences at a time: their logits then stay in its cache, which takes a quarter less time.
     n_sentences = max(1, CACHED_ROWS // logits.size(1)) if logits.device.type == "cpu" else len(logits)
     parts = []
@@ -111,12 +176,24 @@ def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Cons
         constraints.apply(scores, beam.tokens[some], some)
         # The log-probability of an extension is log_probs + scores - normalizer. Only that of the best is computed.
         offsets = beam.log_probs[some].unsqueeze(-1) - log_normalizer(scores)  # (B, K, 1)
-        if (forced := constraints.forced(beam.tokens.size(-1), some)) is not None:
-            is_other = (forced != PAD) & (forced != torch.arange(scores.size(-1), device=scores.device))  # (B, V)
-            scores.masked_fill_(is_other.unsqueeze(1), -torch.inf)
-        parts.append(best_extensions(scores, offsets, n_candidates))
-    log_probs, parents, tokens = (torch.cat(column) for column in zip(*parts, strict=True))
-    return Candidates(parents, tokens, log_probs)
+        is_possible = offsets.isfinite()  # not if every token is forbidden, or the hypothesis itself has probability 0
+        offsets = offsets.where(is_possible, -torch.inf)
+        if constraints.narrow(scores, beam.tokens.size(-1), some):
+            is_possible = is_possible & (scores.amax(-1, keepdim=True) > -torch.inf)
+        if handicap is not None:
+            scores = scores - handicap[some].unsqueeze(1)
+        sums, parents, tokens = best_extensions(scores, offsets, n_candidates)
+        if constraints.required is not None:
+            more = constraints.required.extensions(scores, offsets, some)
+            sums, parents, tokens = (torch.cat(pair, 1) for pair in zip((sums, parents, tokens), more, strict=True))
+        parts.append((sums, parents, tokens, is_possible.squeeze(-1)))
+    log_probs, parents, tokens, is_possible = (torch.cat(column) for column in zip(*parts, strict=True))
+    if handicap is not None:
+        log_probs = log_probs + handicap.gather(1, tokens)
+    is_broken = log_probs.isnan().any(-1, keepdim=True)  # (B, 1): the logits of one of the hypotheses are
+    log_probs = log_probs.masked_fill(is_broken, -torch.inf)
+    is_stuck = beam.log_probs.isfinite() & (is_broken | ~is_possible)
+    return Candidates(parents, tokens, log_probs), is_stuck
 
 
 def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) -> Beam:
@@ -124,18 +201,23 @@ def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) 
     # The other candidates are spare ones, for the places of those that end. If they end, they do not count.
     ends = candidates.tokens[:, :beam_size] == EOS
     new_log_probs = candidates.log_probs[:, :beam_size].masked_fill(~ends, -torch.inf)
-    new_tokens = _take(beam.tokens, candidates.parents[:, :beam_size])
+    new_parents = candidates.parents[:, :beam_size]
     log_probs = torch.cat([beam.finished_log_probs, new_log_probs], 1)
-    tokens = torch.cat([beam.finished_tokens, new_tokens], 1)
+    tokens = torch.cat([beam.finished_tokens, _take(beam.tokens, new_parents)], 1)
     scores = torch.cat([beam.finished_scores, new_log_probs / penalty], 1)
     # The sort is stable: of equal scores, the one that finished first stays.
     scores, place = scores.sort(dim=1, descending=True, stable=True)
-    n_best = beam.finished_scores.shape[1]
-    place = place[:, :n_best]
+    n_places = beam.finished_scores.shape[1]
+    place = place[:, :n_places]
+    running = beam.finished_running
+    if running.size(-1):
+        running = torch.cat([running, _take(beam.running, new_parents)], 1)
+        running = nn.functional.pad(_take(running, place), (0, 1))
     return beam._replace(
         finished_tokens=nn.functional.pad(_take(tokens, place), (0, 1), value=PAD),
         finished_log_probs=log_probs.gather(1, place),
-        finished_scores=scores[:, :n_best],
+        finished_scores=scores[:, :n_places],
+        finished_running=running,
     )
 
 
@@ -145,9 +227,14 @@ def _extend(beam: Beam, candidates: Candidates, n_live: int) -> tuple[Beam, Tens
     place = ends.byte().sort(dim=1, stable=True).indices[:, :n_live]
     parents = candidates.parents.gather(1, place)
     tokens = candidates.tokens.gather(1, place)
+    log_probs = candidates.log_probs.gather(1, place)
+    running = _take(beam.running, parents)
+    if running.size(-1):
+        running = torch.cat([running, log_probs.unsqueeze(-1)], -1)
     extended = beam._replace(
         tokens=torch.cat([_take(beam.tokens, parents), tokens.unsqueeze(-1)], -1),
-        log_probs=candidates.log_probs.gather(1, place),
+        log_probs=log_probs,
+        running=running,
     )
     return extended, parents
 
@@ -157,43 +244,50 @@ def _take(tokens: Tensor, index: Tensor) -> Tensor:
     return tokens.gather(1, index.unsqueeze(-1).expand(-1, -1, tokens.shape[-1]))
 
 
-def _is_done(beam: Beam, is_at_limit: Tensor) -> Tensor:
-    """Whether each sentence's finished hypotheses are final, (B,).
+def _is_done(beam: Beam) -> Tensor:
+    """Whether each sentence's finished hypotheses are final, (B,), before its length limit.
 
     A log-probability p <= 0 can only fall as a hypothesis grows, and a length penalty lp never falls. So no
     continuation of a live hypothesis scores above p / lp(limit).
     """
-    best_attainable = beam.log_probs[:, 0] / beam.limit_penalties
-    return is_at_limit | (best_attainable <= beam.finished_scores[:, -1])
+    best_attainable = beam.log_probs.amax(-1) / beam.limit_penalties
+    return best_attainable <= beam.finished_scores[:, -1]
 
 
-def _hypotheses(beam: Beam, penalty: float) -> list[list[Hypothesis]]:
-    """What the search returns for sentences that are done.
+def _stuck(beam: Beam, step: Step, row: int, config: DecodingConfig) -> list[Hypothesis]:
+    """The hypotheses of one sentence and group that no token may follow, as they were before the step."""
+    return [
+        Hypothesis.from_tokens(
+            beam.tokens[row, k].tolist(), beam.log_probs[row, k].item(), config, beam.running[row, k].tolist()
+        )
+        for k in step.is_stuck[row].nonzero().flatten().tolist()
+    ]
 
-    Live hypotheses take the free places. Before the length limit, a sentence with a free place is done only if its live
-    hypotheses have probability 0; those are left out.
 
-    Args:
-        penalty: the length penalty of live hypotheses.
-    """
+def _hypotheses(beam: Beam, is_at_limit: Tensor, config: DecodingConfig) -> list[list[Hypothesis]]:
+    """For each sentence the hypotheses of one group that ended, and those that the length limit cuts."""
     found = []
-    for finished_tokens, finished_log_probs, finished_scores, tokens, log_probs in zip(
-        beam.finished_tokens.tolist(),
-        beam.finished_log_probs.tolist(),
-        beam.finished_scores.tolist(),
-        beam.tokens.tolist(),
-        beam.log_probs.tolist(),
-        strict=True,
+    columns = (x.tolist() for x in (*beam[:-1], is_at_limit))
+    for tokens, log_probs, running, ended_tokens, ended_log_probs, scores, ended_running, is_cut in zip(
+        *columns, strict=True
     ):
-        ended = [
-            Hypothesis(ids[: ids.index(PAD)], log_prob, score, finished=True)
-            for ids, log_prob, score in zip(finished_tokens, finished_log_probs, finished_scores, strict=True)
-            if log_prob != -torch.inf
-        ]
-        cut = [
-            Hypothesis(ids, log_prob, log_prob / penalty, finished=False)
-            for ids, log_prob in zip(tokens, log_probs, strict=True)
-            if log_prob != -torch.inf
-        ]
-        found.append((ended + cut)[: beam.finished_scores.shape[1]])
+        hypotheses = []
+        for ids, log_prob, score, before in zip(ended_tokens, ended_log_probs, scores, ended_running, strict=True):
+            if log_prob != -torch.inf:
+                n = ids.index(PAD)
+                of_tokens = gains([*before[: n + 1], log_prob]) if before else None
+                hypotheses.append(Hypothesis(ids[:n], log_prob, score, True, of_tokens))
+        for ids, log_prob, before in zip(tokens, log_probs, running, strict=True):
+            if is_cut and log_prob != -torch.inf:
+                hypotheses.append(Hypothesis.from_tokens(ids, log_prob, config, before))
+        found.append(hypotheses)
     return found
+
+
+def _best(hypotheses: Sequence[Hypothesis], n: int) -> list[Hypothesis]:
+    """The n best: those that ended, then those with the fewest phrases missing; each by score."""
+    ranked = sorted(hypotheses, key=lambda each: (not each.finished, each.missing, -each.score))
+    distinct: dict[tuple[tuple[int, ...], bool], Hypothesis] = {}  # two groups may find the same
+    for each in ranked:
+        distinct.setdefault((tuple(each.tokens), each.finished), each)
+    return list(distinct.values())[:n]

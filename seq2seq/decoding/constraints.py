@@ -7,12 +7,15 @@ Shapes: B sentences, S source tokens, K hypotheses, T tokens generated so far, V
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_limit, min_length
+from seq2seq.decoding.required import Required
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 ALL = slice(None)
@@ -28,18 +31,29 @@ class Constraints:
     """The rules for the hypotheses of each sentence of a batch."""
 
     def __init__(
-        self, src: Tensor, config: DecodingConfig, max_length: int, prefixes: Sequence[Sequence[int]] | None = None
+        self,
+        src: Tensor,
+        config: DecodingConfig,
+        max_length: int,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        required: Sequence[Sequence[Sequence[int]]] | None = None,
     ) -> None:
         """
         Args:
             src: (B, S), each ending with eos.
             max_length: most decoder steps the model can do.
             prefixes: for each sentence, the tokens that its hypotheses begin with.
+            required: for each sentence, the phrases that its hypotheses must contain.
         """
         self.config = config
         prefixes = prefixes or [[]] * len(src)
+        self.required: Required | None = None
+        n_forced = [len(prefix) for prefix in prefixes]
+        if required and any(any(phrases) for phrases in required):
+            self.required = Required(required, src.device)
+            n_forced = [n + more for n, more in zip(n_forced, self.required.n_tokens, strict=True)]
         n_src = ((src != PAD).sum(-1) - 1).tolist()  # without eos
-        limits = [length_limit(n, config, max_length, len(prefix)) for n, prefix in zip(n_src, prefixes, strict=True)]
+        limits = [length_limit(n, config, max_length, forced) for n, forced in zip(n_src, n_forced, strict=True)]
         fewest = [min_length(n, config, limit) for n, limit in zip(n_src, limits, strict=True)]
         self.limits = torch.tensor(limits, device=src.device)  # (B,) most tokens of a hypothesis, eos counted
         self.min_lengths = torch.tensor(fewest, device=src.device)  # (B,) fewest, eos not counted
@@ -54,6 +68,10 @@ class Constraints:
         self.limits, self.min_lengths, self.prefixes = (
             x[sentences] for x in (self.limits, self.min_lengths, self.prefixes)
         )
+        if self.required is not None:
+            self.required.select(sentences.tolist())
+            if not any(self.required.n_tokens):
+                self.required = None
 
     def forced(self, n_tokens: int, sentences: slice = ALL) -> Tensor | None:
         """The token that must follow `n_tokens` tokens, (B, 1), and pad where any may; None if any may in all rows."""
@@ -69,17 +87,15 @@ class Constraints:
     def apply(self, logits: Tensor, tokens: Tensor, sentences: slice = ALL) -> None:
         """Apply the rules to the logits (B, K, V) of what follows the hypotheses (B, K, T), in place.
 
-        A token that a prefix forces keeps its logit, whatever the rules say. The logits of the other tokens are then
-        the same as without a prefix.
+        A token that a prefix forces, or that continues a required phrase, keeps its logit, whatever the rules say. The
+        logits of the other tokens are then the same as without a prefix.
 
         Args:
             sentences: the rows that the logits and tokens belong to.
         """
         n_tokens = tokens.size(-1)
-        forced = self.forced(n_tokens, sentences)
-        if forced is not None:
-            index = forced.unsqueeze(-1).expand(-1, logits.size(1), -1)  # (B, K, 1)
-            untouched = logits.gather(-1, index)
+        exempt = self._exempt(n_tokens, logits.size(1), sentences)
+        untouched = None if exempt is None else logits.gather(-1, exempt)
         if self.config.repetition_penalty != 1 and n_tokens:
             penalize_repetition(logits, tokens, self.config.repetition_penalty)
         if self.config.no_repeat_ngram:
@@ -87,9 +103,37 @@ class Constraints:
         if 0 < n_tokens < self.longest_min:
             is_short = n_tokens < self.min_lengths[sentences]  # (B,)
             logits[..., EOS].masked_fill_(is_short.unsqueeze(-1), -torch.inf)
-        if forced is not None:
-            logits.scatter_(-1, index, untouched)
+        if exempt is not None and untouched is not None:
+            logits.scatter_(-1, exempt, untouched)
         forbid_special(logits, may_end=n_tokens > 0)
+
+    def narrow(self, scores: Tensor, n_tokens: int, sentences: slice = ALL) -> bool:
+        """Set scores (B, K, V) to -inf, in place, of tokens that a prefix or a missing phrase leaves no choice about.
+
+        They keep their share of the probability: to force what comes anyway changes no score.
+
+        Returns:
+            Whether there is a prefix or a phrase.
+        """
+        if (forced := self.forced(n_tokens, sentences)) is not None:
+            is_other = (forced != PAD) & (forced != torch.arange(scores.size(-1), device=scores.device))  # (B, V)
+            scores.masked_fill_(is_other.unsqueeze(1), -torch.inf)
+        if self.required is not None:
+            self.required.forbid_end(scores, sentences)
+        return forced is not None or self.required is not None
+
+    def with_missing(self, row: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The same hypotheses of a sentence, with the number of phrases that each of them lacks."""
+        if self.required is None:
+            return list(hypotheses)
+        return [replace(each, missing=self.required.n_missing(row, each.tokens)) for each in hypotheses]
+
+    def _exempt(self, n_tokens: int, n_hypotheses: int, sentences: slice) -> Tensor | None:
+        """The tokens that no rule touches, (B, K, W), padded with pad; None if there are none."""
+        forced = self.forced(n_tokens, sentences)
+        exempt = [] if forced is None else [forced.unsqueeze(-1).expand(-1, n_hypotheses, -1)]
+        exempt += [] if self.required is None else [self.required.wanted[sentences]]
+        return torch.cat(exempt, -1) if exempt else None
 
 
 def penalize_repetition(logits: Tensor, tokens: Tensor, penalty: float) -> None:

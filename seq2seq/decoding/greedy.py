@@ -12,11 +12,15 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import log_normalizer
-from seq2seq.vocabulary import EOS
+from seq2seq.vocabulary import EOS, PAD
 
 
 def greedy_search(
-    model: NextTokenScores[State], src: Tensor, config: DecodingConfig, constraints: Constraints
+    model: NextTokenScores[State],
+    src: Tensor,
+    config: DecodingConfig,
+    constraints: Constraints,
+    token_scores: bool = False,
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each source (B, S); see `search`.
 
@@ -27,17 +31,25 @@ def greedy_search(
     last = batch.first_tokens  # (B, 1)
     tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T)
     log_probs = torch.zeros((len(src), 1), device=src.device)  # (B, 1)
+    running = log_probs.new_zeros((len(src), int(token_scores)))  # (B, T + 1) if asked for, else (B, 0)
     while True:
         logits = batch.step(last).float()  # (B, 1, V)
         constraints.apply(logits, tokens)
-        last = constraints.force(logits.argmax(-1), tokens.size(-1))  # (B, 1)
-        last_logits = logits.gather(-1, last.unsqueeze(-1))  # (B, 1, 1)
-        log_probs = (last_logits + (log_probs.unsqueeze(-1) - log_normalizer(logits))).squeeze(-1)
+        chosen = constraints.force(logits.argmax(-1), tokens.size(-1))  # (B, 1)
+        chosen_logits = logits.gather(-1, chosen.unsqueeze(-1))  # (B, 1, 1)
+        extended = (chosen_logits + (log_probs.unsqueeze(-1) - log_normalizer(logits))).squeeze(-1)
+        is_possible = extended.isfinite()  # False if the rules leave no token
+        last = chosen.where(is_possible, PAD)
+        log_probs = extended.where(is_possible, log_probs)
         tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
+        if token_scores:
+            running = torch.cat([running, log_probs], -1)
 
-        is_done = (last.squeeze(-1) == EOS) | (constraints.limits <= tokens.size(-1))  # (B,)
+        is_done = (last == EOS).logical_or_(last == PAD).squeeze(-1) | (constraints.limits <= tokens.size(-1))  # (B,)
         for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
-            batch.found[sentence] = [Hypothesis.from_tokens(tokens[row, 0].tolist(), log_probs[row].item(), config)]
+            ids, log_prob = tokens[row, 0].tolist(), log_probs[row].item()
+            batch.found[sentence] = [Hypothesis.from_tokens(ids, log_prob, config, running[row].tolist())]
         if batch.all_done:
             return batch.found
-        last, tokens, log_probs = batch.shrink(last, tokens, log_probs)
+        if (kept := batch.shrink()) is not None:
+            last, tokens, log_probs, running = (x[kept] for x in (last, tokens, log_probs, running))

@@ -35,19 +35,19 @@ def length_penalty(n_tokens: int, normalization: str, alpha: float) -> float:
     raise ValueError(f"normalization={normalization!r} is not one of none, length, gnmt")
 
 
-def length_limit(n_src: int, config: DecodingConfig, max_length: int, n_prefix: int = 0) -> int:
+def length_limit(n_src: int, config: DecodingConfig, max_length: int, n_forced: int = 0) -> int:
     """Most tokens that a hypothesis may have, `eos` counted: a * n_src + b, within what the model can do.
 
-    A forced prefix raises the limit, so that one token can follow it.
+    A forced prefix and required phrases raise the limit, so that there is room for them and for one more token.
 
     Args:
         n_src: source tokens, `eos` not counted.
         max_length: the model's own limit, in decoder steps; at least 1.
-        n_prefix: tokens that the hypothesis is forced to begin with.
+        n_forced: tokens of the prefix and of the phrases that the hypothesis must have.
     Returns:
         At least 1.
     """
-    return min(max(int(config.max_length_a * n_src + config.max_length_b), n_prefix + 1), max_length)
+    return min(max(int(config.max_length_a * n_src + config.max_length_b), n_forced + 1), max_length)
 
 
 def min_length(n_src: int, config: DecodingConfig, limit: int) -> int:

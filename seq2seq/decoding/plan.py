@@ -17,10 +17,14 @@ def plan_batches(lengths: Sequence[int], config: DecodingConfig) -> Iterator[lis
     last batch takes what is left.
     """
     by_length = sorted((i for i, n in enumerate(lengths) if n), key=lambda i: -lengths[i])
-    n_hypotheses = config.n_best if config.sampling else config.beam_size
     begin = 0
     while begin < len(by_length):
-        cost = (lengths[by_length[begin]] + 1) * n_hypotheses
+        cost = (lengths[by_length[begin]] + 1) * n_hypotheses(config)
         end = begin + round_down(max(1, config.max_batch_tokens // cost))
         yield by_length[begin:end]
         begin = end
+
+
+def n_hypotheses(config: DecodingConfig) -> int:
+    """How many hypotheses of a sentence are searched side by side."""
+    return config.n_best if config.sampling else config.beam_size

@@ -13,7 +13,7 @@ class Rows:
     """
 
     def __init__(self, n: int) -> None:
-        self._sentences = list(range(n))
+        self.sentences = list(range(n))  # of each row
         self._is_done = [False] * n
 
     def newly_done(self, is_done: Sequence[bool]) -> list[tuple[int, int]]:
@@ -26,7 +26,7 @@ class Rows:
         for row, done in enumerate(is_done):
             if done and not self._is_done[row]:
                 self._is_done[row] = True
-                found.append((row, self._sentences[row]))
+                found.append((row, self.sentences[row]))
         return found
 
     @property
@@ -41,6 +41,6 @@ class Rows:
             return None
         spare = [row for row, done in enumerate(self._is_done) if done][:n_spare]
         rows = sorted(open_rows + spare)
-        self._sentences = [self._sentences[row] for row in rows]
+        self.sentences = [self.sentences[row] for row in rows]
         self._is_done = [self._is_done[row] for row in rows]
         return rows

@@ -14,7 +14,7 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.decoding.tokens import log_normalizer
-from seq2seq.vocabulary import EOS
+from seq2seq.vocabulary import EOS, PAD
 
 
 def sample(
@@ -23,6 +23,7 @@ def sample(
     config: DecodingConfig,
     constraints: Constraints,
     numbers: Sequence[int],
+    token_scores: bool = False,
 ) -> list[list[Hypothesis]]:
     """`n_best` samples for each source (B, S), best score first; see `search`.
 
@@ -37,6 +38,7 @@ def sample(
     tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T), then (B, K, T)
     log_probs = torch.zeros((len(src), 1), device=src.device)
     has_ended = torch.zeros((len(src), 1), dtype=torch.bool, device=src.device)
+    running = log_probs.new_zeros((len(src), 1, int(token_scores)))  # (B, K, T + 1) if asked for, else (B, K, 0)
     while True:
         logits = batch.step(last).float()  # (B, 1, V), then (B, K, V)
         constraints.apply(logits, tokens)
@@ -44,22 +46,29 @@ def sample(
         last = constraints.force(_draw(logits, uniform[:, n_tokens], config), n_tokens)  # (B, K)
         if n_tokens == 0 and n_samples > 1:  # from here on, the samples of a sentence differ
             batch.reorder(torch.zeros_like(last))
-            tokens, log_probs, has_ended, logits = (
-                x.repeat_interleave(n_samples, 1) for x in (tokens, log_probs, has_ended, logits)
+            tokens, log_probs, has_ended, logits, running = (
+                x.repeat_interleave(n_samples, 1) for x in (tokens, log_probs, has_ended, logits, running)
             )
         gains = (logits.gather(-1, last.unsqueeze(-1)) - log_normalizer(logits)).squeeze(-1)  # (B, K)
-        log_probs = log_probs + gains.masked_fill(has_ended, 0.0)
+        is_possible = gains.isfinite()  # False if the rules leave no token
+        last = last.where(is_possible, PAD)
+        log_probs = log_probs + gains.where(is_possible & ~has_ended, 0.0)
         tokens = torch.cat([tokens, last.unsqueeze(-1)], -1)
-        has_ended = has_ended | (last == EOS)
+        if token_scores:
+            running = torch.cat([running, log_probs.unsqueeze(-1)], -1)
+        has_ended = has_ended | ~is_possible | (last == EOS)
 
         is_done = has_ended.all(-1) | (constraints.limits <= tokens.size(-1))  # (B,)
         for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
-            samples = zip(tokens[row].tolist(), log_probs[row].tolist(), strict=True)
-            hypotheses = [Hypothesis.from_tokens(ids, log_prob, config) for ids, log_prob in samples]
+            samples = zip(tokens[row].tolist(), log_probs[row].tolist(), running[row].tolist(), strict=True)
+            hypotheses = [Hypothesis.from_tokens(ids, log_prob, config, each) for ids, log_prob, each in samples]
             batch.found[sentence] = sorted(hypotheses, key=lambda sample: (-sample.finished, -sample.score))
         if batch.all_done:
             return batch.found
-        last, tokens, log_probs, has_ended, uniform = batch.shrink(last, tokens, log_probs, has_ended, uniform)
+        if (kept := batch.shrink()) is not None:
+            last, tokens, log_probs, has_ended, uniform, running = (
+                x[kept] for x in (last, tokens, log_probs, has_ended, uniform, running)
+            )
 
 
 def _uniform(numbers: Sequence[int], n_steps: int, n_samples: int, seed: int) -> Tensor:

@@ -20,7 +20,7 @@ class SearchBatch(Generic[State]):
     """The sentences of a search: the state of those that are still open, and what was found for the others.
 
     A search has tensors with one row for each sentence. After each step it stores the hypotheses of the sentences that
-    are `newly_done`, and gives its tensors to `shrink`.
+    are `newly_done`, and keeps of its tensors the rows that `shrink` names.
     """
 
     def __init__(self, model: NextTokenScores[State], src: Tensor, constraints: Constraints) -> None:
@@ -50,19 +50,23 @@ class SearchBatch(Generic[State]):
         """
         return self._rows.newly_done(is_done)
 
+    def sentence(self, row: int) -> int:
+        """The number of the sentence in this row."""
+        return self._rows.sentences[row]
+
     @property
     def all_done(self) -> bool:
         return self._rows.all_done
 
-    def shrink(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """If enough sentences are done, drop them. Returns the tensors with the rows that stay, in their order.
+    def shrink(self) -> Tensor | None:
+        """If enough sentences are done, drop them. Returns the rows that stay, in their order; None if all stay.
 
         At least one sentence must be open.
         """
         staying = self._rows.shrink()
         if staying is None:
-            return tensors
+            return None
         kept = torch.tensor(staying, device=self._device)
         self._state = self._model.select(self._state, kept)
         self._constraints.select(kept)
-        return tuple(x[kept] for x in tensors)
+        return kept

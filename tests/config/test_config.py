@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import math
 import subprocess
 import sys
 from typing import Any
@@ -131,6 +132,30 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"trainer": {"precision": "bf16"}}, "trainer.precision='bf16' is not one of auto"),
         ({"trainer": {"monitor": "bleu"}}, "trainer.monitor='bleu' is not one of valid/bleu"),
         ({"decoding": {"n_best": 6}}, "decoding.n_best=6 is above decoding.beam_size=5"),
+        ({"decoding": {"alpha": math.inf}}, "decoding.alpha=inf is not a finite number"),
+        (
+            {"decoding": {"diverse_groups": 2, "diversity": 0.5}},
+            "decoding.beam_size=5 does not split into decoding.diverse_groups=2; choose a multiple of 2",
+        ),
+        (
+            {"decoding": {"diverse_groups": 5}},
+            "decoding.diverse_groups=5 with decoding.diversity=0.0 changes nothing; diverse beam search needs groups",
+        ),
+        ({"decoding": {"diversity": 0.5}}, "decoding.diverse_groups=1 with decoding.diversity=0.5 changes nothing"),
+        (
+            {"decoding": {"diverse_groups": 5, "diversity": 0.5, "sampling": True}},
+            "decoding.diverse_groups=5 has no meaning with decoding.sampling=true",
+        ),
+        (
+            {"decoding": {"min_length_b": 12}},
+            "decoding.min_length_a=0.0 and min_length_b=12 ask for at least 12 tokens for a source of 1, and "
+            "max_length_a=1.5 and max_length_b=10 allow 11; lower the former or raise the latter",
+        ),
+        (
+            {"decoding": {"min_length_a": 0.5, "max_length_a": 0.0, "max_length_b": 100}},
+            "decoding.min_length_a=0.5 and min_length_b=0 ask for at least 101 tokens for a source of 202, and "
+            "max_length_a=0.0 and max_length_b=100 allow 100",
+        ),
         ({"data": {"src_lang": "en"}}, "data.src_lang and data.tgt_lang are both 'en'"),
         ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 is below 1"),
         ({"data": {"temperature": 0.9}}, "data.temperature=0.9 is below 1.0, the smallest value that works"),
@@ -170,6 +195,11 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
 def test_values_that_cannot_work_are_refused(sections, message):
     lines = problems(trainer={"max_steps": 5} | sections.pop("trainer", {}), **sections)
     assert len(lines) == 1 and lines[0].startswith(message)
+
+
+def test_a_least_length_as_high_as_the_limit_is_no_contradiction():
+    assert not problems(trainer={"max_steps": 5}, decoding={"min_length_b": 11})
+    assert not problems(trainer={"max_steps": 5}, decoding={"min_length_a": 1.5, "min_length_b": 10})
 
 
 def test_a_run_without_an_end_is_refused():

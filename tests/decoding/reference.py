@@ -57,14 +57,14 @@ def comes_twice(tokens: Sequence[int], n: int) -> bool:
 
 
 def greedy_search(next_log_probs: NextLogProbs, limit: int, normalization: str, alpha: float) -> Hypothesis:
+    """It stops at eos, at the limit, or where nothing may follow."""
     tokens: tuple[int, ...] = ()
     log_prob = 0.0
-    while len(tokens) < limit and EOS not in tokens:
-        log_probs = next_log_probs(tokens)
+    while len(tokens) < limit and EOS not in tokens and (log_probs := next_log_probs(tokens)):
         tokens = (*tokens, max(log_probs, key=log_probs.__getitem__))
         log_prob += log_probs[tokens[-1]]
-    finished = tokens[-1] == EOS
-    score = log_prob / penalty(len(tokens), normalization, alpha)
+    finished = EOS in tokens
+    score = log_prob / penalty(max(1, len(tokens)), normalization, alpha)
     return Hypothesis(list(tokens[:-1] if finished else tokens), log_prob, score, finished)
 
 
@@ -94,9 +94,13 @@ def best_of_all(
 def beam_search(
     next_log_probs: NextLogProbs, limit: int, beam_size: int, n_best: int, normalization: str, alpha: float
 ) -> tuple[list[Hypothesis], int]:
-    """Beam search that always goes to the limit, and the first step after which it could have stopped."""
+    """Beam search that always goes to the limit, and the first step after which it could have stopped.
+
+    What nothing may follow is cut there.
+    """
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended: list[Hypothesis] = []
+    stuck: list[tuple[tuple[int, ...], float]] = []
     could_stop = []
     for n in range(1, limit + 1):
         extensions = [
@@ -104,6 +108,7 @@ def beam_search(
             for tokens, log_prob in live
             for token, gain in next_log_probs(tokens).items()
         ]
+        stuck += [each for each in live if not next_log_probs(each[0])]
         extensions.sort(key=lambda extension: -extension[1])
         for tokens, log_prob in extensions[:beam_size]:
             if tokens[-1] == EOS:
@@ -117,8 +122,10 @@ def beam_search(
         if not attainable or (len(ended) >= n_best and max(attainable) <= by_score(ended)[n_best - 1].score):
             could_stop.append(n)
     cut = [
-        Hypothesis(list(tokens), log_prob, log_prob / penalty(limit, normalization, alpha), finished=False)
-        for tokens, log_prob in live
+        Hypothesis(
+            list(tokens), log_prob, log_prob / penalty(max(1, len(tokens)), normalization, alpha), finished=False
+        )
+        for tokens, log_prob in stuck + live
     ]
     return (by_score(ended) + by_score(cut))[:n_best], could_stop[0]
 

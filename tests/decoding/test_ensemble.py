@@ -1,5 +1,6 @@
 import functools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -7,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.ensemble import Ensemble, mean_log_probs
+from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, mean_logits, shares_of
 from seq2seq.decoding.search import search
 from seq2seq.decoding.sentences import pad_sources
+from seq2seq.errors import ConfigError
 
 from . import reference
 from .toy import FixedLogits, ToyModel
@@ -21,40 +23,56 @@ def test_probabilities_are_averaged_by_hand() -> None:
     one = torch.tensor([[0.2, 0.8], [0.5, 0.5]]).log() + 3.0  # logits: their level says nothing
     other = torch.tensor([[0.6, 0.4], [1.0, 0.0]]).log() - 40.0
     expected = torch.tensor([[0.4, 0.6], [0.75, 0.25]]).log()
-    torch.testing.assert_close(mean_log_probs([one, other]), expected)
+    torch.testing.assert_close(mean_log_probs([one, other], [0.5, 0.5]), expected)
     third = torch.tensor([[0.1, 0.9], [0.0, 1.0]]).log()
-    torch.testing.assert_close(mean_log_probs([one, other, third]).exp()[:, 0], torch.tensor([0.3, 0.5]))
+    torch.testing.assert_close(
+        mean_log_probs([one, other, third], shares_of([], 3)).exp()[:, 0], torch.tensor([0.3, 0.5])
+    )
 
 
 def test_bfloat16_models_are_averaged_in_float32() -> None:
     logits = torch.randn(3, 5, 7).bfloat16()
-    mean = mean_log_probs(list(logits))
+    mean = mean_log_probs(list(logits), shares_of([], 3))
     assert mean.dtype == torch.float32
     torch.testing.assert_close(mean.exp(), logits.float().softmax(-1).mean(0))
 
 
-def next_logits(models: list[ToyModel], source: tuple[int, ...], prefix: tuple[int, ...]) -> list[float]:
-    """Logarithms of the mean over models of the probability of each token, pad, unk and bos among them."""
-    totals = []
-    for model in models:
-        weights = [math.exp(logit) for logit in model.next_logits(source, prefix)]
-        totals.append([weight / sum(weights) for weight in weights])
-    return [math.log(sum(probabilities) / len(models)) for probabilities in zip(*totals, strict=True)]
+def next_logits(
+    models: list[ToyModel], shares: list[float], source: tuple[int, ...], prefix: tuple[int, ...]
+) -> list[float]:
+    """Logits of the mean over models of the probability of each token, pad, unk and bos among them.
+
+    Logits are logarithms plus any constant. Here it is the mean of the models' own constants.
+    """
+    probabilities, level = [], 0.0
+    for model, share in zip(models, shares, strict=True):
+        logits = model.next_logits(source, prefix)
+        total = sum(math.exp(logit) for logit in logits)
+        probabilities.append([share * math.exp(logit) / total for logit in logits])
+        level += share * math.log(total)
+    return [math.log(sum(of_token)) + level for of_token in zip(*probabilities, strict=True)]
 
 
 @pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
-    n_models=st.integers(2, 3),
+    weights=st.sampled_from([(), (3.0, 1.0), (0.2, 0.2, 1.6), (1.0, 1e-9), (1e-30, 1.0)]),
     beam_size=st.sampled_from([1, 2, 4]),
     eos_bonus=st.sampled_from([-2.0, 0.0, 3.0]),
     no_repeat_ngram=st.sampled_from([0, 2]),
     repetition_penalty=st.sampled_from([1.0, 1.3]),
 )
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=50)
 def test_a_search_asks_the_averaged_distribution(
-    seed: int, n_models: int, beam_size: int, eos_bonus: float, no_repeat_ngram: int, repetition_penalty: float
+    seed: int,
+    weights: tuple[float, ...],
+    beam_size: int,
+    eos_bonus: float,
+    no_repeat_ngram: int,
+    repetition_penalty: float,
 ) -> None:
+    n_models = len(weights) or 3
+    shares = [weight / sum(weights) for weight in weights] or [1 / 3] * 3
     # Of other scales and other ends, so that a mean of logits would not do, nor one model instead of another.
     models = [
         ToyModel(seed + i, n_ids=17, scale=2.0 + 2 * i, eos_bonus=eos_bonus - i, special_bonus=0.0)
@@ -68,9 +86,9 @@ def test_a_search_asks_the_averaged_distribution(
         no_repeat_ngram=no_repeat_ngram,
         repetition_penalty=repetition_penalty,
     )
-    found = search(Ensemble(models), pad_sources(SOURCES, 100), config, 50)
+    found = search(Ensemble(models, weights), pad_sources(SOURCES, 100), config, 50)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        logits_after = functools.cache(functools.partial(next_logits, models, source))
+        logits_after = functools.cache(functools.partial(next_logits, models, shares, source))
         next_log_probs = reference.constrained(logits_after, config, len(source))
         if beam_size == 1:
             expected = [reference.greedy_search(next_log_probs, len(source) + 4, "length", 1.0)]
@@ -81,18 +99,80 @@ def test_a_search_asks_the_averaged_distribution(
     assert {model.n_announced for model in models} == {9}
 
 
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("sampling", [False, True])
-def test_a_model_twice_is_that_model(beam_size: int, sampling: bool) -> None:
-    config = DecodingConfig(beam_size=beam_size, n_best=beam_size, sampling=sampling)
+@pytest.mark.slow
+@given(
+    seed=st.integers(0, 10**6),
+    search_settings=st.sampled_from(
+        [{"beam_size": 1}, {"beam_size": 3, "n_best": 3}, {"sampling": True, "n_best": 2, "top_p": 0.9}]
+    ),
+    rules=st.fixed_dictionaries(
+        {
+            "repetition_penalty": st.sampled_from([1.0, 1.3, 2.5, 0.7]),
+            "no_repeat_ngram": st.sampled_from([0, 1, 2]),
+            "min_length_b": st.sampled_from([0, 4]),
+            "normalization": st.sampled_from(["none", "length", "gnmt"]),
+        }
+    ),
+    weights=st.sampled_from([(), (3.0, 1.0), (1.0, 1e-9)]),
+    with_prefixes=st.booleans(),
+)
+@settings(derandomize=True, deadline=None, max_examples=40)
+def test_a_model_twice_is_that_model_under_every_setting(
+    seed: int,
+    search_settings: dict[str, Any],
+    rules: dict[str, Any],
+    weights: tuple[float, ...],
+    with_prefixes: bool,
+) -> None:
+    config = DecodingConfig(**search_settings, **rules)
     src = pad_sources(SOURCES, 100)
+    prefixes: list[tuple[int, ...]] | None = [(7,), (), (5, 5, 5), (8, 4), ()] if with_prefixes else None
 
     def model() -> ToyModel:
-        return ToyModel(seed=4, n_ids=15, eos_bonus=1.0, special_bonus=0.0)
+        return ToyModel(seed, n_ids=15, eos_bonus=1.0, special_bonus=0.0)
 
-    once, twice = search(model(), src, config, 50), search(Ensemble([model(), model()]), src, config, 50)
+    once = search(model(), src, config, 50, prefixes)
+    twice = search(Ensemble([model(), model()], weights), src, config, 50, prefixes)
     for one, other in zip(twice, once, strict=True):
         reference.assert_same(one, other)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_model_that_counts_next_to_nothing_changes_nothing(beam_size: int) -> None:
+    config = DecodingConfig(beam_size=beam_size, n_best=beam_size, repetition_penalty=1.4)
+    src = pad_sources(SOURCES, 100)
+    one, other = (ToyModel(seed, n_ids=15, eos_bonus=1.0, special_bonus=0.0) for seed in (4, 5))
+    alone = search(one, src, config, 50)
+    for weights, models in (((1.0, 1e-12), [one, other]), ((1e-12, 1.0), [other, one])):
+        for found, expected in zip(search(Ensemble(models, weights), src, config, 50), alone, strict=True):
+            reference.assert_same(found, expected)
+
+
+def test_a_model_has_its_own_logits_together_with_itself() -> None:
+    logits = torch.randn(3, 5, 7) * 4 - 9
+    torch.testing.assert_close(mean_logits([logits, logits], shares_of([], 2)), logits)
+    torch.testing.assert_close(mean_logits([logits] * 3, shares_of([1, 5, 2], 3)), logits)
+
+
+def test_weights_are_shares_of_one() -> None:
+    assert shares_of([], 4) == [0.25] * 4
+    assert shares_of([3, 1], 2) == [0.75, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], "1 weights for 2 models; give one for each"),
+        ([1.0, 0.0], r"weight 0\.0 of a model is not a number above 0"),
+        ([-1.0, -1.0], r"weight -1\.0 of a model"),
+        ([1.0, math.nan], "weight .* of a model"),
+        ([1.0, math.inf], "weight .* of a model"),
+        ([1e-320, 1e10], "weight 1e-320 of a model"),
+    ],
+)
+def test_weights_that_cannot_work_are_refused(weights: list[float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Ensemble([FixedLogits([0.0]), FixedLogits([0.0])], weights)
 
 
 def test_a_token_that_one_model_rules_out_keeps_half_its_probability() -> None:
