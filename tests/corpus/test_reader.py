@@ -72,6 +72,13 @@ def test_a_byte_order_mark_goes_at_the_start_only(tmp_path):
     assert list(read_lines(write(tmp_path / "a", b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n"))) == ["a", "\ufeffb"]
 
 
+def test_lines_can_be_read_to_the_byte(tmp_path):
+    text = b"\xef\xbb\xbfa\r\n\r\r\nb\r"
+    lines = list(read_lines(write(tmp_path / "a", text), is_exact=True))
+    assert lines == ["\ufeffa\r\n", "\r\r\n", "b\r"]
+    assert "".join(lines).encode() == text
+
+
 def test_concatenated_compressed_files_are_read_to_the_end(tmp_path):
     for suffix, compress in COMPRESS.items():
         path = tmp_path / f"a{suffix}"
