@@ -5,16 +5,23 @@ from collections.abc import Sequence
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
+from seq2seq.dataset.lengths import TrainingLengths
 
 
 def model_card(
-    config: RunConfig, n_parameters: int, vocab_size: int, weights: Sequence[str], run: RunDirectory | None
+    config: RunConfig,
+    n_parameters: int,
+    vocab_size: int,
+    weights: Sequence[str],
+    run: RunDirectory | None,
+    seen: TrainingLengths | None = None,
 ) -> str:
     """The text of README.md, in Markdown.
 
     Args:
         weights: a line of text for each form of the weights.
         run: the run with the scores, if it has ended; None if there is no run.
+        seen: the lengths of the training text, if the model has them.
     Raises:
         RunError: the files with the scores are damaged.
     """
@@ -29,6 +36,7 @@ def model_card(
         f"- {model.norm}-norm, {model.activation}, {model.positions} positions, {model.embeddings} embeddings",
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type}), for both languages",
         f"- sources of up to {model.max_length - 1} tokens; {data.max_sentence_tokens} at most in training",
+        *([f"- trained on {seen}"] if seen else []),
         *([f"- tags for kinds of text (`--tag`): {', '.join(data.tags)}"] if data.tags else []),
         *(f"- {line}" for line in weights),
         "",

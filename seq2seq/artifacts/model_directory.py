@@ -1,6 +1,6 @@
 """A model directory: a trained model in a form to ship.
 
-    config.json          the configuration of the run, and the SHA-256 of the tokenizer
+    config.json          the configuration of the run, the SHA-256 of the tokenizer, the lengths of the training text
     tokenizer.model      SentencePiece
     README.md            what the model is, what it scored, how to use it
     model.safetensors    weights for PyTorch
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.artifacts.saved_model import SavedModel, read_lengths
 from seq2seq.config import BUNDLED
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
@@ -30,6 +30,7 @@ TOKENIZER = "tokenizer.model"
 README = "README.md"
 WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
+MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2)
 
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 2
@@ -63,7 +64,8 @@ def read_model_directory(path: Path) -> SavedModel:
             f"{path / TOKENIZER}: is damaged, or not the tokenizer that {CONFIG} names; copy all files of the "
             "directory again"
         )
-    return SavedModel(content["config"], tokenizer, sha256, StoredWeights(weights, sha256) if weights.exists() else {})
+    stored = StoredWeights(weights, sha256) if weights.exists() else {}
+    return SavedModel(content["config"], tokenizer, sha256, stored, read_lengths(content, path / CONFIG))
 
 
 def write_model_directory(
@@ -91,6 +93,7 @@ def write_model_directory(
                 "format_version": FORMAT_VERSION,
                 "tokenizer_sha256": model.tokenizer_sha256,
                 "config": portable(model.config),
+                **model.stored_lengths,
             }
             write_json(building / CONFIG, description)
             (building / TOKENIZER).write_bytes(model.tokenizer)

@@ -94,6 +94,13 @@ class RunDirectory:
     def has_checkpoints(self) -> bool:
         return any(self.checkpoints.glob("*.ckpt"))
 
+    def owns(self, file: Path) -> bool:
+        """Whether `file`, a path below this directory, is one that the run writes."""
+        folders = ("checkpoints", "hypotheses", "references", "export", "wandb", "tensorboard")
+        files = ("config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt")
+        first, *rest = file.relative_to(self.path).parts
+        return first in (folders if rest else files)
+
     @property
     def metrics_file(self) -> Path:
         return self.path / "metrics.csv"

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.corpus.tokenised import is_tokenised
+from seq2seq.dataset.lengths import SourceLengths, TrainingLengths, training_lengths
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
@@ -44,13 +45,15 @@ class Prepared:
     """All that training needs of the text.
 
     `train` is filtered, and has text only if its segmentation is sampled. `valid` and `tests` (by their names in
-    `data.test`) hold every pair of their files, also blank and long ones, with text: the references.
+    `data.test`) hold every pair of their files, also blank and long ones, with text: the references. `lengths` are
+    those in an epoch of `train`.
     """
 
     tokenizer: Tokenizer
     train: PairStore
     valid: PairStore
     tests: dict[str, PairStore]
+    lengths: TrainingLengths
     report: dict[str, Any]
 
 
@@ -78,13 +81,16 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
             f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
             "set data.cache_dir to another directory"
         ) from error
+    lengths = _lengths(splits["train"], stores["train"], config.data.temperature)
     report = _report(config, splits, digests, tokenizer, stores)
+    report["splits"]["train"]["sentences"] = lengths.sentences
     logger.info("data report\n%s", render(report))
     return Prepared(
         tokenizer=tokenizer,
         train=stores["train"],
         valid=stores["valid"],
         tests={name: stores[_TEST + name] for name in config.data.tests},
+        lengths=lengths,
         report=report,
     )
 
@@ -287,11 +293,29 @@ def _report(
     }
 
 
+def _lengths(sources: list[Source], store: PairStore, temperature: float) -> TrainingLengths:
+    """The lengths in an epoch of training."""
+    n_pairs = store.n_pairs_of_sources
+    ends = list(accumulate(n_pairs))
+    of_sources = []
+    n_an_epoch = _pairs_an_epoch(n_pairs, temperature)
+    for source, end, n, m, sentences in zip(
+        sources, ends, n_pairs, n_an_epoch, store.sentences_of_sources, strict=True
+    ):
+        src, tgt = (lengths[end - n : end] for lengths in (store.src_lengths, store.tgt_lengths))
+        src = src - (src > 0) if source.tag else src
+        of_sources.append(SourceLengths(src, tgt, sentences, m / max(n, 1)))
+    return training_lengths(of_sources)
+
+
+def _pairs_an_epoch(n_pairs: list[int], temperature: float) -> list[int]:
+    """How many pairs of each source an epoch has, counted as often as they come."""
+    return [n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)]
+
+
 def _shares(sources: list[Source], n_pairs: list[int], temperature: float) -> list[dict[str, Any]]:
     """The part of an epoch that each source has."""
-    n_an_epoch = [
-        n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)
-    ]
+    n_an_epoch = _pairs_an_epoch(n_pairs, temperature)
     return [
         {
             "files": [str(file) for file in source.files],

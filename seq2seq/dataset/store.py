@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.report import split_report
+from seq2seq.dataset.lengths import SentenceCounter
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.files import atomic_directory
 from seq2seq.tokenizer import Tokenizer
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
 _REFERENCES = "references"
@@ -166,6 +167,12 @@ class PairStore:
         return n_pairs
 
     @property
+    def sentences_of_sources(self) -> list[list[int]]:
+        """For each corpus source, how many of some of its source lines have 1, 2, ..., 9, and 10 or more sentences."""
+        counts: list[list[int]] = self.manifest["sentences_of_sources"]
+        return counts
+
+    @property
     def hashes(self) -> dict[str, Hashes]:
         """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
         return {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
@@ -229,11 +236,12 @@ def write_store(
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
     with atomic_directory(directory) as building:
-        n_read, n_kept = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
+        n_read, n_kept, sentences = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
-        _write_manifest(building, n_read, n_kept, tokenizer, filters, keep_text, made_from or {})
+        counts = {"n_pairs_of_sources": n_kept, "sentences_of_sources": [each.histogram() for each in sentences]}
+        _write_manifest(building, n_read, counts, tokenizer, filters, keep_text, made_from or {})
     return PairStore.open(directory)
 
 
@@ -253,7 +261,9 @@ class _StoreWriter:
         ]
         self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
 
-    def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None) -> int:
+    def add(
+        self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None, sentences: SentenceCounter
+    ) -> int:
         """Encode a block, filter it, and write the pairs that stay, sources after their tag. Returns their number."""
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
         ids = [self._tokenizer.encode(side) for side in lines]
@@ -264,12 +274,13 @@ class _StoreWriter:
             pair_hashes = pair_hashes[kept]
             ids = [list(compress(side, kept)) for side in ids]
             lines = [list(compress(side, kept)) for side in lines]
+        sentences.add(lines[0])
         ids[0] = [tag + src if src else src for src in ids[0]]
         for hash_file, hashes in zip(self._hashes, (hash_lines(lines[0]), pair_hashes), strict=True):
             hash_file.write(hashes.astype("<u8").tobytes())
-        for file, sentences in zip(self._ids, ids, strict=True):
-            flat = np.fromiter(chain.from_iterable(sentences), dtype=self._id_type)
-            file.append(list(map(len, sentences)), flat.tobytes())
+        for file, rows in zip(self._ids, ids, strict=True):
+            flat = np.fromiter(chain.from_iterable(rows), dtype=self._id_type)
+            file.append(list(map(len, rows)), flat.tobytes())
         for file, side in zip(self._text, lines, strict=False):  # there are no text files if text is not kept
             encoded = [line.encode() for line in side]
             file.append(list(map(len, encoded)), b"".join(encoded))
@@ -305,17 +316,18 @@ def _write_arrays(
     tags: Sequence[str] | None,
     filters: PairFilter | None,
     keep_text: bool,
-) -> tuple[int, list[int]]:
-    """Write all arrays. Returns how many pairs were read, and how many of each source were kept."""
+) -> tuple[int, list[int], list[SentenceCounter]]:
+    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, and their sentences."""
     n_read = 0
     n_kept = [0] * len(sources)
+    sentences = [SentenceCounter() for _ in sources]
     next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
         writer = _StoreWriter(stack, building, tokenizer, keep_text)
         for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
             tag = tokenizer.tag(name)
             while block := list(islice(pairs, _BLOCK)):
-                n_kept[number] += writer.add(block, tag, filters)
+                n_kept[number] += writer.add(block, tag, filters, sentences[number])
                 n_read += len(block)
                 if time.monotonic() > next_message:
                     logger.info("encoded %s pairs", f"{n_read:,}")
@@ -324,7 +336,7 @@ def _write_arrays(
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place, so that its pages can leave memory
-    return n_read, n_kept
+    return n_read, n_kept, sentences
 
 
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
@@ -339,7 +351,7 @@ def _write_references(building: Path, references: Iterator[Sequence[str]]) -> No
 def _write_manifest(
     building: Path,
     n_read: int,
-    n_kept: list[int],
+    counts: Mapping[str, Any],
     tokenizer: Tokenizer,
     filters: PairFilter | None,
     keep_text: bool,
@@ -347,7 +359,7 @@ def _write_manifest(
 ) -> None:
     """Describe the complete arrays. With its manifest the directory is a store."""
     files = sorted(building.iterdir())
-    n_pairs = sum(n_kept)
+    n_pairs = sum(counts["n_pairs_of_sources"])
     rejected = filters.rejected if filters is not None else {}
     if not n_pairs:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
@@ -358,7 +370,7 @@ def _write_manifest(
     manifest = {
         "format_version": FORMAT_VERSION,
         "n_pairs": n_pairs,
-        "n_pairs_of_sources": n_kept,
+        **counts,
         "id_type": _id_type(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "tokenizer": tokenizer.fingerprint,

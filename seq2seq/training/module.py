@@ -16,6 +16,7 @@ from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
 from seq2seq.dataset.batches import Batch
+from seq2seq.dataset.lengths import TrainingLengths
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -33,6 +34,7 @@ class TranslationModule(pl.LightningModule):
         total_steps: optimizer steps of the whole run, at whose end decaying schedules end; 0 if only time limits it.
         validate: called with the model after each pass over the validation batches; returns the metrics of
             decoding (`bleu`, `chrf`). `seq2seq/training/validation.py` has it.
+        lengths: of the training text, for the checkpoints.
     """
 
     def __init__(
@@ -41,10 +43,11 @@ class TranslationModule(pl.LightningModule):
         tokenizer: Tokenizer,
         total_steps: int,
         validate: Callable[[Transformer], dict[str, float]],
+        lengths: TrainingLengths | None = None,
     ) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
-        self.total_steps, self.validate = total_steps, validate
+        self.total_steps, self.validate, self.lengths = total_steps, validate, lengths
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.wandb_id = ""  # of the run that a resumed one continues
         self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
@@ -159,7 +162,7 @@ class TranslationModule(pl.LightningModule):
         self.log_dict({f"valid/{name}": value for name, value in metrics.items()}, rank_zero_only=False)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {})))
+        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.lengths)))
         checkpoint["wandb_id"] = self.wandb_id
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -57,9 +57,8 @@ def finish_run(
     _, selected, weights = winner
     model.load_state_dict(weights)
     if is_first_rank:
-        write_model(
-            SavedModel.of(config, prepared.tokenizer, weights), run.selected, step, selected=selected, valid=valid
-        )
+        saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.lengths)
+        write_model(saved, run.selected, step, selected=selected, valid=valid)
     model.eval()
     tests = {}
     for name, store in prepared.tests.items():

@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import pickle
 from pathlib import Path
@@ -16,9 +17,12 @@ from seq2seq.artifacts.checkpoint import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.dataset.lengths import PERCENTS, TrainingLengths
 from seq2seq.errors import CheckpointError
 
 MODEL = SavedModel({"seed": 3}, b"\x00spm\xff", "ab", {"w": torch.ones(50, 7)})
+PERCENTILES = {f"{percent:g}": i for i, percent in enumerate(PERCENTS)}
+LENGTHS = TrainingLengths(9, PERCENTILES, PERCENTILES, [0.9, 0.1])
 
 
 def save(path, step=1):
@@ -48,6 +52,17 @@ def test_a_checkpoint_of_training_is_read_as_one_of_a_model(tmp_path):
     found = read_checkpoint(tmp_path / "last.ckpt")
     assert found.model.weights.keys() == {"w"}
     assert (found.step, found.wandb_id) == (4, "a1")
+
+
+def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(tmp_path):
+    write_model(dataclasses.replace(MODEL, seen=LENGTHS), tmp_path / "new.ckpt", 1)
+    assert read_checkpoint(tmp_path / "new.ckpt").model.seen == LENGTHS
+    content = torch.load(save(tmp_path / "old.ckpt"), weights_only=True)
+    assert "seen" not in content  # as in the checkpoints of older versions
+    assert read_checkpoint(tmp_path / "old.ckpt").model.seen is None
+    write_checkpoint(content | {"seen": [3]}, tmp_path / "damaged.ckpt")
+    with pytest.raises(CheckpointError, match=r"damaged.ckpt: its 'seen' is not the lengths of a training text"):
+        read_checkpoint(tmp_path / "damaged.ckpt")
 
 
 @pytest.mark.parametrize("version", [None, 0, FORMAT_VERSION + 1])

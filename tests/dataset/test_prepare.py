@@ -3,6 +3,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from seq2seq.config import DataConfig, RunConfig
@@ -62,6 +63,28 @@ def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
         {"tag": "", "pairs": 41, "times": 111 / 41, "share": 111 / 548},
         {"tag": "", "pairs": 61, "times": 136 / 61, "share": 136 / 548},
     ]
+
+
+def test_lengths_are_those_that_an_epoch_of_training_has(config, corpus):
+    pairs = [("Un chat dort. Un chien court. Il pleut.", "A cat."), ("Deux chats dorment.", "Two cats. They sleep.")]
+    write_split(corpus, "two", [*pairs, ("", "left out"), ("also left out", "")])
+    config.data.train = ["train", {"source": "two", "tag": "med"}]
+    config.data.temperature = 100.0
+    prepared = prepare(config)
+    encode = prepared.tokenizer.encode
+    small = 301 * (2 / 301) ** 0.01  # pairs of the small source in an epoch, hardly less than of the large one
+    times = round(small) // 2
+    assert (times, round(small) % 2) == (143, 0)
+    train = [sentence(i) for i in range(300)] + [sentence(0)]
+    epoch = np.array([len(ids) for ids in encode([*train, *[src for src, _ in pairs] * times])])  # without tags
+    expected = np.percentile(epoch, [0, 1, 5, 25, 50, 75, 95, 99, 99.9, 100], method="inverted_cdf")
+    assert list(prepared.lengths.src_tokens.values()) == expected.tolist()
+    assert prepared.lengths.tgt_tokens["100"] == max(map(len, encode([sentence(-i - 1) for i in range(300)])))
+    assert prepared.lengths.n_pairs == 303
+    n_lines = 301 + 2 * times
+    assert prepared.lengths.sentences[:3] == pytest.approx([(301 + times) / n_lines, 0, times / n_lines], abs=1e-6)
+    assert prepared.lengths.usual_sentences == 3
+    assert "src: 75.6% of the lines have one sentence, 24.4% of 3" in render(prepared.report)
 
 
 def test_tagged_text_comes_out_with_its_tag(config):

@@ -49,6 +49,17 @@ def test_it_begins_with_the_weights_and_the_subwords(trained, other_corpus, tmp_
         torch.testing.assert_close(done.weights[name], weight, rtol=0, atol=1e-9, msg=name)
 
 
+def test_it_knows_the_lengths_of_its_own_text(trained, tmp_path):
+    folder = write_corpus(tmp_path / "long")
+    write_split(folder, "train", [(f"{src}. Et {src}.", tgt) for src, tgt in reversed_pairs(60, seed=5)])
+    train_with(tiny_config(folder, tmp_path / "run", STILL | {"finetune": str(trained)}))
+    start, done = TrainedModel.read(trained).seen, TrainedModel.read(tmp_path / "run").seen
+    assert start and done
+    assert start.n_pairs == 300 and done.n_pairs == 60
+    assert (start.usual_sentences, done.usual_sentences) == (1, 2)
+    assert done.src_tokens["50"] > 1.5 * start.src_tokens["50"]
+
+
 def test_nothing_else_of_the_first_run_goes_on(trained, corpus, tmp_path):
     train_with(tiny_config(corpus, tmp_path / "run", STILL | {"finetune": str(trained)}))
     content = checkpoint(tmp_path / "run")

@@ -99,7 +99,7 @@ def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant,
     assert outcome == whole_outcome
     whole, parts = checkpoint(whole_dir), checkpoint(tmp_path / "run")
     assert whole["global_step"] > max(stops) - 1
-    for key in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch", "tokenizer_sha256"):
+    for key in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch", "tokenizer_sha256", "seen"):
         assert plain(parts[key], "") == plain(whole[key], ""), key
     for name, state in whole["callbacks"].items():
         if "Timer" not in name:

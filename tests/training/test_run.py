@@ -14,6 +14,7 @@ import torch
 from seq2seq import cli
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import read_config
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore
@@ -169,6 +170,25 @@ def test_each_candidate_is_what_its_name_says(finished):
     module = torch.nn.Linear(2, 2)
     names = [name for name, _ in candidates(module, RunDirectory(Path(config.run_dir)), 90, None, 2)]  # type: ignore[arg-type]
     assert names == ["last (step 90)", *names[1:-1], "average of the last 2 validations"]
+
+
+def test_every_model_of_a_run_says_which_lengths_it_was_trained_on(finished, corpus, tmp_path):
+    run_dir = Path(finished[0].run_dir)
+    tokenizer = TrainedModel.read(run_dir).tokenizer
+    n_tokens = sorted(map(len, tokenizer.encode(lines(corpus / "train.fr"))))
+    shortest, middle, longest = n_tokens[0], n_tokens[149], n_tokens[299]  # of 300
+    cli.front_door("export", [
+        str(run_dir), "--format", "safetensors", "--output", str(tmp_path / "shipped"),
+        "--parity-input", str(corpus / "test.fr"),
+    ])  # fmt: skip
+    files = sorted((run_dir / "checkpoints").iterdir())
+    assert len(files) == 6  # best, last, model, three recent ones
+    for path in (*files, tmp_path / "shipped"):
+        assert (seen := TrainedModel.read(path).seen)
+        assert (seen.n_pairs, seen.sentences) == (300, [1.0, *[0.0] * 9])
+        assert [seen.src_tokens[percent] for percent in ("0", "50", "100")] == [shortest, middle, longest]
+    card = (tmp_path / "shipped" / "README.md").read_text()
+    assert f"- trained on 300 pairs; sources of {shortest} to {longest} tokens (99% up to " in card
 
 
 def test_the_summary_fits_on_a_screen_and_says_what_won(finished):
