@@ -3,19 +3,24 @@
 0    done
 1    done, and the answer is no (`export`: the exported model differs from the original)
 2    an error with a remedy: wrong input, a wrong option, a missing file, a full disk
+129  SIGHUP: the terminal was closed
 130  Ctrl-C
 141  the reader of stdout is gone, as after `| head -1`
 143  SIGTERM
+
+The first signal stops the work in order: what is done is saved, and no half-written file stays. Others that come
+within a second are the same wish, as a double Ctrl-C is. One that comes later ends the process at once.
 """
 
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
-from typing import NoReturn
 
 from seq2seq.errors import UserError
 
@@ -23,46 +28,152 @@ ERASE_REST = "\x1b[K"  # on a terminal: erase the rest of the line
 ERASE_LINE = "\r" + ERASE_REST
 
 
+GRACE_S = 1.0  # seconds after the first signal in which others are ignored
+_STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+_first_signum = 0  # the signal that told the command of this process to stop; 0: none has come
+_first_s = 0.0  # when it came, in seconds of `time.monotonic`
+_is_watching = False  # whether a command has set the handlers
+_process = 0  # the one that has
+
+
 def exit_status(work: Callable[[], int | None]) -> int:
-    """Do the work of a command, and return its status; None from `work` means 0. Errors without a remedy are raised."""
+    """Do the work of a command, and return its status; None from `work` means 0.
+
+    Errors without a remedy are raised, unless a signal came before: then they are a consequence of that.
+    """
+    _open_stderr()
     try:
-        with _sigterm_raises_exit():
+        with _signals_stop_work():
             return work() or 0
     except UserError as error:
         note(f"error: {error}")
+        _tell(error)
         return 2
-    except BrokenPipeError:  # shell tools say nothing either
+    except BrokenPipeError as error:  # shell tools say nothing either
+        _tell(error)
         return 128 + 13
     except OSError as error:  # such as a name that is too long, or a folder that the user may not read
         note(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        _tell(error)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        _tell(error)
         note("interrupted")
         return 128 + signal.SIGINT
+    except BaseException as error:  # SIGTERM's SystemExit, or a traceback
+        _tell(error)
+        raise
     finally:
         _flush_stdout()
 
 
-def note(message: str) -> None:
-    """Print a line to stderr, in place of a line of progress."""
-    print((ERASE_LINE if sys.stderr.isatty() else "") + message, file=sys.stderr)
+def raise_if_stopped() -> None:
+    """Raise what the first signal raised, once more: long work calls this now and then.
+
+    Python swallows an exception that is raised in `__del__` or in a callback of C, and then the work would go on.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came.
+        SystemExit: another signal came that stops a command.
+    """
+    if _first_signum == signal.SIGINT:
+        raise KeyboardInterrupt
+    if _first_signum:
+        sys.exit(128 + _first_signum)
+
+
+def note(message: str, end: str = "\n") -> None:
+    """Print a line to stderr, in place of a line of progress. If nobody can read it, the work goes on all the same."""
+    with suppress(OSError, ValueError):  # a full disk, a closed pipe, a closed stream
+        print((ERASE_LINE if sys.stderr.isatty() else "") + message, end=end, file=sys.stderr, flush=True)
+
+
+def tell_at_end(error: BaseException, message: str) -> None:
+    """Let `exit_status` print a line with `error`, such as what is kept of the work and how to go on."""
+    _messages(error).append(message)
+
+
+def _tell(error: BaseException | None) -> None:
+    while error is not None:  # one that a signal raised may stand in front of the one with the messages
+        for message in _messages(error):
+            note(message)
+        error = error.__context__
+
+
+def _messages(error: BaseException) -> list[str]:
+    messages: list[str] = vars(error).setdefault("_seq2seq_messages", [])
+    return messages
+
+
+def _open_stderr() -> None:
+    """Send messages nowhere if stderr is closed (`2>&-`). Else the next file that is opened would get them."""
+    if sys.stderr is not None:
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.fstat(2)
+    except OSError:
+        os.dup2(null, 2)
+    sys.stderr = os.fdopen(null, "w")
 
 
 @contextmanager
-def _sigterm_raises_exit() -> Iterator[None]:
-    """Let SIGTERM raise SystemExit, so that finished work is saved and no half-written file stays."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+def _signals_stop_work() -> Iterator[None]:
+    """Let the first signal raise an exception, so that finished work is saved and no half-written file stays.
+
+    If one came, the process has only to end, and the handlers stay for the rest of its life: a signal that comes while
+    Python ends must not print a traceback. If none came, those of before are given back.
+    """
+    global _first_signum, _is_watching, _process
+    if _is_watching or threading.current_thread() is not threading.main_thread():  # only it may set handlers
         yield
         return
-
-    def stop(signum: int, frame: FrameType | None) -> NoReturn:
-        sys.exit(128 + signum)
-
-    before = signal.signal(signal.SIGTERM, stop)
+    # Whoever started this process may have told it to ignore some, as `nohup` does.
+    before = {
+        signum: handler
+        for signum in _STOP_SIGNALS
+        if (handler := signal.getsignal(signum)) not in (signal.SIG_IGN, None)
+    }
+    _first_signum, _is_watching, _process = 0, True, os.getpid()
+    hook = sys.unraisablehook
     try:
-        yield
+        sys.unraisablehook = partial(_tell_unraisable, hook)
+        for signum in before:
+            signal.signal(signum, _on_signal)
+        try:
+            yield
+        except (UserError, OSError):
+            raise
+        except BaseException as error:
+            if getattr(error, "code", None) != 128 + _first_signum:
+                raise_if_stopped()
+            raise
+        raise_if_stopped()
     finally:
-        signal.signal(signal.SIGTERM, before)
+        _is_watching = False
+        if not _first_signum:
+            sys.unraisablehook = hook
+            for signum, handler in before.items():
+                signal.signal(signum, handler)
+
+
+def _tell_unraisable(hook: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs") -> None:
+    """Say nothing about the exception of a signal that came in `__del__` or a callback: it is raised once more."""
+    if not _first_signum or not isinstance(lost.exc_value, KeyboardInterrupt | SystemExit):
+        hook(lost)
+
+
+def _on_signal(signum: int, frame: FrameType | None) -> None:
+    global _first_signum, _first_s
+    if os.getpid() != _process:  # one that the command forked ends as if it had no handler
+        signal.signal(signum, signal.SIG_DFL)
+        os.kill(os.getpid(), signum)
+    elif not _first_signum:
+        _first_signum, _first_s = signum, time.monotonic()
+        raise_if_stopped()
+    elif time.monotonic() - _first_s > GRACE_S:
+        os._exit(128 + _first_signum)
 
 
 def _flush_stdout() -> None:

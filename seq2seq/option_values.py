@@ -1,0 +1,54 @@
+"""Values on a command line. argparse shows the names of these functions: "invalid positive number value: '0'"."""
+
+import math
+import re
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if (value := int(text)) < 1:
+        raise ValueError
+    return value
+
+
+def not_negative_integer(text: str) -> int:
+    """A whole number of at least 0."""
+    if (value := int(text)) < 0:
+        raise ValueError
+    return value
+
+
+def not_negative(text: str) -> float:
+    """A finite number of at least 0."""
+    if not 0 <= (value := float(text)) < math.inf:
+        raise ValueError
+    return value
+
+
+def above_zero(text: str) -> float:
+    """A finite number above 0."""
+    if not 0 < (value := float(text)) < math.inf:
+        raise ValueError
+    return value
+
+
+def probability(text: str) -> float:
+    """A number above 0 and up to 1."""
+    if not 0 < (value := float(text)) <= 1:
+        raise ValueError
+    return value
+
+
+def device(text: str) -> str:
+    """A device by its name, or several GPUs."""
+    if text not in ("auto", "cpu") and not re.fullmatch(r"cuda(:\d+)?(,cuda(:\d+)?)*", text):
+        raise ValueError
+    return text
+
+
+positive.__name__ = "positive number"
+not_negative_integer.__name__ = "whole number of at least 0"
+not_negative.__name__ = "number of at least 0"
+above_zero.__name__ = "number above 0"
+probability.__name__ = "number above 0 and up to 1"
+device.__name__ = "device (auto, cpu, cuda, cuda:1, or several: cuda:0,cuda:1)"

@@ -1,0 +1,91 @@
+"""How commands end, and what they say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq.errors import UserError
+from seq2seq.exit_status import exit_status, note, tell_at_end
+from tests.places import ROOT
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (UserError("wrong"), 2, "error: wrong\nkept\n"),
+        (OSError(28, "No space left on device", "file"), 2, "error: No space left on device: file\nkept\n"),
+        (KeyboardInterrupt(), 130, "kept\ninterrupted\n"),
+        (BrokenPipeError(), 141, "kept\n"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_message_comes_with_its_error(
+    error: BaseException, status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> None:
+        tell_at_end(error, "kept")
+        raise error
+
+    assert exit_status(work) == status
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("error", [SystemExit(143), ValueError("a defect")], ids=repr)
+def test_a_message_comes_with_what_is_raised(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> None:
+        tell_at_end(error, "kept")
+        raise error
+
+    with pytest.raises(type(error)):
+        exit_status(work)
+    assert capsys.readouterr().err == "kept\n"
+
+
+CODE = """
+import sys
+from pathlib import Path
+from seq2seq.exit_status import exit_status, note
+
+def work():
+    file = open(sys.argv[1], "w")  # would be file descriptor 2
+    note("a message")
+    import os
+    os.write(2, b"from a library")
+    file.write("content")
+    file.close()
+    note("a message")
+
+sys.exit(exit_status(work))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows closes no single stream")
+@pytest.mark.parametrize("redirection", ["2>&-", "2>&- <&-", "2>&- >&-"])
+def test_a_closed_stderr_stops_no_work_and_no_file_takes_its_place(tmp_path: Path, redirection: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", CODE, str(tmp_path / "file")]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert (tmp_path / "file").read_text() == "content"
+
+
+@pytest.mark.parametrize("how", ["full", "closed", "unread"])
+def test_a_message_that_nobody_can_read_stops_no_work(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if how == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    if how == "full":
+        stream = Path("/dev/full").open("w")  # noqa: SIM115
+    else:
+        reader, writer = os.pipe()
+        os.close(reader)
+        stream = os.fdopen(writer, "w")
+        if how == "closed":
+            stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    note("a message")
+    monkeypatch.undo()
+    if how != "closed":
+        with pytest.raises(OSError, match=r"No space left|Broken pipe"):
+            stream.close()

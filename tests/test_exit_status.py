@@ -1,0 +1,169 @@
+"""How a command ends when signals come: at once, in order, and with the status that scripts know."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from seq2seq import exit_status as ending
+from seq2seq.errors import UserError
+from seq2seq.exit_status import exit_status, raise_if_stopped
+from tests.places import ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def send(*signums: int) -> Callable[[], None]:
+    def work() -> None:
+        for signum in signums:
+            os.kill(os.getpid(), signum)
+        time.sleep(5)
+
+    return work
+
+
+def status_of(work: Callable[[], int | None]) -> int:
+    try:
+        return exit_status(work)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+# --- one signal ---
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
+def test_the_status_is_that_of_the_signal(own_signals: None, signum: int) -> None:
+    begin_s = time.monotonic()
+    assert status_of(send(signum)) == 128 + signum
+    assert time.monotonic() - begin_s < 1
+
+
+def test_handlers_are_given_back_if_no_signal_came() -> None:
+    before = [signal.getsignal(signum) for signum in SIGNALS]
+    inside: list[Any] = []
+    assert exit_status(lambda: inside.extend(map(signal.getsignal, SIGNALS))) == 0
+    assert [signal.getsignal(signum) for signum in SIGNALS] == before
+    assert not set(inside) & set(before)
+
+
+def test_what_was_ignored_stays_ignored(own_signals: None) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    assert exit_status(lambda: os.kill(os.getpid(), signal.SIGHUP)) == 0
+
+
+class Swallowing:
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):  # a handler runs between two steps of Python
+            pass
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # nor does Python tell what it swallows
+def test_an_interruption_that_python_swallows_is_not_lost(own_signals: None) -> None:
+    reached = []
+
+    def work() -> None:
+        Swallowing()
+        reached.append("the end of __del__")
+        raise_if_stopped()
+        reached.append("more work")
+
+    assert status_of(work) == 143
+    assert reached == ["the end of __del__"]
+    assert status_of(lambda: bool(Swallowing())) == 143  # also if nothing asks
+    assert status_of(lambda: 0) == 0  # the next command begins anew
+
+
+def test_what_goes_wrong_after_a_signal_is_its_consequence(
+    own_signals: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work() -> None:
+        try:
+            send(signal.SIGINT)()
+        finally:
+            raise RuntimeError("half imported")
+
+    assert status_of(work) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    with pytest.raises(RuntimeError, match="a bug"):
+        exit_status(lambda: (_ for _ in ()).throw(RuntimeError("a bug")))
+
+
+def test_an_error_while_things_are_saved_is_told(own_signals: None, capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> None:
+        try:
+            send(signal.SIGINT)()
+        finally:
+            raise UserError("the disk is full")
+
+    assert status_of(work) == 2
+    assert capsys.readouterr().err == "error: the disk is full\n"
+
+
+def test_a_command_within_a_command_says_once_that_it_was_interrupted(
+    own_signals: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def outer() -> None:
+        if status := exit_status(send(signal.SIGINT)):
+            sys.exit(status)
+
+    assert status_of(outer) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+# --- further signals ---
+
+
+@pytest.mark.parametrize("second", SIGNALS)
+def test_a_second_signal_within_a_second_does_not_disturb_the_clean_up(own_signals: None, second: int) -> None:
+    saved = []
+
+    def work() -> None:
+        try:
+            send(signal.SIGTERM)()
+        finally:
+            for _ in range(5):
+                os.kill(os.getpid(), second)
+            saved.append("all")
+
+    assert status_of(work) == 143
+    assert saved == ["all"]
+
+
+def test_a_later_signal_ends_at_once_what_does_not_end() -> None:
+    program = """
+import os, signal, time
+from seq2seq import exit_status as ending
+ending.GRACE_S = 0.1
+def work():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+ending.exit_status(work)
+"""
+    assert ending.GRACE_S == 1.0
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=30)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+def test_a_process_that_the_command_forked_ends_as_if_it_had_no_handler(own_signals: None) -> None:
+    def work() -> int:
+        if (child := os.fork()) == 0:
+            try:
+                send(signal.SIGTERM)()
+            finally:
+                os._exit(0)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert exit_status(work) == -signal.SIGTERM
