@@ -1,15 +1,22 @@
 """Where the files that ship with the code are, and the one way to write: whole or not at all."""
 
+import atexit
 import json
 import os
+import re
+import secrets
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+if sys.platform != "win32":
+    import fcntl
+
 _PACKAGE = Path(__file__).resolve().parent
+_OLD = "old"  # in an unfinished folder: the folder that it is about to replace
 
 
 def conf_dir() -> Path:
@@ -32,21 +39,17 @@ def _shipped(name: str) -> Path:
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name only when it is whole and on disk. Missing folders are made.
 
-    It is written beside its target, as `.NAME.*.tmp`: a rename from another file system (such as /tmp) would be a copy.
+    Until then it is beside its target, as `.NAME.*.tmp`: a rename from another file system (such as /tmp) would be a
+    copy. If the block raises, or a signal does, nothing is left. What a killed process left goes with the next write of
+    the same name. A link stays a link, and the file that it names is replaced.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    path = Path(os.path.realpath(path))
+    with _Unfinished(path, _make_file) as unfinished:
+        with unfinished.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())  # mkstemp's 0600 would hide it from colleagues
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        unfinished.replace(path)
     sync_directory(path.parent)
 
 
@@ -54,25 +57,27 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 def atomic_directory(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A folder that appears under its name only when all that is in it is whole and on disk.
 
-    The block fills the folder that it is given, a sibling called `.NAME.*.tmp`. If it raises, nothing is left behind.
+    The block fills the folder that it is given, which is in `.NAME.*.tmp` beside its target. As with `atomic_file`,
+    nothing is left of a failure, and a link stays a link.
 
     Args:
         replace: replace a folder of that name. If that fails, the old folder comes back.
     Raises:
         OSError: the folder cannot be written, or its name belongs to a folder that is not empty.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
-    try:
-        yield temporary
-        temporary.chmod(0o777 & ~_umask())  # mkdtemp's 0700 would hide it from colleagues
-        for file in temporary.rglob("*"):
+    path = Path(os.path.realpath(path))
+    with _Unfinished(path, _make_folder) as unfinished:
+        building = unfinished / "new"
+        building.mkdir()
+        yield building
+        for file in building.rglob("*"):
             if file.is_file():
                 with file.open("rb") as opened:
                     os.fsync(opened.fileno())
-        _publish(temporary, path, replace)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        if replace and path.exists():
+            path.rename(unfinished / _OLD)
+        building.rename(path)
+    sync_directory(path.parent)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -96,21 +101,103 @@ def sync_directory(path: Path) -> None:
             os.close(directory)
 
 
-def _publish(temporary: Path, path: Path, replace: bool) -> None:
-    old = temporary.with_suffix(".old")
-    if replace and path.exists():
-        path.rename(old)
+class _Unfinished:
+    """The file or folder `.NAME.*.tmp` beside a target, which is removed when the block ends, however it ends.
+
+    Its writer holds a lock on it. The system opens that lock when the process is gone, so the next writer of the same
+    target can tell what a killed process left from what another process is writing now.
+    """
+
+    def __init__(self, target: Path, make: Callable[[Path], None]) -> None:
+        self._target = target
+        self._make = make
+        # Chosen before anything exists: whenever a signal comes, the name to remove is known.
+        self._path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        self._lock: int | None = None
+        self._process = os.getpid()
+
+    def __enter__(self) -> Path:
+        atexit.register(self._remove)  # a signal may end this block before `__exit__` has begun
+        try:
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            _remove_leftovers(self._target)
+            while not self._path.exists():  # again if another process took it for a leftover before it was locked
+                self._make(self._path)
+                self._lock = _lock(self._path, wait=True)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._path
+
+    def __exit__(self, *_: object) -> None:
+        self._remove()
+        atexit.unregister(self._remove)
+
+    def _remove(self) -> None:
+        """However many signals come, they only delay this."""
+        if os.getpid() != self._process:  # a fork that ends
+            return
+        try:
+            _discard(self._path, self._target)
+        except BaseException:
+            self._remove()
+            raise
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
+
+
+def _make_file(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def _make_folder(path: Path) -> None:
+    path.mkdir(mode=0o700)
+
+
+def _lock(path: Path, *, wait: bool) -> int | None:
+    """Lock a file or folder until the descriptor that is returned is closed.
+
+    Args:
+        wait: for another process that has the lock.
+    Returns:
+        None if another process has the lock or has removed the file, or if there are no locks here.
+    """
+    if sys.platform == "win32":
+        return None
     try:
-        temporary.rename(path)
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # NFS locks no file opened for reading
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        if path.stat().st_ino == os.fstat(descriptor).st_ino:  # whoever had the lock has not removed it
+            return descriptor
     except OSError:
-        if old.exists():
-            old.rename(path)
+        pass
+    except BaseException:
+        os.close(descriptor)
         raise
-    shutil.rmtree(old, ignore_errors=True)
-    sync_directory(path.parent)
+    os.close(descriptor)
+    return None
 
 
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
+def _remove_leftovers(target: Path) -> None:
+    """Remove what killed processes left of their attempts to write `target`."""
+    form = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.tmp")
+    with suppress(OSError):  # another user's, for example
+        for path in [path for path in target.parent.iterdir() if form.fullmatch(path.name)]:
+            if (lock := _lock(path, wait=False)) is not None:
+                _discard(path, target)
+                os.close(lock)
+
+
+def _discard(unfinished: Path, target: Path) -> None:
+    """Remove an unfinished file or folder. An old folder in it comes back unless the new one has taken its place."""
+    with suppress(OSError):
+        if not unfinished.is_dir():
+            unfinished.unlink()
+            return
+        if (unfinished / _OLD).exists() and not target.exists():
+            (unfinished / _OLD).rename(target)
+        shutil.rmtree(unfinished, ignore_errors=True)

@@ -2,12 +2,20 @@
 
 import json
 import os
+import random
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from seq2seq.files import atomic_directory, atomic_file, write_json
+from seq2seq.files import atomic_directory, atomic_file, write_json, write_text
+from tests.places import ROOT
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these signals nor these locks")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -56,7 +64,7 @@ def test_a_folder_has_no_name_before_it_is_whole(tmp_path: Path) -> None:
     with atomic_directory(tmp_path / "a" / "folder") as building:
         (building / "sub").mkdir()
         (building / "sub" / "file").write_text("x")
-        assert building.parent == tmp_path / "a"
+        assert building.parent.parent == tmp_path / "a"
         assert not (tmp_path / "a" / "folder").exists()
     assert (tmp_path / "a" / "folder" / "sub" / "file").read_text() == "x"
     assert list((tmp_path / "a").iterdir()) == [tmp_path / "a" / "folder"]
@@ -97,3 +105,165 @@ def test_folders_get_the_permissions_of_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(old)
     assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
+
+
+# --- links ---
+
+
+@posix
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "folder").symlink_to("disk/real")
+    (tmp_path / "file").symlink_to("disk/text")
+    if exists:
+        fill(tmp_path / "disk" / "real", "old", replace=False)
+        write_text(tmp_path / "disk" / "text", "old")
+    fill(tmp_path / "folder", "new", replace=True)
+    write_text(tmp_path / "file", "new")
+    assert (tmp_path / "folder").readlink() == Path("disk/real")
+    assert (tmp_path / "file").readlink() == Path("disk/text")
+    files = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {"file": "new", "folder/file": "new", "disk/text": "new", "disk/real/file": "new"} or files == {
+        "file": "new",
+        "disk/text": "new",
+        "disk/real/file": "new",
+    }  # whether rglob follows links depends on Python's version
+    assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["real", "text"]
+
+
+# --- processes that end in the middle ---
+
+WRITER = """
+import os, signal, sys, time
+from pathlib import Path
+from seq2seq.exit_status import exit_status
+from seq2seq.files import atomic_directory, atomic_file
+
+def write(folder, pause):
+    with atomic_directory(folder / "folder", replace=True) as building:
+        (building / "a").write_text("whole")
+        (building / "sub").mkdir()
+        (building / "sub" / "b").write_text("whole")
+        time.sleep(pause)
+    with atomic_file(folder / "file") as file:
+        file.write(b"whole")
+        time.sleep(pause)
+
+def work():
+    print("ready", flush=True)
+    while True:
+        write(Path(sys.argv[1]), float(sys.argv[2]))
+
+sys.exit(exit_status(work))
+"""
+
+
+def start_writer(folder: Path, pause: float) -> subprocess.Popen[str]:
+    """A process that writes a folder and a file in `folder` again and again, and pauses in the middle of each."""
+    command = [sys.executable, "-c", WRITER, str(folder), str(pause)]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def assert_whole(folder: Path) -> None:
+    """Nothing in `folder` but whole results."""
+    assert {path.name for path in folder.iterdir()} <= {"folder", "file"}
+    if (folder / "folder").exists():
+        found = {str(path.relative_to(folder)) for path in (folder / "folder").rglob("*")}
+        assert found == {"folder/a", "folder/sub", "folder/sub/b"}
+    assert all(path.read_text() == "whole" for path in folder.rglob("*") if path.is_file())
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
+    folders = [tmp_path / str(n) for n in range(4)]
+    writers = [start_writer(folder, 0.0005) for folder in folders]
+    for writer in writers:
+        time.sleep(random.uniform(0.0, 0.02))
+        writer.send_signal(number)
+    for writer, folder in zip(writers, folders, strict=True):
+        try:
+            _, errors = writer.communicate(timeout=3)
+        except subprocess.TimeoutExpired:  # Python loses an exception now and then (1 of 500 here): tell it again
+            writer.send_signal(number)
+            _, errors = writer.communicate(timeout=3)
+        assert writer.returncode == 128 + number, errors
+        assert_whole(folder)
+
+
+@posix
+def test_what_a_killed_process_left_goes_with_the_next_write_of_the_same_name(tmp_path: Path) -> None:
+    for _ in range(2):
+        (tmp_path / "file").unlink(missing_ok=True)
+        writer = start_writer(tmp_path, 60)
+        while not list(tmp_path.glob(".folder.*.tmp/new/sub/b")):
+            time.sleep(0.002)
+        writer.kill()
+        writer.communicate()
+    (leftover,) = tmp_path.glob(".*.tmp")  # the second writer removed what the first one left
+    others = [tmp_path / name for name in (".folder.notes.tmp", ".folder.more.0123abcd.tmp", ".file.tmp")]
+    for other in others:
+        other.write_text("somebody else's")
+    write_text(tmp_path / "file", "x")
+    assert leftover.exists()
+    fill(tmp_path / "folder", "x", replace=False)
+    assert not leftover.exists()
+    assert all(other.exists() for other in others)
+
+
+@posix
+def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
+    writer = start_writer(tmp_path, 0.3)
+    while not list(tmp_path.glob(".folder.*.tmp/new/sub/b")):
+        time.sleep(0.002)
+    fill(tmp_path / "folder", "mine", replace=True)
+    assert (tmp_path / "folder" / "file").read_text() == "mine"
+    while not (tmp_path / "file").exists():
+        time.sleep(0.01)
+        assert writer.poll() is None, writer.communicate()
+    writer.terminate()
+    writer.communicate()
+    assert_whole(tmp_path)
+
+
+@posix
+def test_an_old_folder_comes_back_if_the_new_one_did_not_take_its_place(tmp_path: Path) -> None:
+    fill(tmp_path / "folder", "old", replace=False)
+    unfinished = tmp_path / ".folder.0123abcd.tmp"  # of a process that was killed between two renames
+    (unfinished / "new").mkdir(parents=True)
+    (tmp_path / "folder").rename(unfinished / "old")
+    with pytest.raises(KeyboardInterrupt):
+        fill(tmp_path / "folder", "half", replace=True, fails=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    assert (tmp_path / "folder" / "file").read_text() == "old"
+
+
+@posix
+@pytest.mark.slow
+def test_many_processes_may_write_the_same_names(tmp_path: Path) -> None:
+    """The moment between making a name and locking it is short, but others look for leftovers just then."""
+    code = """
+import sys
+from pathlib import Path
+from seq2seq.files import write_text
+for _ in range(100):
+    write_text(Path(sys.argv[1]) / "file", "whole")
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    writers = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=60)
+        assert writer.returncode == 0, errors
+    assert_whole(tmp_path)
