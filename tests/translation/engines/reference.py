@@ -1,6 +1,6 @@
 """A beam search for one sentence, written to be read: it asks the model for everything anew at each step.
 
-It stops as CTranslate2 does, when `beam_size` hypotheses have ended.
+It stops as CTranslate2 does, when `patience` x `beam_size` hypotheses have ended.
 """
 
 import math
@@ -35,6 +35,7 @@ def penalty(n_tokens: int, config: DecodingConfig) -> float:
 
 def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -> list[Hypothesis]:
     limit = max(1, min(int(config.max_length_a * len(source) + config.max_length_b), model.config.max_length))
+    enough = int(config.patience * config.beam_size + 0.5) if config.beam_size > 1 else 1
     live: list[tuple[list[int], float]] = [([], 0.0)]
     ended: list[Hypothesis] = []
     for n_tokens in range(1, limit + 1):
@@ -53,7 +54,7 @@ def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -
             live = [each for each in candidates[: config.beam_size] if each[0][-1] != EOS]
         else:
             live = [each for each in candidates if each[0][-1] != EOS][: config.beam_size]
-        if len(ended) >= config.beam_size:
+        if len(ended) >= enough:
             live = []
             break
     cut = [Hypothesis(tokens, log_prob, log_prob / penalty(limit, config), False) for tokens, log_prob in live]

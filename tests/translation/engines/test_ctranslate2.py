@@ -24,7 +24,8 @@ from tests.translation.engines.reference import beam_search, next_log_probs
 
 pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 from seq2seq.export.conversion import convert
-from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load
+from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
+from seq2seq.translation.engines.load_ctranslate2 import load
 
 GREEDY = DecodingConfig(beam_size=1, max_length_a=1.0, max_length_b=5)
 BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
@@ -80,6 +81,12 @@ def assert_alike(found: list[list[Any]], expected: list[list[Any]]) -> None:
         {"no_repeat_ngram": 3, "beam_size": 1, "n_best": 1, "max_length_b": 20},
         {"repetition_penalty": 1.6},
         {"repetition_penalty": 0.7, "no_repeat_ngram": 3},
+        {"patience": 1.0},
+        {"patience": 1.0, "max_length_b": 0, "max_length_a": 1.5},
+        {"patience": 2.0, "max_length_b": 2, "max_length_a": 0.0},
+        {"patience": 2.4},
+        {"patience": 4.0, "alpha": 0.4},
+        {"patience": 4.0, "max_length_b": 1, "min_length_a": 0.5},
     ],
 )
 def test_a_batch_has_what_a_search_for_each_sentence_alone_finds(
@@ -138,6 +145,29 @@ def test_scores_of_what_the_search_found_sum_to_its_log_probabilities(engine: CT
         assert sum(counted) == pytest.approx(hypothesis.log_prob, abs=1e-4)
 
 
+def test_each_token_has_its_score_and_they_add_up(engine: CTranslate2Engine) -> None:
+    found = engine.decode(sentences(), BEAM, token_scores=True)
+    plain = engine.decode(sentences(), BEAM)
+    for source, hypotheses, unscored in zip(SOURCES, found, plain, strict=True):
+        for hypothesis, same in zip(hypotheses, unscored, strict=True):
+            tokens = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
+            expected = [next_log_probs(MODEL, source, tokens[:t], BEAM)[token] for t, token in enumerate(tokens)]
+            assert hypothesis.token_log_probs == pytest.approx(expected, abs=1e-4)
+            assert sum(hypothesis.token_log_probs or ()) == pytest.approx(hypothesis.log_prob, abs=1e-4)
+            assert dataclasses.replace(hypothesis, token_log_probs=None) == same
+
+
+@pytest.mark.parametrize("n_tokens", [MODEL.config.max_length - 1, MODEL.config.max_length])
+def test_the_last_token_at_the_length_limit_has_its_score_too(engine: CTranslate2Engine, n_tokens: int) -> None:
+    prefix = [RANDOM.randrange(4, 310) for _ in range(n_tokens - 1)]
+    ((hypothesis,),) = engine.decode([Sentence([5, 6, 7], prefix)], GREEDY, token_scores=True)
+    expected = next_log_probs(MODEL, [5, 6, 7], prefix, GREEDY)
+    last = (hypothesis.tokens + [EOS] * hypothesis.finished)[n_tokens - 1]
+    assert hypothesis.token_log_probs is not None
+    assert len(hypothesis.token_log_probs) == n_tokens
+    assert hypothesis.token_log_probs[-1] == pytest.approx(expected[last], abs=2e-4)  # a sum of 50 float32 numbers
+
+
 def test_what_is_never_generated_has_probability_0(engine: CTranslate2Engine) -> None:
     (scores,) = engine.score([[5, 6]], [[7, PAD, UNK, BOS, 8]])
     assert scores[1:4] == [-math.inf] * 3
@@ -166,10 +196,10 @@ def test_several_threads_may_ask_at_the_same_time(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "prefix", "message"),
     [
-        ({"sampling": True}, (), r"decoding\.sampling=true .*; use --engine torch"),
-        ({"normalization": "gnmt"}, (), r"decoding\.normalization=gnmt .*; use --engine torch"),
-        ({"beam_size": 154}, (), r"decoding\.beam_size=154 is too wide for 306 pieces .*; use --engine torch"),
-        ({}, (9,), r"a forced prefix with decoding\.beam_size=3.*; use --engine torch"),
+        ({"sampling": True}, (), r"decoding\.sampling=true .*; use engine=torch"),
+        ({"normalization": "gnmt"}, (), r"decoding\.normalization=gnmt .*; use engine=torch"),
+        ({"beam_size": 154}, (), r"decoding\.beam_size=154 is too wide for 306 pieces .*; use engine=torch"),
+        ({}, (9,), r"a forced prefix with decoding\.beam_size=3.*; use engine=torch"),
         ({"beam_size": 1, "n_best": 1, "no_repeat_ngram": 2}, (9,), r"prefix with decoding\.no_repeat_ngram=2.*torch"),
         ({"beam_size": 1, "n_best": 1, "repetition_penalty": 1.2}, (9,), r"decoding\.repetition_penalty=1\.2.*torch"),
         ({"beam_size": 1, "n_best": 1, "min_length_b": 3}, (9,), r"prefix with decoding\.min_length_b=3.*torch"),
@@ -178,8 +208,56 @@ def test_several_threads_may_ask_at_the_same_time(directory: Path) -> None:
 def test_settings_that_ctranslate2_does_not_have_are_refused(
     engine: CTranslate2Engine, changes: dict[str, Any], prefix: tuple[int, ...], message: str
 ) -> None:
+    config = dataclasses.replace(BEAM, **changes)
     with pytest.raises(ConfigError, match=message):
-        engine.decode([Sentence([5, 6], prefix)], dataclasses.replace(BEAM, **changes))
+        engine.check(config, prefixes=bool(prefix))
+    with pytest.raises(ConfigError, match=message):
+        engine.decode([Sentence([5, 6], prefix)], config)
+
+
+RULES: list[dict[str, Any]] = [
+    {"no_repeat_ngram": 2},
+    {"repetition_penalty": 1.2},
+    {"min_length_a": 0.1},
+    {"min_length_b": 1},
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_scores_of_tokens_that_would_not_add_up_are_refused(engine: CTranslate2Engine, rule: dict[str, Any]) -> None:
+    config = dataclasses.replace(BEAM, **rule)
+    ((name, value),) = rule.items()
+    with pytest.raises(ConfigError, match=rf"scores of tokens with decoding\.{name}={value}: .*; use engine=torch"):
+        engine.check(config, token_scores=True)
+    with pytest.raises(ConfigError, match="scores of tokens with"):
+        engine.decode(sentences(), config, token_scores=True)
+    engine.check(config)
+    engine.check(BEAM, token_scores=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked", "messages"),
+    [
+        ({}, {"required": True}, ["contain given phrases"]),
+        ({}, {"attention": True}, ["no attention to align words"]),
+        ({"beam_size": 4, "diverse_groups": 2, "diversity": 0.5}, {}, ["diverse_groups=2", "diversity=0.5"]),
+        ({"sampling": True}, {"required": True, "prefixes": True}, ["sampling", "forced prefix", "given phrases"]),
+    ],
+)
+def test_all_that_it_cannot_do_is_named_at_once(
+    engine: CTranslate2Engine, changes: dict[str, Any], asked: dict[str, bool], messages: list[str]
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        engine.check(dataclasses.replace(BEAM, **changes), **asked)
+    lines = str(refused.value).split("\n")
+    assert len(lines) == len(messages)
+    assert all(any(message in line for line in lines) for message in messages)
+    assert all(line.endswith("; use engine=torch") for line in lines)
+
+
+def test_required_phrases_are_refused_where_they_come_too(engine: CTranslate2Engine) -> None:
+    with pytest.raises(ConfigError, match="contain given phrases"):
+        engine.decode([Sentence([5, 6]), Sentence([7], required=[[9]])], BEAM)
 
 
 def test_a_setting_that_is_younger_than_the_engine_is_refused_unless_it_changes_nothing(
@@ -189,9 +267,9 @@ def test_a_setting_that_is_younger_than_the_engine_is_refused_unless_it_changes_
     class Younger(DecodingConfig):
         no_stutter: bool = False
 
-    engine.check(Younger(), attention=False)
-    with pytest.raises(ConfigError, match=r"decoding\.no_stutter=True is unknown to CTranslate2; use --engine torch"):
-        engine.check(Younger(no_stutter=True), attention=False)
+    engine.check(Younger())
+    with pytest.raises(ConfigError, match=r"decoding\.no_stutter=True is unknown to CTranslate2; use engine=torch"):
+        engine.check(Younger(no_stutter=True))
 
 
 def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine) -> None:
@@ -203,7 +281,7 @@ def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine)
 
 
 def test_each_core_gets_a_worker_unless_told_otherwise(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seq2seq.translation.engines.ctranslate2.n_cores", lambda: 3)
+    monkeypatch.setattr("seq2seq.translation.engines.load_ctranslate2.n_cores", lambda: 3)
     cases: list[tuple[dict[str, Any], int]] = [
         ({}, 3),
         ({"threads": 2}, 2),
@@ -227,6 +305,8 @@ def test_an_unquantised_model_can_be_loaded_in_8_bits(directory: Path) -> None:
     [
         ({"precision": "int3"}, r"precision='int3' is not one of auto, float32, .*int16"),
         ({"device": "abacus"}, r"cannot run with device=abacus and precision=auto here .*; use device=cpu"),
+        ({"device": "cpu,cpu"}, "device='cpu,cpu': only GPUs share the work, each named once, as in cuda:0,cuda:1"),
+        ({"device": "cuda:1,cuda:1"}, "only GPUs share the work, each named once"),
     ],
 )
 def test_unknown_devices_and_precisions_are_refused(directory: Path, settings: dict[str, Any], message: str) -> None:

@@ -1,6 +1,8 @@
 """Which engine a model gets, and how it is laid out on the machine."""
 
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,16 @@ from seq2seq.translation.engines.load import MOST_THREADS, load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES, model_content, write_run
 
 CPU: dict[str, Any] = {"device": "cpu", "precision": "float32"}
+
+
+@pytest.fixture(autouse=True)
+def ample_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "available_memory", lambda: 10**12)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +86,60 @@ def test_threads_are_as_many_as_cores_by_default(model: TrainedModel, monkeypatc
     assert (engine.n_workers, engine.threads_per_worker) == (4, 3)
 
 
+@pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
+def test_workers_are_no_more_than_fit_into_memory(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    available: list[int | None] = []
+    monkeypatch.setattr(loading, "available_memory", lambda: available[0])
+
+    def layout(**options: Any) -> tuple[int, int, bool]:
+        engine = torch_engine(load_engine([model], EngineOptions(threads=8, **CPU, **options)))
+        return engine.n_workers, engine.threads_per_worker, engine.forks
+
+    per_worker = (350 << 20) + 8192 * 4 * (2.5 * 320 + 2.5 * 32 * 3)  # pieces; d_model and layers
+    weights = 2 * sum(weight.nbytes for weight in model.weights.values())
+    for n_fitting, expected in ((3.01, 3), (2.99, 2), (12, 8), (0.5, 1)):
+        available[:] = [int(n_fitting * per_worker + weights)]
+        assert layout(forks=True)[0] == expected
+        assert layout()[0] == min(expected, MOST_THREADS)
+    available[:] = [int(3.01 * per_worker + weights)]
+    assert layout(forks=True) == (3, 1, True)  # and not two threads each
+    assert layout(forks=True, workers=5)[0] == 5  # as asked for
+    assert layout(forks=True, max_batch_tokens=100_000)[0] < 3
+    available[:] = [None]
+    assert layout(forks=True)[0] == 8
+
+
+@pytest.mark.parametrize(
+    "forks", [False, pytest.param(True, marks=pytest.mark.skipif(not loading.CAN_FORK, reason="Linux"))]
+)
+def test_a_program_keeps_its_threads_and_its_random_numbers(model: TrainedModel, forks: bool) -> None:
+    before, state = torch.get_num_threads(), torch.get_rng_state()
+    torch.set_num_threads(3)
+    try:
+        translator = Translator([model], load_engine([model], EngineOptions(threads=2, forks=forks, **CPU)))
+        assert torch_engine(translator.engine).forks == forks
+        assert torch.get_num_threads() == 3
+        translator.translate(SENTENCES)
+        assert torch.get_num_threads() == 3
+        assert torch.equal(torch.get_rng_state(), state)
+        with ThreadPoolExecutor(1) as pool:  # a thread that has never used torch
+            assert pool.submit(torch.get_num_threads).result() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def threads_of_torch(engine: Engine, items: list[float]) -> list[int]:
+    time.sleep(items[0])
+    return [torch.get_num_threads()]
+
+
+def test_each_worker_has_its_own_number_of_threads(model: TrainedModel) -> None:
+    engine = load_engine([model], EngineOptions(threads=6, workers=2, **CPU))
+    with Workers(engine) as workers:
+        tasks = [workers.submit(threads_of_torch, [0.1]) for _ in range(4)]
+        assert [task.result() for task in tasks] == [[3]] * 4
+
+
 def test_auto_chooses_bfloat16_only_where_it_is_multiplied(
     model: TrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +188,9 @@ def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, trained_ru
     [
         ({"engine": "steam"}, "engine='steam' is not one of auto, torch, ctranslate2"),
         ({"device": "abacus"}, "no device 'abacus' here; use auto or cpu"),
-        ({"precision": "int3"}, "precision='int3' is not one of auto, float32, bfloat16; others need --engine ctr"),
+        ({"device": "cpu,cpu"}, "device='cpu,cpu': only GPUs share the work, as in cuda:0,cuda:1; name one device"),
+        ({"device": "cpu,"}, "no device '' here"),
+        ({"precision": "int3"}, "precision='int3' is not one of auto, float32, bfloat16, float16; others need"),
         ({"precision": "int8"}, "others need --engine ctranslate2"),
     ],
 )
@@ -141,6 +205,17 @@ def test_a_gpu_that_is_not_there_is_refused(model: TrainedModel) -> None:
     with pytest.raises(TranslationError, match="no device 'cuda' here"):
         load_engine([model], EngineOptions(device="cuda"))
     assert torch_engine(load_engine([model], EngineOptions(precision="float32"))).device.type == "cpu"
+
+
+def test_several_gpus_have_an_engine_each(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which names stand for which devices; two engines on a CPU show in test_replicas.py that they share the work."""
+    monkeypatch.setattr(torch, "empty", lambda size, device: None)  # which asks whether the device is there
+    assert loading._devices("cuda:1, cuda:0") == [torch.device("cuda:1"), torch.device("cuda:0")]
+    for names in ("cuda:1,cuda:1", "cuda,cuda:0"):
+        with pytest.raises(TranslationError, match=f"device='{names}' names a GPU twice; name each once"):
+            loading._devices(names)
+    with pytest.raises(TranslationError, match="only GPUs share the work"):
+        loading._devices("cuda:0,cpu")
 
 
 def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:

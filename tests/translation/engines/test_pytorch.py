@@ -12,7 +12,7 @@ import torch
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.errors import TranslationError
+from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
@@ -107,7 +107,10 @@ def test_prefixes_begin_their_hypotheses(config: DecodingConfig) -> None:
     assert_alike([found[1], found[4], found[7]], [free[1], free[4], free[7]])
 
 
-@pytest.mark.parametrize("config", [GREEDY, BEAM])
+RULES = dataclasses.replace(BEAM, no_repeat_ngram=2, repetition_penalty=1.7, min_length_b=3)
+
+
+@pytest.mark.parametrize("config", [GREEDY, BEAM, RULES, dataclasses.replace(SAMPLING, repetition_penalty=1.7)])
 def test_an_ensemble_of_a_model_twice_is_that_model(config: DecodingConfig) -> None:
     once, twice = engine(), engine(model(), model())
     assert_alike(twice.decode(sentences(), config), once.decode(sentences(), config))
@@ -128,6 +131,25 @@ def test_an_ensemble_averages_probabilities(config: DecodingConfig) -> None:
             if hypothesis.finished:
                 ((*scored,),) = tested.score([source], [hypothesis.tokens])
                 assert scored == pytest.approx(steps, abs=1e-4)
+
+
+def test_models_count_as_much_as_their_weights_say() -> None:
+    one, other = engine(model(3)), engine(model(4))
+    for weights, expected in (((1.0, 1e-9), one), ((1e-9, 1.0), other)):
+        tested = PyTorchEngine([model(3), model(4)], CPU, "float32", weights=weights)
+        assert_alike(tested.decode(sentences(), BEAM), expected.decode(sentences(), BEAM))
+        pairs = zip(tested.score(SOURCES, TARGETS), expected.score(SOURCES, TARGETS), strict=True)
+        assert all(found == pytest.approx(alone, abs=1e-4) for found, alone in pairs)
+    weighted = PyTorchEngine([model(3), model(4)], CPU, "float32", weights=(1, 3)).attention(SOURCES, TARGETS)
+    for mean, a, b in zip(weighted, *(each.attention(SOURCES, TARGETS) for each in (one, other)), strict=True):
+        torch.testing.assert_close(torch.tensor(mean), torch.tensor(a / 4 + 3 * b / 4))
+    with pytest.raises(ConfigError, match="3 weights for 2 models"):
+        PyTorchEngine([model(3), model(4)], CPU, "float32", weights=(1, 2, 3))
+
+
+def test_float16_needs_a_gpu() -> None:
+    with pytest.raises(ConfigError, match=r"^precision=float16 needs a GPU; on a CPU use precision=bfloat16, .*$"):
+        engine(precision="float16")
 
 
 def test_the_shortest_model_of_an_ensemble_is_the_limit() -> None:
@@ -157,14 +179,62 @@ def test_threads_make_no_difference(precision: str) -> None:
     assert found == expected
 
 
-def test_running_out_of_memory_says_what_to_lower(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: Any) -> None:
-        raise torch.OutOfMemoryError
+# --- phrases, groups and the scores of tokens ---
 
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        GREEDY,
+        dataclasses.replace(BEAM, no_repeat_ngram=1, repetition_penalty=1.7, min_length_b=3),
+        dataclasses.replace(BEAM, beam_size=4, n_best=4, diverse_groups=2, diversity=0.8),
+        dataclasses.replace(SAMPLING, repetition_penalty=1.3),
+    ],
+)
+def test_the_scores_of_tokens_add_up_to_the_hypothesis_under_every_rule(config: DecodingConfig) -> None:
+    config = dataclasses.replace(config, max_length_a=0.0, max_length_b=3)
+    plain, tested = model(), engine()
+    found = tested.decode(sentences(), config, token_scores=True)
+    assert {hypothesis.finished for hypotheses in found for hypothesis in hypotheses} >= {False}
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        for hypothesis in hypotheses:
+            whole = hypothesis.tokens + [EOS] * hypothesis.finished
+            steps = [next_log_probs(plain, source, whole[:i], config)[token] for i, token in enumerate(whole)]
+            assert hypothesis.token_log_probs == pytest.approx(steps, abs=1e-4)
+            assert sum(hypothesis.token_log_probs or []) == pytest.approx(hypothesis.log_prob, abs=1e-5)
+    assert tested.decode(sentences(), config)[0][0].token_log_probs is None
+
+
+def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> None:
     tested = engine()
-    monkeypatch.setattr(tested.models[0], "start", fail)
-    with pytest.raises(TranslationError, match="max_batch_tokens=8192 and beam_size=3; lower one"):
-        tested.decode(sentences(), BEAM)
+    required = [[[200, 201], [7]] if i % 2 else [] for i in range(len(SOURCES))]
+    asked = [Sentence(source, (), i, required[i]) for i, source in enumerate(SOURCES)]
+    found, free = tested.decode(asked, BEAM), tested.decode(sentences(), BEAM)
+    assert_alike(found[::2], free[::2])
+    for hypotheses in found[1::2]:
+        best = hypotheses[0]
+        assert best.missing == 0
+        assert 7 in best.tokens and (200, 201) in zip(best.tokens, best.tokens[1:], strict=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beam_size": 1}, r"required phrases \(terms\) need a beam: raise decoding.beam_size=1"),
+        ({"sampling": True}, r"required phrases \(terms\) have no meaning with decoding.sampling=true"),
+        (
+            {"beam_size": 4, "diverse_groups": 2, "diversity": 0.5},
+            r"required phrases \(terms\) do not work with decoding.diverse_groups=2",
+        ),
+    ],
+)
+def test_searches_without_room_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
+    tested, config = engine(), DecodingConfig(**changes)
+    tested.check(config, attention=True, prefixes=True, token_scores=True)
+    with pytest.raises(ConfigError, match=message):
+        tested.check(config, required=True)
+    with pytest.raises(ConfigError, match=message):
+        tested.decode([Sentence([5, 6], required=[[7]])], config)
 
 
 # --- scores ---

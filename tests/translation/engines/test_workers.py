@@ -2,12 +2,17 @@
 
 import gc
 import os
+import pickle
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +23,7 @@ from seq2seq.errors import TranslationError
 from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
-from seq2seq.translation.engines.workers import Workers, result_of
+from seq2seq.translation.engines.workers import Workers
 from tests.places import ROOT
 from tests.translation.engines.models import random_model
 
@@ -26,78 +31,144 @@ BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
 SENTENCES = [Sentence([4 + (7 * i + j) % 300 for j in range(1 + i % 9)], number=i) for i in range(24)]
 
 needs_fork = pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
+forms = pytest.mark.parametrize("forks", [False, pytest.param(True, marks=needs_fork)], ids=["threads", "processes"])
 
 
 def engine(forks: bool, n_workers: int = 2) -> PyTorchEngine:
     return PyTorchEngine([random_model(seed=3, end_bonus=3.0)], torch.device("cpu"), "float32", n_workers, 1, forks)
 
 
+Hire = Callable[..., Workers]
+
+
 @pytest.fixture
-def processes() -> Iterator[Workers]:
-    workers = Workers(engine(forks=True))
-    yield workers
+def said() -> list[str]:
+    """What the user is told."""
+    return []
+
+
+@pytest.fixture
+def hire(said: list[str]) -> Iterator[Hire]:
+    hired: list[Workers] = []
+
+    def hire(forks: bool = True, n_workers: int = 2) -> Workers:
+        hired.append(Workers(engine(forks, n_workers), said.append))
+        return hired[-1]
+
+    yield hire
+    for workers in hired:
+        workers.close()
+
+
+def children() -> set[int]:
+    """The processes that this one has forked, also those that have ended and that it has not asked for."""
+    return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+# --- what workers do ---
+
+
+def search(engine: Engine, sentences: list[Sentence]) -> list[list[Hypothesis]]:
+    return engine.decode(sentences, BEAM)
+
+
+def process_id(engine: Engine, pauses_s: list[float]) -> list[int]:
+    time.sleep(sum(pauses_s))
+    return [os.getpid() for _ in pauses_s]
+
+
+def doubled(engine: Engine, numbers: list[int]) -> list[int]:
+    return [2 * number for number in numbers]
+
+
+def killed_by(engine: Engine, numbers: list[int], deadly: int, most: int, signum: int) -> list[int]:
+    """End this process if there are more than `most` items, or if `deadly` is among them."""
+    if len(numbers) > most or deadly in numbers:
+        os.kill(os.getpid(), signum)
+        time.sleep(60)
+    return doubled(engine, numbers)
+
+
+@forms
+def test_all_items_get_their_results_in_order(hire: Hire, forks: bool) -> None:
+    workers = hire(forks)
+    tasks = [workers.submit(doubled, list(range(n))) for n in (5, 0, 1, 12)]
+    assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (5, 0, 1, 12)]
+
+
+@needs_fork
+def test_processes_find_what_threads_find(hire: Hire) -> None:
+    found = []
+    for forks in (False, True):
+        workers = hire(forks)
+        tasks = [workers.submit(search, [sentence]) for sentence in SENTENCES]
+        found.append([task.result() for task in tasks])
+    assert found[0] == found[1]
+
+
+@needs_fork
+def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire) -> None:
+    workers = hire()
+    before = children()
+    for _ in range(2):
+        found = {task.result()[0] for task in [workers.submit(process_id, [0.2]) for _ in range(4)]}
+        assert found == children() - before and len(found) == 2
     workers.close()
+    workers.close()
+    assert children() == before
 
 
-def search(engine: Engine, sentence: Sentence) -> list[Hypothesis]:
-    return engine.decode([sentence], BEAM)[0]
+def test_threads_stay_in_this_process(hire: Hire) -> None:
+    assert hire(forks=False).submit(process_id, [0]).result() == [os.getpid()]
 
 
-def process_id(engine: Engine, pause_s: float) -> int:
-    time.sleep(pause_s)
-    return os.getpid()
+@forms
+def test_to_wait_is_to_wait_for_the_next_task(hire: Hire, forks: bool) -> None:
+    workers = hire(forks)
+    workers.wait()  # there is nothing to wait for
+    slow, quick = workers.submit(process_id, [1.0]), workers.submit(process_id, [0.1])
+    begin_s = time.monotonic()
+    workers.wait(0.01)
+    are_done = [slow.is_done, quick.is_done]
+    workers.wait()
+    assert [are_done, [slow.is_done, quick.is_done]] == [[False, False], [False, True]]
+    assert time.monotonic() - begin_s < 0.9
+    workers.cancel([slow])
 
 
-def fail(engine: Engine) -> None:
-    raise TranslationError("not enough memory")
+@forms
+def test_tasks_that_are_cancelled_are_forgotten_and_others_go_on(hire: Hire, forks: bool) -> None:
+    workers = hire(forks, n_workers=2)
+    dropped = [workers.submit(process_id, [0.5]) for _ in range(10)]
+    kept = workers.submit(doubled, [4])
+    begin_s = time.monotonic()
+    workers.cancel(dropped)
+    assert kept.result() == [8]
+    assert time.monotonic() - begin_s < 1.5
+    for task in dropped:
+        assert task.is_done
+        with pytest.raises(CancelledError):
+            task.result()
+    assert workers.submit(doubled, [5]).result() == [10]
 
 
-def kill_itself(engine: Engine) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def test_threads_of_a_program_may_share_workers(hire: Hire) -> None:
+    workers = hire(forks=False)
+    found: dict[int, list[list[int]]] = {}
+
+    def use(number: int) -> None:
+        tasks = [workers.submit(doubled, [number, i]) for i in range(20)]
+        found[number] = [task.result() for task in tasks]
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == {number: [[2 * number, 2 * i] for i in range(20)] for number in range(4)}
 
 
-def interrupt_itself(engine: Engine) -> str:
-    os.kill(os.getpid(), signal.SIGINT)
-    return "still here"
-
-
-@needs_fork
-def test_processes_find_what_threads_find(processes: Workers) -> None:
-    threads = Workers(engine(forks=False))
-    in_threads = [threads.submit(search, sentence) for sentence in SENTENCES]
-    in_processes = [processes.submit(search, sentence) for sentence in SENTENCES]
-    assert [result_of(each) for each in in_processes] == [result_of(each) for each in in_threads]
-    threads.close()
-
-
-@needs_fork
-def test_there_are_as_many_processes_as_workers(processes: Workers) -> None:
-    found = {result_of(each) for each in [processes.submit(process_id, 0.2) for _ in range(4)]}
-    assert len(found) == 2
-    assert os.getpid() not in found
-
-
-def test_threads_stay_in_this_process() -> None:
-    threads = Workers(engine(forks=False))
-    assert result_of(threads.submit(process_id, 0)) == os.getpid()
-    threads.close()
-
-
-@needs_fork
-def test_errors_of_a_process_arrive_as_they_are(processes: Workers) -> None:
-    with pytest.raises(TranslationError, match=r"^not enough memory$"):
-        result_of(processes.submit(fail))
-
-
-@needs_fork
-def test_a_killed_process_is_an_error_that_says_what_to_do(processes: Workers) -> None:
-    with pytest.raises(TranslationError, match=r"a worker process was killed.*use fewer workers"):
-        result_of(processes.submit(kill_itself))
-
-
-@needs_fork
-def test_an_interrupt_is_left_to_the_parent(processes: Workers) -> None:
-    assert result_of(processes.submit(interrupt_itself)) == "still here"
+# --- what a process takes over from its parent, and what it does not ---
 
 
 class OfTheParent:
@@ -111,52 +182,219 @@ class OfTheParent:
             os._exit(1)
 
 
-def collect(engine: Engine) -> int:
-    return gc.collect()
+def collect(engine: Engine, items: list[None]) -> list[int]:
+    return [gc.collect() for _ in items]
 
 
 @needs_fork
-def test_a_process_leaves_the_garbage_of_its_parent_alone(processes: Workers) -> None:
+def test_a_process_leaves_the_garbage_of_its_parent_alone(hire: Hire, said: list[str]) -> None:
     gc.disable()
     try:
         OfTheParent()
-        result_of(processes.submit(collect))
+        hire().submit(collect, [None]).result()
     finally:
         gc.enable()
+    assert not said
 
 
-@pytest.mark.slow
+def surroundings(engine: Engine, items: list[None]) -> list[tuple[int, bytes, set[str], list[Any]]]:
+    """Threads of torch, what is on stdin, open files, and what signals do."""
+    files = {str(Path(f"/proc/self/fd/{name}").resolve()) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
+    signals = [signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)]
+    return [(torch.get_num_threads(), os.read(0, 1), files, signals)]
+
+
 @needs_fork
-def test_processes_end_when_their_parent_is_killed() -> None:
+def test_a_process_has_no_files_locks_signals_or_input_of_its_parent(hire: Hire, tmp_path: Path) -> None:
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        with (tmp_path / "locked").open("w"):
+            ((n_threads, read, files, signals),) = hire().submit(surroundings, [None]).result()
+    finally:
+        signal.signal(signal.SIGHUP, ignored)
+    assert (n_threads, read) == (1, b"")
+    assert not [name for name in files if str(tmp_path) in name] and sum("socket:" in name for name in files) == 1
+    assert signals == [signal.SIG_DFL, signal.SIG_DFL, signal.SIG_IGN, signal.SIG_DFL]
+
+
+@needs_fork
+def test_a_worker_of_a_process_whose_stdin_and_stdout_are_closed_works() -> None:
     program = """
-import os, signal
-from tests.translation.engines.test_workers import engine, process_id
-from seq2seq.translation.engines.workers import Workers, result_of
-workers = Workers(engine(forks=True))
-print(*{result_of(each) for each in [workers.submit(process_id, 0.2) for _ in range(4)]}, flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
+import os
+os.close(0), os.close(1)
+from tests.translation.engines.test_workers import doubled, engine
+from seq2seq.translation.engines.workers import Workers
+os.write(2, repr(Workers(engine(forks=True)).submit(doubled, [4]).result()).encode())
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert done.returncode == -signal.SIGKILL
-    numbers = [int(word) for word in done.stdout.split()]
-    assert len(numbers) == 2
-    deadline_s = time.monotonic() + 20
-    while (left := [number for number in numbers if is_running(number)]) and time.monotonic() < deadline_s:
-        time.sleep(0.05)
-    assert not left
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"[8]")
+
+
+# --- errors of the work ---
+
+
+def fail(engine: Engine, kinds: list[str]) -> list[None]:
+    raise {"ours": TranslationError("line 3 is wrong"), "bug": KeyError("nothing"), "odd": Odd(1, 2)}[kinds[0]]
+
+
+class Odd(Exception):
+    """It can be pickled, but not read back."""
+
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a} and {b}")
+
+
+@forms
+def test_errors_arrive_as_they_are(hire: Hire, forks: bool) -> None:
+    workers = hire(forks)
+    with pytest.raises(TranslationError, match=r"^line 3 is wrong$"):
+        workers.submit(fail, ["ours"]).result()
+    with pytest.raises(KeyError, match="nothing") as caught:
+        workers.submit(fail, ["bug"]).result()
+    assert not forks or "in fail" in str(caught.value.__cause__)  # where it was raised
+    assert workers.submit(doubled, [1]).result() == [2]
+
+
+@needs_fork
+def test_an_error_that_cannot_be_pickled_becomes_a_sentence(hire: Hire) -> None:
+    with pytest.raises(TypeError):
+        pickle.loads(pickle.dumps(Odd(1, 2)))
+    with pytest.raises(TranslationError, match=r"a worker process failed: Odd: 1 and 2$"):
+        hire().submit(fail, ["odd"]).result()
+
+
+# --- workers that die ---
+
+
+@needs_fork
+@pytest.mark.parametrize(
+    ("signum", "reason"),
+    [
+        (signal.SIGKILL, r"was killed \(SIGKILL\), most likely because memory ran out; its batch is done again in hal"),
+        (signal.SIGTERM, r"was killed \(SIGTERM\), most likely because memory ran out"),
+        (signal.SIGABRT, r"ended unexpectedly \(SIGABRT\)"),
+    ],
+)
+def test_the_batch_of_a_killed_worker_is_done_again_in_halves(
+    hire: Hire, said: list[str], signum: int, reason: str
+) -> None:
+    workers = hire(n_workers=3)
+    tasks = [workers.submit(killed_by, list(range(n)), -1, 4, signum) for n in (9, 3, 10)]
+    assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (9, 3, 10)]
+    assert workers.n_workers == 1
+    (message,) = said
+    assert re.search(f"^warning: a worker process {reason}", message)
+    assert message.endswith("use fewer workers (--workers) or smaller batches (--max-batch-tokens)")
+
+
+@needs_fork
+def test_an_item_that_ends_every_worker_is_named(hire: Hire) -> None:
+    workers = hire(n_workers=2)
+    sentences = [Sentence([number], number=number) for number in range(12)]
+    with pytest.raises(TranslationError, match=r"^line 8 ended two worker processes: the last one was killed \(SIGKI"):
+        workers.submit(killed_by_line, sentences, 7).result()
+    assert workers.submit(doubled, [1]).result() == [2]
+
+
+def killed_by_line(engine: Engine, sentences: list[Sentence], number: int) -> list[None]:
+    if number in [sentence.number for sentence in sentences]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [None for _ in sentences]
+
+
+@needs_fork
+def test_idle_workers_that_are_killed_are_noticed_and_replaced_if_none_is_left(hire: Hire, said: list[str]) -> None:
+    workers = hire()
+    before = children()
+    workers.start()
+    for n_left in (1, 0):
+        os.kill(running(children() - before).pop(), signal.SIGKILL)
+        wait_until(lambda n=n_left: len(running(children() - before)) == n)  # type: ignore[misc]
+    assert workers.submit(doubled, [4, 5]).result() == [8, 10]
+    assert workers.n_workers == 1
+    assert len(said) == 1 and "worker process was killed (SIGKILL), most likely because memory ran out" in said[0]
+
+
+@needs_fork
+def test_one_idle_worker_that_is_killed_is_told_while_the_other_works(hire: Hire, said: list[str]) -> None:
+    workers = hire()
+    before = children()
+    (busy,) = workers.submit(process_id, [0]).result()
+    task = workers.submit(process_id, [0.5])
+    (idle,) = children() - before - {busy}
+    os.kill(idle, signal.SIGKILL)
+    assert task.result() == [busy]
+    assert len(said) == 1 and said[0].startswith("warning: an idle worker process was killed (SIGKILL)")
+
+
+@needs_fork
+def test_when_it_is_too_late_to_fork_threads_take_over(hire: Hire) -> None:
+    workers = hire()
+    before = children()
+    workers.start()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, args=(60,))
+    thread.start()
+    try:
+        for worker in children() - before:
+            os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: not running(children() - before))
+        assert workers.submit(process_id, [0]).result() == [os.getpid()]
+    finally:
+        stop.set()
+        thread.join()
+
+
+def running(processes: set[int]) -> set[int]:
+    return {process for process in processes if is_running(process)}
+
+
+def wait_until(condition: Callable[[], bool], limit_s: float = 20) -> None:
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
 
 
 def is_running(number: int) -> bool:
     """A process that has ended may stay listed until somebody asks for its status."""
     try:
         state = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
 
 
-def test_work_that_has_not_begun_is_forgotten() -> None:
-    workers = Workers(engine(forks=False, n_workers=1))
-    futures = [workers.submit(process_id, 0.1) for _ in range(20)]
-    workers.close()
-    assert sum(future.cancelled() for future in futures) > 10
+@pytest.mark.slow
+@needs_fork
+@pytest.mark.parametrize("is_held", [False, True], ids=["alone", "its end of the connection is held by another child"])
+def test_processes_end_when_their_parent_is_killed(is_held: bool) -> None:
+    program = f"""
+import os, signal, time
+from tests.translation.engines.test_workers import engine, process_id
+from seq2seq.translation.engines.workers import Workers
+workers = Workers(engine(forks=True))
+print(*{{task.result()[0] for task in [workers.submit(process_id, [0.2]) for _ in range(4)]}}, flush=True)
+if {is_held} and os.fork() == 0:
+    os.closerange(0, 3)
+    time.sleep(5)
+    os._exit(0)
+workers.submit(process_id, [60])  # one is busy and one idle
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    numbers = {int(word) for word in done.stdout.split()}
+    assert len(numbers) == 2
+    wait_until(lambda: not running(numbers), limit_s=2.5)
+
+
+@needs_fork
+def test_workers_that_nobody_closed_end_with_their_owner(hire: Hire) -> None:
+    before = children()
+    workers = Workers(engine(forks=True))
+    workers.start()
+    assert len(children() - before) == 2
+    del workers
+    gc.collect()
+    assert children() == before
