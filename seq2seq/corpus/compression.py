@@ -8,33 +8,59 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import zstandard
+
+# The first bytes of compressed data. No UTF-8 text begins like the first three. A text could begin as bzip2 data do,
+# but hardly any does: after `BZh9` comes the mark of the first block, or of the end.
+_MAGIC = (
+    (".gz", re.compile(rb"\x1f\x8b")),
+    (".xz", re.compile(rb"\xfd7zXZ\x00")),
+    (".zst", re.compile(rb"\x28\xb5\x2f\xfd")),
+    (".bz2", re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")),
+)
 
 # What the decompressors raise for damaged or incomplete input. A disk that fails raises other OSErrors.
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading. Its suffix decides how it is decompressed (`.gz`, `.xz`, `.bz2`, `.zst`).
+    """Open a file for reading, decompressed as its suffix says (`.gz`, `.xz`, `.bz2`, `.zst`).
+
+    A file with another suffix is decompressed if it begins as compressed data do.
 
     Raises:
         OSError: the file cannot be opened. When compressed data are damaged or incomplete, reading raises one of
             `DAMAGE`, or for bz2 an OSError without errno.
     """
-    match path.suffix:
-        case ".gz":
-            return gzip.open(path, "rb")  # type: ignore[return-value]
-        case ".xz":
-            return lzma.open(path, "rb")  # type: ignore[return-value]
-        case ".bz2":
-            return bz2.open(path, "rb")  # type: ignore[return-value]
-        case ".zst":
-            return io.BufferedReader(_ZstdStream(path), buffer_size=1 << 20)
-    return path.open("rb")
+    file = path.open("rb")
+    try:
+        if path.suffix in (".gz", ".xz", ".bz2", ".zst"):
+            return _decompressing(file, path.suffix, closes=True)
+        return decompressed(file, closes=True)
+    except BaseException:
+        file.close()
+        raise
+
+
+def decompressed(stream: BinaryIO, *, closes: bool = False) -> BinaryIO:
+    """What `stream` gives, decompressed if its first bytes are those of compressed data.
+
+    It waits for the first bytes of `stream`, and for no more of them than one read gives.
+
+    Args:
+        closes: if the result is closed, close `stream` too.
+    """
+    buffered: Any = stream if hasattr(stream, "peek") else io.BufferedReader(cast(io.RawIOBase, stream))
+    head = buffered.peek(10)
+    for suffix, magic in _MAGIC:
+        if magic.match(head):
+            return _decompressing(buffered, suffix, closes=closes)
+    return cast(BinaryIO, buffered)
 
 
 def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
@@ -54,37 +80,60 @@ def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
     return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
 
 
-class _ZstdStream(io.RawIOBase):
-    """Zstandard frames as one stream. `zstandard.stream_reader` does not notice that a file is incomplete."""
+def _decompressing(file: BinaryIO, suffix: str, *, closes: bool) -> BinaryIO:
+    opened = {".gz": gzip.GzipFile, ".xz": lzma.LZMAFile, ".bz2": bz2.BZ2File, ".zst": _ZstdStream}[suffix]
+    stream: Any = opened(fileobj=file, mode="rb") if opened is gzip.GzipFile else opened(file)
+    return io.BufferedReader(_Decompressed(stream, file if closes else None), buffer_size=1 << 17)
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self._frame: Any = None  # the decompressor of the frame being read, None between frames
-        self._waiting = b""  # compressed bytes after the end of a frame
-        self._ready = memoryview(b"")  # decompressed bytes not yet handed out
+
+class _Decompressed(io.RawIOBase):
+    """What a decompressor gives, as soon as it gives it: its own `read` waits until it has all that is asked for."""
+
+    def __init__(self, stream: Any, file: BinaryIO | None) -> None:
+        self._stream = stream
+        self._file = file
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
+        data: bytes = self._stream.read1(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._stream.close()  # leaves the file that it reads open
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+class _ZstdStream:
+    """Zstandard frames as one stream. `zstandard.stream_reader` does not notice that a file is incomplete."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file: Any = file
+        self._frame: Any = None  # the decompressor of the frame being read, None between frames
+        self._waiting = b""  # compressed bytes after the end of a frame
+        self._ready = memoryview(b"")  # decompressed bytes not yet handed out
+
+    def read1(self, size: int) -> bytes:
         while not self._ready:
-            compressed = self._waiting or self._file.read(1 << 17)
+            compressed = self._waiting or self._file.read1(1 << 17)
             self._waiting = b""
             if not compressed:
                 if self._frame is not None:
                     raise EOFError("compressed file ended before the end-of-stream marker was reached")
-                return 0
+                return b""
             if self._frame is None:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
             self._ready = memoryview(self._frame.decompress(compressed))
             if self._frame.eof:
                 self._waiting = self._frame.unused_data
                 self._frame = None
-        n = min(len(buffer), len(self._ready))
-        buffer[:n] = self._ready[:n]
-        self._ready = self._ready[n:]
-        return n
+        data = bytes(self._ready[:size])
+        self._ready = self._ready[size:]
+        return data
 
     def close(self) -> None:
-        self._file.close()
-        super().close()
+        self._ready.release()

@@ -11,16 +11,18 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from seq2seq.corpus.compression import DAMAGE, open_binary
+from seq2seq.corpus.compression import DAMAGE, decompressed, open_binary
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
 from seq2seq.errors import CorpusError
 
 
-def read_lines(path: Path, errors: str = "strict", on_replaced: Callable[[int], None] | None = None) -> Iterator[str]:
-    """The lines of a UTF-8 text file, plain or compressed, without line ends.
+def read_lines(
+    path: Path, errors: str = "strict", on_replaced: Callable[[int], None] | None = None, *, is_exact: bool = False
+) -> Iterator[str]:
+    """The lines of a UTF-8 text file, plain or compressed, without line ends; see `open_binary`.
 
     Args:
-        errors, on_replaced: how to treat bytes that are not UTF-8; see `decode_lines`.
+        errors, on_replaced, is_exact: see `decode_lines`.
     Raises:
         CorpusError: the file cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
@@ -29,11 +31,35 @@ def read_lines(path: Path, errors: str = "strict", on_replaced: Callable[[int], 
     except OSError as error:
         raise CorpusError(_unreadable(path, error)) from error
     with stream:
-        yield from decode_lines(stream, str(path), errors, on_replaced)
+        yield from decode_lines(stream, str(path), errors, on_replaced, is_exact=is_exact)
+
+
+def read_stream(
+    stream: BinaryIO,
+    name: str,
+    errors: str = "strict",
+    on_replaced: Callable[[int], None] | None = None,
+    *,
+    is_exact: bool = False,
+) -> Iterator[str]:
+    """The lines of a stream such as stdin. It is decompressed if its first bytes are those of compressed data.
+
+    The arguments and errors are those of `decode_lines`.
+    """
+    try:
+        stream = decompressed(stream)
+    except OSError as error:
+        raise CorpusError(_unreadable(name, error)) from error
+    yield from decode_lines(stream, name, errors, on_replaced, is_exact=is_exact)
 
 
 def decode_lines(
-    stream: BinaryIO, name: str, errors: str = "strict", on_replaced: Callable[[int], None] | None = None
+    stream: BinaryIO,
+    name: str,
+    errors: str = "strict",
+    on_replaced: Callable[[int], None] | None = None,
+    *,
+    is_exact: bool = False,
 ) -> Iterator[str]:
     """The lines of a stream of UTF-8 text, without line ends.
 
@@ -42,6 +68,7 @@ def decode_lines(
         errors: `strict` refuses bytes that are not UTF-8; `replace` puts U+FFFD in their place.
         on_replaced: called with the number, from 1, of each line with such bytes, before the line is yielded. Leave it
             out only where another pass over the same text counts these lines.
+        is_exact: lines keep their line ends, and the first one its byte order mark.
     Raises:
         CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
@@ -49,9 +76,10 @@ def decode_lines(
     number = 0
     try:
         for number, line in enumerate(stream, start=1):
-            if number == 1:
+            if number == 1 and not is_exact:
                 line = line.removeprefix(codecs.BOM_UTF8)
-            line = line.removesuffix(b"\n").removesuffix(b"\r")
+            if not is_exact:
+                line = line.removesuffix(b"\n").removesuffix(b"\r")
             try:
                 text = line.decode()
             except UnicodeDecodeError as error:
@@ -177,6 +205,8 @@ def _unreadable(name: Path | str, error: OSError) -> str:
 
 
 def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
+    if number == 1 and error.object.startswith(b"PK\x03\x04"):
+        return f"{name}: is a ZIP archive, as .docx and .odt files are; save its content as plain text in UTF-8"
     is_utf16 = number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return (
         f"{name}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not UTF-8; "

@@ -75,6 +75,8 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  {side}: {n_tokens:,} tokens; length {shape}")
             if n_empty:
                 lines.append(f"  {side}: {n_empty:,} sentences without tokens")
+        if several := _several_sentences(split.get("sentences", [])):
+            lines.append(f"  src: {several}")
         if split["duplicate_pairs"]:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
         if "references" in split:
@@ -85,6 +87,14 @@ def render(report: Mapping[str, Any]) -> str:
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
             lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")
     return "\n".join(lines)
+
+
+def _several_sentences(shares: Sequence[float]) -> str:
+    """How many lines have more than one sentence, from the shares of lines with 1, 2, ..., and 10 or more."""
+    more = [f"{share:.1%} of {k}" for k, share in enumerate(shares, start=1) if k > 1 and share >= 0.001]
+    return (
+        f"{shares[0]:.1%} of the lines have one sentence" + (f", {', '.join(more)}" if more else "") if shares else ""
+    )
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.errors import TranslationError
+from seq2seq.exit_status import exit_status
 from seq2seq.translation.output import open_output
 from tests.devices import device, needs_devices
 from tests.places import ROOT
@@ -122,11 +123,63 @@ def test_a_full_disk_keeps_what_was_confirmed(tmp_path: Path, suffix: str) -> No
         translate(path, lines=lines)
     n_lines = json.loads((tmp_path / f"{path.name}.partial.json").read_text())["n_lines"]
     assert 0 < n_lines < 40
-    kept = f"{n_lines} translated lines are kept in {path}.partial; continue with --resume"
-    assert str(caught.value) == f"cannot write {path}: File too large; {kept}"
+    assert str(caught.value) == f"cannot write {path}: File too large"
     assert translate(path, lines=lines, resume=True) == n_lines
     assert text(path) == b"".join(map(record, lines))
     assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_last_checkpoint_may_fail_and_all_before_it_is_kept(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill_up() -> None:
+        n_bytes = (tmp_path / f"{path.name}.partial").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes + 100, before[1]))
+
+    lines = [os.urandom(1201).hex() for _ in range(4)]
+    try:
+        with pytest.raises(TranslationError, match=rf"^cannot write {path}: File too large$") as caught:
+            translate(path, lines=lines, stop_after=3, stop=fill_up)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert told(caught.value) == [f"3 translated lines are kept in {path}.partial; continue with --resume"]
+    assert translate(path, lines=lines, resume=True) == 3
+    assert text(path) == b"".join(map(record, lines))
+    assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_disk_that_is_full_at_the_last_checkpoint_keeps_all_before_it(small_disk: Path, suffix: str) -> None:
+    path, filler = small_disk / f"out.en{suffix}", small_disk / "filler"
+
+    def fill_up() -> None:
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(512)):
+                pass
+
+    with pytest.raises(TranslationError, match=rf"^cannot write {path}: No space left on device$") as caught:
+        translate(path, stop_after=10, stop=fill_up)
+    assert told(caught.value) == [f"9 translated lines are kept in {path}.partial; continue with --resume"]
+    filler.unlink()
+    assert translate(path, resume=True) == 9
+    assert text(path) == WHOLE
+    assert names(small_disk) == [path.name]
+
+
+def told(error: BaseException) -> list[str]:
+    """What the user is told at the end, beside the error."""
+    errors = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, suppress(BaseException):
+        patch.setattr(sys, "stderr", errors)
+
+        def fail() -> None:
+            raise error
+
+        exit_status(fail)
+    return errors.getvalue().splitlines()[1:]
 
 
 def test_a_disk_that_was_full_from_the_start_leaves_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.errors import TranslationError
-from seq2seq.translation.output import AlreadyTranslated, ResumableFile, open_output
+from seq2seq.translation.output import open_output
+from seq2seq.translation.resumable import AlreadyTranslated, ResumableFile
 from tests.places import ROOT
 from tests.translation.eleven_lines import LINES, SETTINGS, SUFFIXES, WHOLE, interrupted, names, record, text, translate
 
@@ -208,15 +209,6 @@ def test_a_partial_file_is_not_overwritten_by_a_forgotten_option(tmp_path: Path)
     assert names(tmp_path) == ["out.en"]
 
 
-def test_a_complete_file_has_nothing_to_resume(tmp_path: Path) -> None:
-    (tmp_path / "out.en").write_text("older")
-    with pytest.raises(AlreadyTranslated, match=r"nothing to resume: .*out.en is complete; leave out --resume to tr"):
-        translate(tmp_path / "out.en", resume=True)
-    assert (tmp_path / "out.en").read_text() == "older"
-    translate(tmp_path / "out.en")
-    assert (tmp_path / "out.en").read_bytes() == WHOLE
-
-
 def test_other_settings_are_named_with_both_values(tmp_path: Path) -> None:
     interrupted(tmp_path / "out.en", 8)
     changed = {"model": "0123abc", "beam_size": 5, "lengths": [1, 2], "n_best": 2}
@@ -272,7 +264,7 @@ def test_a_shorter_partial_file_is_refused_and_a_longer_one_cut(tmp_path: Path) 
     assert path.read_bytes() == WHOLE
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"format": 1, "fingerprint": {}}', b"\xff", b"{"])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{"format": 2, "fingerprint": {}}', b"\xff", b"{"])
 def test_a_damaged_sidecar_is_refused(tmp_path: Path, content: bytes) -> None:
     interrupted(tmp_path / "out.en", 8)
     (tmp_path / "out.en.partial.json").write_bytes(content)
@@ -285,7 +277,7 @@ def test_a_damaged_sidecar_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_sidecar_of_another_version_is_refused(tmp_path: Path) -> None:
     interrupted(tmp_path / "out.en", 8)
-    (tmp_path / "out.en.partial.json").write_text('{"format": 2, "unheard": "of"}')
+    (tmp_path / "out.en.partial.json").write_text('{"format": 3, "unheard": "of"}')
     with pytest.raises(TranslationError, match="another version of this program; continue with that one, or remove"):
         translate(tmp_path / "out.en", resume=True)
 
