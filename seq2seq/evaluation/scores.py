@@ -155,6 +155,36 @@ def paired_test(
     return {name: _paired(_metric(name, references, language), baseline, system, n_samples) for name in metrics}
 
 
+def difference_interval(
+    baseline: Sequence[str], system: Sequence[str], references: References, metric: str = "bleu", n_samples: int = 1000
+) -> tuple[float, float]:
+    """Between which two numbers 95% of the differences, system minus baseline, lie on resamples of the sentences.
+
+    An interval with 0 inside says that these sentences do not show which system is better.
+
+    Args:
+        n_samples: number of resamples, at least 2.
+    Raises:
+        TranslationError, TypeError: as `corpus_scores`, for either system.
+    """
+    import numpy as np
+
+    _check(baseline, references, "baseline hypotheses")
+    _check(system, references)
+    scorer = _metric(metric, references, "")
+    before, after = (
+        np.array(scorer._extract_corpus_statistics(texts, None), dtype="float32") for texts in (baseline, system)
+    )
+    rng = np.random.default_rng(12345)
+    differences = []
+    for _ in range(n_samples):
+        chosen = rng.choice(len(before), len(before))
+        scores = [scorer._compute_score_from_stats(counts[chosen].sum(0)).score for counts in (before, after)]
+        differences.append(scores[1] - scores[0])
+    low, high = np.percentile(differences, [2.5, 97.5])
+    return float(low), float(high)
+
+
 def _interval(metric: "Metric", hypotheses: Sequence[str], n_samples: int) -> Interval:
     """The result of `corpus_score(n_bootstrap=...)`, computed one resample at a time.
 

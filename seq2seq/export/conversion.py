@@ -63,7 +63,8 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     Args:
         quantization: a type of CTranslate2, such as int8 or float16; None keeps float32.
     Raises:
-        CheckpointError: the model is a variant that CTranslate2, or this conversion, does not have.
+        CheckpointError: the model is a variant that CTranslate2, or this conversion, does not have; or its weights are
+            too large for the type.
     """
     check_convertible(model.config)
     spec = _transformer(model)
@@ -76,7 +77,14 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = _norm_epsilon(model)
     spec.validate()
-    spec.optimize(quantization=quantization)
+    try:
+        with np.errstate(over="raise"):
+            spec.optimize(quantization=quantization)
+    except FloatingPointError as error:
+        raise CheckpointError(
+            f"some weights are beyond 65,504, the largest number of float16, so {quantization} would make them "
+            "infinite; choose bfloat16 or float32"
+        ) from error
     directory.mkdir(parents=True, exist_ok=True)
     spec.save(str(directory))
 

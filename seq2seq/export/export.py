@@ -1,7 +1,6 @@
 """Export a trained model to a directory to ship. The directory appears only after a comparison with the model."""
 
 import dataclasses
-import tempfile
 from pathlib import Path
 
 import torch
@@ -15,10 +14,12 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.errors import CheckpointError
 from seq2seq.export.conversion import convert
 from seq2seq.export.options import ExportOptions
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
-from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
+from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
+from seq2seq.translation.engines.load_ctranslate2 import load, require_ctranslate2
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
@@ -41,7 +42,7 @@ def export(options: ExportOptions) -> Path:
 
     Raises:
         ParityError: the exported model is not the same as the original; nothing was written.
-        CheckpointError: there is no model, or the directory cannot be written.
+        CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
         ConfigError: CTranslate2 is not installed.
     """
     original = _Original(options.source)
@@ -61,6 +62,7 @@ def export(options: ExportOptions) -> Path:
         original.tokenizer.vocab_size,
         [_description(name, options.quantization) for name in options.formats],
         original.run,
+        original.trained.seen,
     )
     write_model_directory(output, original.trained.saved, card, write_weights, overwrite=options.overwrite)
     return output
@@ -71,12 +73,24 @@ class _Original:
 
     def __init__(self, path: Path) -> None:
         self.trained = TrainedModel.read(path)
+        _check_finite(self.trained)
         self.run = None if is_model_directory(path) else RunDirectory.of_checkpoint(self.trained.path)
         self.export_dir = self.run.export if self.run else path.parent
         self.config = self.trained.config
         self.tokenizer = self.trained.tokenizer
         self.model = self.trained.build()  # not the one in the engine, which changes its models to compute faster
         self.engine = _engine(self.trained)
+
+
+def _check_finite(trained: TrainedModel) -> None:
+    """Refuse a model that diverged. A relu can hide such a weight from every translation, and from every comparison."""
+    damaged = [name for name, weight in trained.weights.items() if not weight.isfinite().all()]
+    if damaged:
+        names = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if damaged[3:] else "")
+        raise CheckpointError(
+            f"{trained.path}: the weights in {names} are not all finite numbers, so training diverged; export an "
+            "earlier checkpoint"
+        )
 
 
 def _engine(trained: TrainedModel) -> PyTorchEngine:
@@ -115,27 +129,25 @@ def _write_ctranslate2(original: _Original, directory: Path, quantization: str, 
     """
     require_ctranslate2()
 
-    def converted(folder: Path, quantization: str | None) -> CTranslate2Engine:
-        convert(original.model, original.tokenizer, folder / CTRANSLATE2, quantization)
-        return load(folder, original.tokenizer, original.config.model.max_length, EngineOptions(device="cpu"))
+    def converted(quantization: str | None) -> CTranslate2Engine:
+        convert(original.model, original.tokenizer, directory / CTRANSLATE2, quantization)
+        return load(directory, original.tokenizer, original.config.model.max_length, EngineOptions(device="cpu"))
 
-    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f"{directory.name}.") as folder:
-        engine = converted(directory if quantization == "float32" else Path(folder), None)
-        report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
+    report = measure_parity(original.engine, converted(None), original.tokenizer, original.config.decoding, lines)
     print(f"PyTorch and CTranslate2 in float32, {report.n_lines} lines of {lines.origin}:\n{report}")
-    if not report.largest <= _LARGEST_DIFFERENCE:  # `not <=` is true for nan too
+    if report.largest > _LARGEST_DIFFERENCE:
         raise ParityError(
             f"CTranslate2 gives a token a log-probability {report.largest:.3g} from PyTorch's, more than "
             f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
         )
     if quantization == "float32":
         return
-    engine = converted(directory, quantization)
+    engine = converted(quantization)  # in the place of the float32 files
     computed = engine.translator.compute_type
     report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
     print(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{report}")
     allowed = max(_mean_difference(quantization), _mean_difference(computed))
-    if not report.mean <= allowed:
+    if report.mean > allowed:
         raise ParityError(
             f"with {quantization}, log-probabilities are {report.mean:.3g} from PyTorch's on average, more than "
             f"{allowed:g}; nothing was written, choose another --quantization{_REMEDY.get(computed.split('_')[0], '')}"

@@ -1,5 +1,6 @@
 """Compare an exported model with the original: both translate and score the same lines."""
 
+import math
 import random
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -10,7 +11,7 @@ from seq2seq.corpus.reader import read_lines, read_pairs
 from seq2seq.corpus.sources import find_sources
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import ConfigError, CorpusError, UserError
-from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.evaluation.scores import corpus_scores, difference_interval
 from seq2seq.files import bundled_corpus
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine, Sentence
@@ -68,9 +69,11 @@ def measure_parity(
         before: the engine with the original model, in float32.
         after: the engine with the exported model.
         lines: at least one, each of at most `max_length - 1` tokens for both.
+    Raises:
+        ParityError: one of them computes something that is not a finite number, which no comparison can judge.
     """
     # Only what both engines can do.
-    decoding = replace(decoding, n_best=1, sampling=False)
+    decoding = replace(decoding, n_best=1, sampling=False, diverse_groups=1, diversity=0.0)
     if decoding.normalization == "gnmt":
         decoding = replace(decoding, normalization="length")
     sources = tokenizer.encode(lines.sources)
@@ -84,7 +87,11 @@ def measure_parity(
         ours += found
         theirs += [hypotheses[0] for hypotheses in after.decode(sentences, decoding)]
         targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in found]  # room for eos
-        for expected, log_probs in zip(before.score(batch, targets), after.score(batch, targets), strict=True):
+        for source, expected, log_probs in zip(
+            lines.sources[begin:], before.score(batch, targets), after.score(batch, targets), strict=False
+        ):
+            _check_finite("original", source, expected)
+            _check_finite("exported", source, log_probs)
             differences += [abs(a - b) for a, b in zip(log_probs, expected, strict=True)]
     identical = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
     return ParityReport(
@@ -95,6 +102,15 @@ def measure_parity(
         mean=sum(differences) / len(differences),
         bleu=_bleu(_texts(ours, tokenizer), _texts(theirs, tokenizer), lines.references),
     )
+
+
+def _check_finite(model: str, source: str, log_probs: list[float]) -> None:
+    for value in log_probs:
+        if not math.isfinite(value):
+            raise ParityError(
+                f"the {model} model gives a token of the translation of {source[:60]!r} the log-probability {value}, "
+                "so it cannot be compared with the other; nothing was written"
+            )
 
 
 def find_lines(
@@ -168,4 +184,9 @@ def _bleu(ours: list[str], theirs: list[str], references: list[str] | None) -> s
     if references is None:
         return f"BLEU {corpus_scores(theirs, ours, ['bleu'])['bleu'].score:.2f} against each other (no references)"
     before, after = (corpus_scores(texts, references, ["bleu"])["bleu"].score for texts in (ours, theirs))
-    return f"BLEU {before:.2f} before and {after:.2f} after"
+    scores = f"BLEU {before:.2f} before and {after:.2f} after"
+    if ours == theirs:
+        return scores
+    low, high = difference_interval(ours, theirs, references)
+    verdict = "which is no more than chance" if low <= 0 <= high else "which is more than chance"
+    return f"{scores}, {verdict} on these lines (95% of the differences are between {low:+.2f} and {high:+.2f})"

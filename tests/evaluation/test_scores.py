@@ -6,12 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sacrebleu
 import sacremoses
 
 from seq2seq.errors import TranslationError
-from seq2seq.evaluation.scores import METRICS, Interval, bootstrap_interval, corpus_scores, paired_test, report
+from seq2seq.evaluation.scores import (
+    METRICS,
+    Interval,
+    bootstrap_interval,
+    corpus_scores,
+    difference_interval,
+    paired_test,
+    report,
+)
 
 HYPOTHESES = [
     "A man in a blue shirt is standing on a ladder cleaning a window.",
@@ -268,6 +277,24 @@ def test_equal_systems_do_not_differ_and_better_ones_do() -> None:
     better = paired_test(HYPOTHESES * 20, OTHERS * 20, REFERENCES * 20, n_samples=100)
     assert better["bleu"].system.score > better["bleu"].baseline.score
     assert better["bleu"].p_value == 1 / 101
+
+
+def test_an_interval_of_differences_is_that_of_whole_texts_scored_anew() -> None:
+    rng = np.random.default_rng(12345)
+    differences = []
+    for _ in range(40):
+        chosen = rng.choice(len(HYPOTHESES), len(HYPOTHESES))
+        references = [REFERENCES[i] for i in chosen]
+        before, after = (
+            corpus_scores([texts[i] for i in chosen], references)["bleu"].score for texts in (OTHERS, HYPOTHESES)
+        )
+        differences.append(after - before)
+    low, high = difference_interval(OTHERS, HYPOTHESES, REFERENCES, n_samples=40)
+    assert (low, high) == pytest.approx(tuple(np.percentile(differences, [2.5, 97.5])), abs=1e-3)
+    assert low < high
+    assert difference_interval(HYPOTHESES, HYPOTHESES, REFERENCES) == (0.0, 0.0)
+    with pytest.raises(TranslationError, match="there are 3 baseline hypotheses"):
+        difference_interval(HYPOTHESES[:3], HYPOTHESES, REFERENCES)
 
 
 def test_a_paired_test_refuses_what_is_not_parallel() -> None:

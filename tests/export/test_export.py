@@ -1,74 +1,25 @@
-"""From a run to what one ships, and the comparison that stands between the two."""
+"""From a run to what one ships."""
 
 import builtins
-import copy
-import dataclasses
 import json
-import platform
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from seq2seq import cli
-from seq2seq.artifacts.checkpoint import description_of, write_checkpoint, write_model
-from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory, write_safetensors
-from seq2seq.config import read_config
-from seq2seq.errors import CorpusError
-from seq2seq.export import conversion, export
-from seq2seq.export.parity import N_LINES, find_lines
-from seq2seq.translation.engines.protocol import Sentence
-from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
+from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
+from seq2seq.translation.engines.load_ctranslate2 import require_ctranslate2
+from tests.export.exporting import MODEL, main, needs_ctranslate2, needs_exact_int8, refused
 from tests.places import ROOT
-from tests.translation.engines.models import SENTENCES, random_model, run_content, tokenizer
+from tests.translation.engines.models import run_content
 
 pytestmark = pytest.mark.slow
-
-MODEL = random_model(seed=3, end_bonus=2.0)
-
-
-def main(arguments: list[str]) -> None:
-    cli.main(["export", *arguments])
-
-
-@pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
-    folder = tmp_path / "run"
-    write_model(run_content(MODEL), folder / "checkpoints" / "model.ckpt", step=1)
-    return folder
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Path:
-    """A few lines to compare with."""
-    file = tmp_path / "lines.fr"
-    file.write_text("\n".join(["", *SENTENCES, "  ", "trop long " * 20]) + "\n", encoding="utf-8")
-    return file
-
-
-def needs_ctranslate2() -> None:
-    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
-
-
-def needs_exact_int8() -> None:
-    """On x86 without VNNI sums of 8-bit products overflow, and random weights make the most of that."""
-    cpu_info = Path("/proc/cpuinfo")
-    if platform.machine() == "x86_64" and cpu_info.is_file() and "_vnni" not in cpu_info.read_text():
-        pytest.skip("8-bit products overflow on this processor")
-
-
-def refused(capsys: pytest.CaptureFixture[str], status: int, *args: object) -> str:
-    """What `main` says on stderr when it ends with this status."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(arg) for arg in args])
-    assert stopped.value.code == status
-    message = capsys.readouterr().err
-    assert message.startswith("error: ")
-    return message
-
 
 # --- what comes out ---
 
@@ -182,146 +133,32 @@ def test_an_existing_directory_is_replaced_only_if_asked_for(
     main([str(arg) for arg in [*args, "--force"]])
 
 
-# --- the comparison ---
-
-
-def swap_two_biases(spec: Any) -> None:
-    first, second = (layer.ffn.linear_1 for layer in spec.decoder.layer)
-    first.bias, second.bias = second.bias, first.bias
-
-
-def swap_queries_and_keys(spec: Any) -> None:
-    attention = spec.encoder.layer[0].self_attention.linear[0]
-    attention.weight = attention.weight.reshape(3, 24, 24)[[1, 0, 2]].reshape(72, 24)
-
-
-def forget_the_positions(spec: Any) -> None:
-    spec.decoder.position_encodings.encodings = 0 * spec.decoder.position_encodings.encodings
-
-
-@pytest.mark.parametrize("quantization", ["float32", "int8"])
-@pytest.mark.parametrize("damage", [swap_two_biases, swap_queries_and_keys, forget_the_positions])
-def test_a_wrong_conversion_fails_and_leaves_nothing(
-    run_dir: Path,
-    lines: Path,
-    damage: Any,
-    quantization: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
+def test_sigterm_leaves_nothing(run_dir: Path) -> None:
     needs_ctranslate2()
-    original = conversion._transformer
-
-    def damaged(model: Any) -> Any:
-        spec = original(model)
-        damage(spec)
-        return spec
-
-    monkeypatch.setattr(conversion, "_transformer", damaged)
-    options = ("--format", "ctranslate2", "--quantization", quantization, "--parity-input", lines)
-    message = refused(capsys, 1, run_dir, *options)
-    assert "so this is not the same model; nothing was written" in message
-    assert message.count("\n") == 1
+    command = [sys.executable, "-m", "seq2seq", "export", str(run_dir), "--format", "ctranslate2"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not list((run_dir / "export").glob(".*.tmp/new/ctranslate2")):
+        time.sleep(0.002)
+    time.sleep(random.uniform(0.0, 0.1))
+    process.terminate()
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, errors) == (143, "")
     assert not list((run_dir / "export").iterdir())
 
 
-def test_rounding_that_changes_too_much_fails(
-    run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needs_ctranslate2()
-    monkeypatch.setattr(export, "_MEAN_DIFFERENCE", {"int8": 1e-6})
-    options = ("--format", "ctranslate2", "--quantization", "int8", "--parity-input", lines)
-    assert "more than 1e-06; nothing was written, choose another --quantization" in refused(
-        capsys, 1, run_dir, *options
-    )
-    assert not list((run_dir / "export").iterdir())
-
-
-def test_tensors_that_come_back_otherwise_fail(
-    run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def rounded(directory: Path, weights: dict[str, torch.Tensor], fingerprint: str) -> None:
-        name = "decoder.norm.weight"
-        write_safetensors(directory, {**weights, name: weights[name] * (1 + 1e-6)}, fingerprint)
-
-    monkeypatch.setattr("seq2seq.export.export.write_safetensors", rounded)
-    message = refused(capsys, 1, run_dir, "--format", "safetensors", "--parity-input", lines)
-    assert "did not come back as it was written (decoder.norm.weight)" in message
-    assert not list((run_dir / "export").iterdir())
-
-
-def test_both_scores_are_shown_where_there_are_references(
-    run_dir: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    needs_ctranslate2()
-    references = tmp_path / "lines.en"
-    references.write_text("\n".join(str(n) for n in range(7)) + "\n")
-    files = ["--parity-input", str(lines), "--parity-reference", str(references)]
-    main([str(run_dir), "--format", "ctranslate2", *files])
-    assert "BLEU 0.00 before and 0.00 after" in capsys.readouterr().out
-
-
-def test_log_probabilities_are_those_of_the_search() -> None:
-    """What is compared, `score`, is about what the search computes."""
-    engine = PyTorchEngine([copy.deepcopy(MODEL)], torch.device("cpu"), "float32")
-    sources = tokenizer().encode(SENTENCES)
-    decoding = dataclasses.replace(read_config(run_content(MODEL).config).decoding, n_best=1)
-    found = [hypotheses[0] for hypotheses in engine.decode([Sentence(source) for source in sources], decoding)]
-    assert any(hypothesis.finished for hypothesis in found)
-    for hypothesis, log_probs in zip(found, engine.score(sources, [each.tokens for each in found]), strict=True):
-        assert len(log_probs) == len(hypothesis.tokens) + 1
-        expected = sum(log_probs if hypothesis.finished else log_probs[:-1])
-        assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
-
-
-# --- the lines ---
-
-
-def configuration(**data: Any) -> Any:
-    config = read_config(run_content(MODEL).config)
-    return dataclasses.replace(config, data=dataclasses.replace(config.data, **data))
-
-
-def test_lines_are_the_first_that_the_model_can_take(lines: Path) -> None:
-    assert find_lines(configuration(), tokenizer(), lines).sources == SENTENCES
-
-
-def test_lines_come_from_the_validation_set_with_its_references(tmp_path: Path) -> None:
-    for language, word in (("fr", "Oui"), ("en", "Yes")):
-        (tmp_path / f"dev.{language}").write_text("".join(f"{word} {n}\n" for n in range(120)))
-    found = find_lines(configuration(dir=str(tmp_path), valid="dev"), tokenizer())
-    assert found.origin == "the validation set"
-    assert found.sources == [f"Oui {n}" for n in range(N_LINES)]
-    assert found.references == [f"Yes {n}" for n in range(N_LINES)]
-
-
-def test_without_it_they_come_from_the_sample_corpus() -> None:
-    found = find_lines(configuration(), tokenizer())
-    assert found.origin == "the sample corpus (valid.fr)"
-    assert len(found.sources) == N_LINES
-    assert found.references is None
-
-
-def test_in_another_language_they_are_random_pieces() -> None:
-    found = find_lines(configuration(src_lang="sw"), tokenizer())
-    assert found.origin == "random pieces of the vocabulary"
-    assert len(found.sources) > 0.9 * N_LINES
-    assert len(set(found.sources)) > 0.8 * N_LINES
-    assert all(len(ids) < 50 for ids in tokenizer().encode(found.sources))
-
-
-@pytest.mark.parametrize(
-    ("text", "reference", "message"),
-    [
-        ("\n \n", None, "has no line that the model can translate"),
-        ("Oui\nNon\n", "Yes\n", r"lines\.en has 1 lines and .*lines\.fr 2"),
-    ],
-)
-def test_lines_of_no_use_are_refused(tmp_path: Path, text: str, reference: str | None, message: str) -> None:
-    (tmp_path / "lines.fr").write_text(text)
-    (tmp_path / "lines.en").write_text(reference or "")
-    with pytest.raises(CorpusError, match=message):
-        find_lines(configuration(), tokenizer(), tmp_path / "lines.fr", tmp_path / "lines.en" if reference else None)
+def test_force_through_a_link_replaces_what_it_points_to(run_dir: Path, lines: Path, tmp_path: Path) -> None:
+    args = [str(run_dir), "--format", "safetensors", "--parity-input", str(lines)]
+    main([*args, "--output", str(tmp_path / "disk" / "model")])
+    old = tmp_path / "disk" / "model" / "old"
+    old.touch()
+    (tmp_path / "link").symlink_to("disk/model")
+    main([*args, "--output", str(tmp_path / "link"), "--force"])
+    assert (tmp_path / "link").readlink() == Path("disk/model")
+    assert is_model_directory(tmp_path / "link")
+    assert not old.exists()
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "lines.fr", "link", "run"]
 
 
 # --- what is refused ---
@@ -385,6 +222,19 @@ def test_without_the_package_the_message_names_the_extra(
     monkeypatch.setattr(builtins, "__import__", without)
     message = refused(capsys, 2, run_dir, "--format", "ctranslate2", "--parity-input", lines)
     assert "pip install -e '.[ctranslate2]'" in message
+
+
+def test_a_signal_while_the_package_is_imported_does_not_make_it_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def interrupted(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "ctranslate2":
+            raise ImportError("initialization failed") from SystemExit(143)  # so does C++
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit, match="143"):
+        require_ctranslate2()
 
 
 def test_help_says_what_there_is_to_choose(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,45 +1,27 @@
 """Search with CTranslate2: the same model in C++, several times as fast on a CPU, and in 8 bits if exported so.
 
-It finds what `seq2seq/decoding` finds, except for one rule: a beam of CTranslate2 stops when `beam_size` hypotheses
-have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same in both.
+It finds what `seq2seq/decoding` finds, except for one rule: a beam of CTranslate2 stops when `patience` x `beam_size`
+hypotheses have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same.
 """
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import expm1, inf, log
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_limit, length_penalty, min_length
-from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
-from seq2seq.hardware import n_cores
-from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.errors import ConfigError
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
     from ctranslate2 import Translator
-
-PRECISIONS = (
-    "auto",  # what the directory was quantised to
-    "float32",
-    "float16",
-    "bfloat16",
-    "int8",
-    "int8_float32",
-    "int8_float16",
-    "int8_bfloat16",
-    "int16",
-)
 
 # The length to this power is 1 in float32. With a power of 0, CTranslate2 would also follow another rule for when to
 # stop: as soon as the best hypothesis of the beam has ended.
@@ -48,10 +30,14 @@ _NO_PENALTY = 1e-12
 # The settings that the code below follows or refuses, and those of sampling, which it refuses as a whole. Any other
 # setting did not exist when this was written.
 _SETTINGS = {
-    *("beam_size", "n_best", "normalization", "alpha", "max_batch_tokens"),
+    *("beam_size", "n_best", "normalization", "alpha", "patience", "max_batch_tokens"),
     *("max_length_a", "max_length_b", "min_length_a", "min_length_b", "no_repeat_ngram", "repetition_penalty"),
     *("sampling", "temperature", "top_k", "top_p", "seed"),
 }
+
+# The rules for tokens, and the values that switch them off. Under a rule, the score of a token is a share among the
+# tokens that it allows. CTranslate2's search adds these scores up and does not return them; its scoring has no rules.
+_NO_RULES: dict[str, float] = {"no_repeat_ngram": 0, "repetition_penalty": 1.0, "min_length_a": 0.0, "min_length_b": 0}
 
 _NO_ATTENTION = "CTranslate2 gives no attention to align words by"
 
@@ -85,24 +71,46 @@ class CTranslate2Engine:
     def start_worker(self) -> None:
         """Do nothing: CTranslate2 has its own threads."""
 
-    def check(self, config: DecodingConfig, *, attention: bool) -> None:
-        """See `Engine.check`. `decode` checks forced prefixes, since most lines have none."""
+    def check(
+        self,
+        config: DecodingConfig,
+        *,
+        attention: bool = False,
+        prefixes: bool = False,
+        token_scores: bool = False,
+        required: bool = False,
+    ) -> None:
+        """See `Engine.check`."""
         problems = list(_problems(config, len(self._pieces)))
         if attention:
             problems.append(_NO_ATTENTION)
+        if prefixes:
+            problems += _prefix_problems(config)
+        if token_scores:
+            problems += _rule_problems("scores of tokens", "does not return them", config)
+        if required:
+            problems.append("CTranslate2 cannot make a translation contain given phrases")
         if problems:
             raise _refusal(problems)
 
-    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
+    def decode(
+        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
+    ) -> list[list[Hypothesis]]:
         """See `Engine.decode`.
 
         Raises:
-            ConfigError: CTranslate2 cannot do what is asked for: sampling, the normalisation `gnmt`, a beam as wide as
-                the vocabulary, or a forced prefix together with a beam or with rules about n-grams, repetitions or a
-                least length.
+            ConfigError: CTranslate2 cannot do what is asked for; `check` finds that out earlier.
         """
-        if problems := [*_problems(config, len(self._pieces)), *_prefix_problems(sentences, config)]:
-            raise _refusal(problems)
+        self.check(
+            config,
+            prefixes=any(sentence.prefix for sentence in sentences),
+            token_scores=token_scores,
+            required=any(sentence.required for sentence in sentences),
+        )
+        found = self._search(sentences, config)
+        return self._with_token_scores(sentences, found) if token_scores else found
+
+    def _search(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         jobs = self._jobs(sentences, config)
         found: dict[int, list[Hypothesis]] = {}
         # One call of CTranslate2 takes one least length and one limit for all sentences.
@@ -114,6 +122,23 @@ class CTranslate2Engine:
                 cut = self._translate([jobs[i] for i in group], jobs[group[0]].limit, config, reaches_limit=True)
                 found.update(zip(group, cut, strict=True))
         return [found[i][: config.n_best] for i in range(len(jobs))]
+
+    def _with_token_scores(
+        self, sentences: Sequence[Sentence], found: list[list[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses with `token_log_probs`. No rule was set, so they are what `score` gives."""
+        pairs = [(sentence.source, each) for sentence, some in zip(sentences, found, strict=True) for each in some]
+        # `score` appends eos, for which a hypothesis of `max_length` tokens has no place.
+        targets = [each.tokens[: self.max_length - 1] for _, each in pairs]
+        scores = iter(self.score([source for source, _ in pairs], targets))
+
+        def scored(hypothesis: Hypothesis) -> Hypothesis:
+            log_probs = next(scores)[: len(hypothesis.tokens) + hypothesis.finished]
+            if len(hypothesis.tokens) == self.max_length:  # what the other tokens leave of the sum
+                log_probs[-1] = min(hypothesis.log_prob - sum(log_probs[:-1]), 0.0)
+            return dataclasses.replace(hypothesis, token_log_probs=log_probs)
+
+        return [[scored(each) for each in hypotheses] for hypotheses in found]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
@@ -144,7 +169,7 @@ class CTranslate2Engine:
             )
         )
         jobs = []
-        for source, prefix, _ in sentences:
+        for source, prefix, *_ in sentences:
             limit = length_limit(len(source), config, self.max_length, len(prefix))
             jobs.append(
                 _Job(
@@ -166,16 +191,19 @@ class CTranslate2Engine:
             jobs: all with the same least length.
             limit: most tokens of a hypothesis, the same for all jobs.
             reaches_limit: whether each search is known to go on up to the limit. Then more patience changes nothing but
-                the number of hypotheses returned: all that ended or were cut, which are fewer than two beams.
+                the number of hypotheses returned: all that ended before, and the beam that ended or was cut there.
         """
-        factor = 2 if reaches_limit and config.beam_size > 1 else 1
+        # A beam stops when so many hypotheses have ended.
+        enough = 1 if config.beam_size == 1 else int(config.patience * config.beam_size + 0.5)
+        if reaches_limit and config.beam_size > 1:
+            enough += config.beam_size
         results = self.translator.translate_batch(
             [job.source for job in jobs],
             target_prefix=[job.prefix for job in jobs] if any(job.prefix for job in jobs) else None,
             max_batch_size=0,
             beam_size=config.beam_size,
-            patience=factor,
-            num_hypotheses=factor * config.beam_size,
+            patience=enough / config.beam_size,
+            num_hypotheses=enough,
             length_penalty=config.alpha if config.normalization == "length" and config.alpha else _NO_PENALTY,
             repetition_penalty=config.repetition_penalty,
             no_repeat_ngram_size=config.no_repeat_ngram,
@@ -201,69 +229,6 @@ class CTranslate2Engine:
         return [self._pieces[i] for i in ids]
 
 
-def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: EngineOptions) -> CTranslate2Engine:
-    """The engine for a model directory with CTranslate2 weights.
-
-    Args:
-        tokenizer: of the same directory.
-        max_length: `model.max_length` of its configuration.
-        options: `precision=auto` is the type that the weights were quantised to, or the nearest one that the device
-            computes. `workers=0` on a CPU searches one batch on each thread: that was 2 to 6 times as fast as one batch
-            on all threads.
-    Raises:
-        CheckpointError: there are no CTranslate2 weights, or they are damaged.
-        ConfigError: CTranslate2 is not installed, or has no such device or precision here.
-        TokenizerError: the weights belong to another tokenizer.
-    """
-    ctranslate2 = require_ctranslate2()
-    if options.precision not in PRECISIONS:
-        raise ConfigError(f"precision={options.precision!r} is not one of {', '.join(PRECISIONS)}")
-    weights = directory / CTRANSLATE2
-    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-    _check_vocabulary(weights, pieces)
-    name, _, index = options.device.partition(":")
-    n_threads = options.threads or n_cores()
-    n_gpus = ctranslate2.get_cuda_device_count()
-    n_workers = options.workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
-    try:
-        if name == "cuda" and int(index or 0) >= n_gpus:  # CTranslate2 would report it like damaged weights
-            raise ValueError(f"it sees {n_gpus} CUDA devices")
-        translator = ctranslate2.Translator(
-            str(weights),
-            device=name,
-            device_index=int(index or 0),
-            compute_type="default" if options.precision == "auto" else options.precision,
-            inter_threads=n_workers,
-            intra_threads=max(1, n_threads // n_workers),
-        )
-    except ValueError as error:  # it does not have the device or the type
-        raise ConfigError(
-            f"CTranslate2 cannot run with device={options.device} and precision={options.precision} here ({error}); "
-            "use device=cpu or precision=auto"
-        ) from error
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
-            f"again [{' '.join(str(error).split())[:200]}]"
-        ) from error
-    return CTranslate2Engine(translator, pieces, max_length, n_workers)
-
-
-def require_ctranslate2() -> Any:
-    """The module `ctranslate2`.
-
-    Raises:
-        ConfigError: it is not installed.
-    """
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise ConfigError(
-            "CTranslate2 is not installed; run, in a clone of seq2seq: pip install -e '.[ctranslate2]'"
-        ) from error
-    return ctranslate2
-
-
 def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
     if config.sampling:
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
@@ -278,39 +243,23 @@ def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
 
 
-def _prefix_problems(sentences: Sequence[Sentence], config: DecodingConfig) -> Iterator[str]:
-    if not any(sentence.prefix for sentence in sentences):
-        return
+def _prefix_problems(config: DecodingConfig) -> Iterator[str]:
     if config.beam_size > 1:
         yield (
             f"a forced prefix with decoding.beam_size={config.beam_size}: CTranslate2 does not let a beam end right "
             "after the prefix"
         )
-    neutral = {"no_repeat_ngram": 0, "repetition_penalty": 1.0, "min_length_a": 0.0, "min_length_b": 0}
-    for name, value in neutral.items():
-        if (asked := getattr(config, name)) != value:
-            yield (
-                f"a forced prefix with decoding.{name}={asked}: CTranslate2 does not return the scores of the prefix "
-                "under this setting"
-            )
+    yield from _rule_problems("a forced prefix", "does not return the scores of the prefix", config)
+
+
+def _rule_problems(what: str, lack: str, config: DecodingConfig) -> Iterator[str]:
+    for name, off in _NO_RULES.items():
+        if (asked := getattr(config, name)) != off:
+            yield f"{what} with decoding.{name}={asked}: CTranslate2 {lack} under this setting"
 
 
 def _refusal(problems: Sequence[str]) -> ConfigError:
-    return ConfigError("\n".join(f"{problem}; use --engine torch" for problem in problems))
-
-
-def _check_vocabulary(weights: Path, pieces: list[str]) -> None:
-    file = weights / "shared_vocabulary.json"
-    if not file.is_file() or not (weights / "model.bin").is_file():
-        raise CheckpointError(
-            f"{weights}: holds no CTranslate2 model; make one with: python -m seq2seq export RUN --format ctranslate2"
-        )
-    try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{file}: cannot be read, so it is damaged; export the model again") from error
-    if stored != pieces:
-        raise TokenizerError(f"{file}: has other pieces than the tokenizer beside it; export the model again")
+    return ConfigError("\n".join(f"{problem}; use engine=torch" for problem in problems))
 
 
 def _alike(indices: Iterable[int], key: Callable[[int], int]) -> Iterator[list[int]]:
@@ -323,7 +272,7 @@ def _is_final(hypotheses: Sequence[Hypothesis], limit: int, longest: int, config
     """Whether a search with the limit `longest` found what a search with `limit` would find; `limit` <= `longest`.
 
     Both searches take the same steps before step `limit`. A search stops in the step in which its last hypotheses end
-    or are cut. One of these is always returned, since fewer than `beam_size` ended before. So the longest hypothesis
+    or are cut. One of these is always returned, since fewer than are returned ended before. So the longest hypothesis
     that was returned tells when the search stopped:
 
     - before step `limit`: the limit made no difference.

@@ -1,22 +1,25 @@
 """Choose an engine for trained models, its device and its workers."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.hardware import multiplies_bf16, n_cores
+from seq2seq.hardware import available_memory, multiplies_bf16, n_cores
 from seq2seq.translation.engines.options import ENGINES, EngineOptions
 from seq2seq.translation.engines.protocol import Engine
 
 if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not need it
     import torch
 
-PRECISIONS = ("auto", "float32", "bfloat16")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 # Python runs the small steps between products in one thread at a time: more workers would only wait for each other.
 MOST_THREADS = 4
+MANY = 1 << 30  # workers, where nobody says how much memory there is
+_WORKER_BYTES = 350 << 20  # what a worker needs for itself, whatever the model and its batches
 # Elsewhere there is no fork, or libraries break after it.
 CAN_FORK = sys.platform == "linux"
 
@@ -55,7 +58,7 @@ def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str
 
 
 def _ctranslate2(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
-    from seq2seq.translation.engines.ctranslate2 import load
+    from seq2seq.translation.engines.load_ctranslate2 import load
 
     (model, *others) = models
     if others:
@@ -72,18 +75,79 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
     import torch
 
     from seq2seq.translation.engines.pytorch import PyTorchEngine
+    from seq2seq.translation.engines.replicas import Replicas
 
-    device = _device(options.device)
-    precision = _precision(options.precision, device)
-    if device.type != "cpu":
-        return PyTorchEngine([model.build() for model in models], device, precision, options.workers or 1)
-    can_fork = options.forks and CAN_FORK
-    n_threads = options.threads or n_cores()
-    n_workers = options.workers or (n_threads if can_fork else min(n_threads, MOST_THREADS))
-    per_worker = max(1, n_threads // n_workers)
-    if forks := can_fork and n_workers > per_worker == 1:
-        torch.set_num_threads(1)  # a child would wait forever for OpenMP threads that its parent started
-    return PyTorchEngine([model.build() for model in models], device, precision, n_workers, per_worker, forks)
+    weights = options.weights
+    devices = _devices(options.device)
+    precision = _precision(options.precision, devices[0])
+    with torch.random.fork_rng(devices=[]):  # a new model draws its weights, before it gets those of the file
+        if devices[0].type != "cpu":
+            engines = [
+                PyTorchEngine(
+                    [model.build() for model in models], device, precision, options.workers or 1, weights=weights
+                )
+                for device in devices
+            ]
+            return engines[0] if len(engines) == 1 else Replicas(engines)
+        can_fork = options.forks and CAN_FORK
+        n_threads = options.threads or n_cores()
+        n_fitting = _n_fitting(models, precision, options.max_batch_tokens or PyTorchEngine.max_batch_tokens)
+        n_workers = options.workers or min(n_threads if can_fork else min(n_threads, MOST_THREADS), n_fitting)
+        per_worker = max(1, n_threads // n_workers)
+        if can_fork and not options.workers and n_workers == n_fitting:
+            per_worker = 1  # where memory is short, processes are better: the kernel can kill one and leave the rest
+        forks = can_fork and n_workers > per_worker == 1
+        with _one_thread() if forks else nullcontext():  # matrices are packed for the threads that will multiply them
+            return PyTorchEngine(
+                [model.build() for model in models], devices[0], precision, n_workers, per_worker, forks, weights
+            )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Give torch one thread for a while."""
+    import torch
+
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
+
+
+def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens: int) -> int:
+    """How many workers the memory suffices for; at least 1.
+
+    What a worker has for itself was measured for models of 2,000 to 32,000 pieces, with batches of 1,024 to 16,384
+    tokens, greedily and with a beam. The largest parts are oneDNN's compiled products (up to 0.3 GB, whatever the
+    model), the logits of a step, and what the layers keep of earlier steps. This is more than any of them needed;
+    docs/decisions/0008-forked-workers.md has the figures. The weights are shared.
+    """
+    available = available_memory()
+    if available is None:
+        return MANY
+    n_bytes = 2 if precision == "bfloat16" else 4
+    need = _WORKER_BYTES
+    for model in models:
+        sizes = model.config.model
+        n_layers = sizes.n_encoder_layers + sizes.n_decoder_layers
+        logits, states = 2.5 * model.tokenizer.vocab_size, 2.5 * sizes.d_model * n_layers
+        need += round(max_batch_tokens * n_bytes * (logits + states))
+        available -= 2 * sum(weight.nbytes for weight in model.weights.values())  # the model, and its packed matrices
+    return max(1, available // need)
+
+
+def _devices(names: str) -> "list[torch.device]":
+    """The devices of an option, the GPUs of `cuda:0,cuda:1` in their order."""
+    devices = [_device(name.strip()) for name in names.split(",")]
+    if len(devices) == 1:
+        return devices
+    if any(device.type != "cuda" for device in devices):
+        raise TranslationError(f"device={names!r}: only GPUs share the work, as in cuda:0,cuda:1; name one device")
+    if len({device.index or 0 for device in devices}) < len(devices):
+        raise TranslationError(f"device={names!r} names a GPU twice; name each once, as in cuda:0,cuda:1")
+    return devices
 
 
 def _device(name: str) -> "torch.device":

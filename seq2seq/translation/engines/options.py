@@ -13,15 +13,20 @@ class EngineOptions:
 
     Attributes:
         engine: one of `ENGINES`; auto takes the engine that the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
+        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, or several GPUs, which share the batches:
+            cuda:0,cuda:1.
         precision: type of matrix products: float32, bfloat16, or auto: bfloat16 if the hardware multiplies it. For
             CTranslate2 also its other types; there, auto is the type of the stored weights.
         threads: CPU threads in all; 0: one for each core that this process may use.
         workers: batches that are searched at the same time. 0 means one on a GPU, and one for each thread of a CPU,
-            where a batch on one thread never waits for another thread; but at most 4 if torch's workers are threads.
+            where a batch on one thread never waits for another thread; but at most 4 if torch's workers are threads,
+            and no more than fit into memory. With several GPUs, it is for each of them.
         forks: whether torch's workers on a CPU may be processes forked from this one, if each has one thread. That is
             faster. It is safe only while nothing else runs in this process: a lock that another thread holds would
             never open in the child.
+        weights: how much each model of an ensemble counts; empty: all the same.
+        max_batch_tokens: how large the batches will be, which decides how much memory a worker needs; 0: as large as
+            suits the engine.
     """
 
     engine: str = "auto"
@@ -30,3 +35,5 @@ class EngineOptions:
     threads: int = 0
     workers: int = 0
     forks: bool = False
+    weights: tuple[float, ...] = ()
+    max_batch_tokens: int = 0

@@ -15,6 +15,8 @@ class Sentence(NamedTuple):
     source: Sequence[int]
     prefix: Sequence[int] = ()  # each hypothesis begins with these tokens
     number: int = 0  # which random numbers of the seed it takes for sampling, in whatever batch it is
+    required: Sequence[Sequence[int]] = ()  # phrases that each hypothesis must contain
+    is_aligned: bool = False  # whether the attention of its hypotheses is wanted, too
 
 
 class Engine(Protocol):
@@ -29,20 +31,34 @@ class Engine(Protocol):
     def start_worker(self) -> None:
         """Set up a worker, which calls this before anything else."""
 
-    def check(self, config: DecodingConfig, *, attention: bool) -> None:
+    def check(
+        self,
+        config: DecodingConfig,
+        *,
+        attention: bool = False,
+        prefixes: bool = False,
+        token_scores: bool = False,
+        required: bool = False,
+    ) -> None:
         """Refuse, before any work, what this engine cannot do.
 
         Args:
             attention: whether `attention` will be called.
+            prefixes: whether a sentence may have a prefix.
+            token_scores: whether `decode` will be asked for them.
+            required: whether a sentence may have required phrases.
         Raises:
             ConfigError: names each thing in a line of its own.
         """
 
-    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
+    def decode(
+        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
+    ) -> list[list[Hypothesis]]:
         """Search one batch. Each sentence gets its hypotheses, best first, as `decoding/search.py` defines them.
 
         Args:
             sentences: at least one; each has 1 to `max_length - 1` tokens.
+            token_scores: whether the hypotheses get `token_log_probs`.
         Raises:
             ConfigError: this engine does not have one of the settings.
         """

@@ -3,6 +3,7 @@
 Shapes: B sentences, S source tokens, T target tokens, H n_heads, V vocabulary
 """
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,15 +12,18 @@ from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import forbid_special
-from seq2seq.decoding.ensemble import Ensemble, mean_log_probs
+from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
 from seq2seq.decoding.sentences import pad_sources
-from seq2seq.errors import TranslationError
+from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.vocabulary import BOS, EOS
+
+_ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
+_SETTING_THREADS = threading.Lock()
 
 
 class PyTorchEngine:
@@ -37,17 +41,24 @@ class PyTorchEngine:
         n_workers: int = 1,
         threads_per_worker: int = 0,
         forks: bool = False,
+        weights: Sequence[float] = (),
     ) -> None:
         """
         Args:
             models: at least one; they are moved to `device` and changed to `precision` in place.
-            precision: float32, or bfloat16 for matrix products.
+            precision: float32, or bfloat16 for matrix products, or on a GPU float16.
             threads_per_worker: threads for the products of one batch on the CPU; 0: torch decides.
+            weights: how much each model of an ensemble counts, see `shares_of`; none: all count the same.
+        Raises:
+            ConfigError: the precision is float16 on a CPU, or the weights do not fit the models.
         """
+        if precision == "float16" and device.type == "cpu":
+            raise ConfigError("precision=float16 needs a GPU; on a CPU use precision=bfloat16, float32 or auto")
+        self.shares = shares_of(weights, len(models))
         self.models = [model.to(device).eval() for model in models]
         for model in self.models:
-            if precision == "bfloat16":
-                _round_matrices(model)
+            if precision in _ROUNDED:
+                _round_matrices(model, _ROUNDED[precision])
             if device.type == "cpu":
                 pack(model)
         self.device = device
@@ -58,39 +69,67 @@ class PyTorchEngine:
         self.forks = forks
 
     def start_worker(self) -> None:
-        """See `Engine.start_worker`."""
-        if self.threads_per_worker:
+        """See `Engine.start_worker`. Threads that are no workers keep their number of threads, also later ones."""
+        if not self.threads_per_worker:
+            return
+        with _SETTING_THREADS:
+            n_others = torch.get_num_threads()
             torch.set_num_threads(self.threads_per_worker)
+            if not self.forks:  # torch took the number for this thread, and for all that will use it for the first time
+                other = threading.Thread(target=torch.set_num_threads, args=(n_others,))
+                other.start()
+                other.join()
 
-    def check(self, config: DecodingConfig, *, attention: bool) -> None:
-        """Refuse nothing: this engine has all settings of `DecodingConfig`, and attention."""
+    def check(
+        self,
+        config: DecodingConfig,
+        *,
+        attention: bool = False,
+        prefixes: bool = False,
+        token_scores: bool = False,
+        required: bool = False,
+    ) -> None:
+        """See `Engine.check`. Only required phrases do not go together with all other settings."""
+        if not required:
+            return
+        problems = []
+        if config.sampling:
+            problems.append("required phrases (terms) have no meaning with decoding.sampling=true; search with a beam")
+        elif config.beam_size == 1:
+            problems.append("required phrases (terms) need a beam: raise decoding.beam_size=1, for example to 5")
+        if config.diverse_groups > 1:
+            problems.append(
+                f"required phrases (terms) do not work with decoding.diverse_groups={config.diverse_groups}; set it "
+                "to 1"
+            )
+        if problems:
+            raise ConfigError("\n".join(problems))
 
-    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
+    def decode(
+        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
+    ) -> list[list[Hypothesis]]:
         """See `Engine.decode`.
 
         Raises:
-            TranslationError: memory is short.
+            ConfigError: see `check`.
         """
+        required = [sentence.required for sentence in sentences]
+        self.check(config, required=any(required))
         src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]
-        try:
-            with torch.inference_mode(), self._autocast():
-                if len(self.models) == 1:
-                    return search(self.models[0], src, config, self.max_length, prefixes, numbers)
-                return search(Ensemble(self.models), src, config, self.max_length, prefixes, numbers)
-        except torch.OutOfMemoryError as error:
-            raise TranslationError(
-                f"not enough memory on {self.device} for decoding.max_batch_tokens={config.max_batch_tokens} and "
-                f"beam_size={config.beam_size}; lower one of them"
-            ) from error
+        options = (src, config, self.max_length, prefixes, numbers, required, token_scores)
+        with torch.inference_mode(), self._autocast():
+            if len(self.models) == 1:
+                return search(self.models[0], *options)
+            return search(Ensemble(self.models, self.shares), *options)
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
         src, tgt_in, tgt_out = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
             logits = [model(src, tgt_in) for model in self.models]  # for each model (B, T, V)
-            joint = logits[0].float() if len(logits) == 1 else mean_log_probs(logits)
+            joint = logits[0].float() if len(logits) == 1 else mean_log_probs(logits, self.shares)
             forbid_special(joint, may_end=True)
             joint[:, 0, EOS] = -torch.inf
             log_probs = joint.log_softmax(-1).gather(-1, tgt_out.unsqueeze(-1)).squeeze(-1)  # (B, T)
@@ -99,12 +138,13 @@ class PyTorchEngine:
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """See `Engine.attention`: the mean, over heads and models, of the cross-attention in the last layer but one.
 
-        Garg et al. (2019) take alignments from that layer.
+        Garg et al. (2019) take alignments from that layer. Models count as much as their weights say.
         """
         src, tgt_in, _ = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
             layers = [model.attention_weights(src, tgt_in).cross[-2:][0] for model in self.models]  # (B, H, T, S)
-            weights = torch.stack([layer.float().mean(1) for layer in layers]).mean(0)  # (B, T, S)
+            weighted = [share * layer.float().mean(1) for share, layer in zip(self.shares, layers, strict=True)]
+            weights = torch.stack(weighted).sum(0)  # (B, T, S)
         return [
             pair[: len(target), : len(source)]
             for pair, source, target in zip(weights.cpu().numpy(), sources, targets, strict=True)
@@ -120,17 +160,18 @@ class PyTorchEngine:
         return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
 
     def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16")
+        dtype = _ROUNDED.get(self.precision, torch.bfloat16)
+        return torch.autocast(self.device.type, dtype, enabled=self.precision in _ROUNDED)
 
 
-def _round_matrices(model: Transformer) -> None:
-    """Store the weights in bfloat16 that autocast would convert for each product. The rest stays float32.
+def _round_matrices(model: Transformer, dtype: torch.dtype) -> None:
+    """Store the weights in `dtype` that autocast would convert for each product. The rest stays float32.
 
     The rest are norms and sums of layers. In inference mode autocast does not keep converted weights (torch 2.13): a
     search would convert all of them for each token. That took 10% of its time (one core, d_model 256 and 512, a beam
     of 5).
     """
-    model.embeddings.bfloat16()
+    model.embeddings.to(dtype)
     for module in model.modules():
         if isinstance(module, nn.Linear):
-            module.bfloat16()
+            module.to(dtype)
