@@ -1,0 +1,121 @@
+"""Terms and how they are to be translated: a file of two columns, and where a text has its terms."""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from seq2seq.errors import TranslationError
+
+Term = tuple[str, str]  # in the source language, and its translation
+
+_TOKEN = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+|[^\w\s]|_")
+_HYPHENS = "-‐‑"
+
+
+class Match(NamedTuple):
+    """A term in a text: where it is, in characters, and its translation."""
+
+    start: int
+    end: int
+    translation: str
+
+
+def read_terms(lines: Iterable[str], name: str) -> tuple[Term, ...]:
+    """The terms of a file. Blank lines, and lines that begin with #, are no terms.
+
+    Args:
+        name: of the file, for messages.
+    Raises:
+        TranslationError: a line has not two columns, or gives another translation for a term that came before.
+    """
+    terms: dict[str, tuple[str, int]] = {}
+    keys: dict[_Key, str] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        columns = [" ".join(column.split()) for column in line.split("\t")]
+        if len(columns) != 2 or not all(columns):
+            raise TranslationError(
+                f"{name}:{number}: expected a term, a tab and its translation, found {line[:60]!r}; correct this line"
+            )
+        term, translation = columns
+        earlier = keys.setdefault(_key(term), term)
+        if earlier in terms and terms[earlier][0] != translation:
+            raise TranslationError(
+                f"{name}:{number}: {term!r} is {translation!r} here and {terms[earlier][0]!r} in line "
+                f"{terms[earlier][1]}; keep one of them"
+            )
+        terms.setdefault(earlier, (translation, number))
+    return tuple((term, translation) for term, (translation, _) in terms.items())
+
+
+class Glossary:
+    """Finds terms in texts.
+
+    A term is whole words: "arc" is not in "arcs" nor in "arc-en-ciel", but "avocat" is in "l'avocat". Case does not
+    matter, unless the term has a capital after its first letter: "OTAN" is not in "otan".
+    """
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        """If a term comes twice, the last one counts."""
+        self._translations = {_key(term): translation for term, translation in terms}
+        self._lengths: dict[str, list[int]] = defaultdict(list)  # of the terms that begin with a token
+        for length, first in sorted({(len(key.tokens), key.tokens[0].casefold()) for key in self._translations}):
+            self._lengths[first].append(length)
+
+    def find(self, text: str) -> list[Match]:
+        """The terms in `text`, in order. Where two overlap, the one with more words counts, then the first one."""
+        found = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        tokens = [_normal(text[start:end]) for start, end in found]
+        folded = [token.casefold() for token in tokens]
+        candidates: list[tuple[int, int, str]] = []  # minus the length, place, translation
+        for i, token in enumerate(folded):
+            for length in self._lengths.get(token, ()):
+                if i + length > len(tokens):
+                    break
+                translation = self._translation(tokens[i : i + length], folded[i : i + length])
+                if translation is not None and not _is_in_compound(text, found[i][0], found[i + length - 1][1]):
+                    candidates.append((-length, i, translation))
+        is_taken = bytearray(len(tokens))
+        matches = []
+        for minus_length, i, translation in sorted(candidates):
+            end = i - minus_length
+            if not (is_taken[i] or is_taken[end - 1]):  # no shorter one is taken yet
+                is_taken[i:end] = b"\1" * (end - i)
+                matches.append(Match(found[i][0], found[end - 1][1], translation))
+        return sorted(matches)
+
+    def _translation(self, tokens: Sequence[str], folded: Sequence[str]) -> str | None:
+        exact = self._translations.get(_Key(tuple(tokens), True))
+        return exact if exact is not None else self._translations.get(_Key(tuple(folded), False))
+
+
+def n_times(term: str, text: str) -> int:
+    """How often `text` has a term, letter by letter, as whole words. Occurrences do not overlap."""
+    before = r"(?<![^\W_])" if term[0].isalnum() else ""
+    after = r"(?![^\W_])" if term[-1].isalnum() else ""
+    return len(re.findall(before + re.escape(term) + after, text))
+
+
+class _Key(NamedTuple):
+    tokens: tuple[str, ...]
+    has_case: bool
+
+
+def _key(term: str) -> _Key:
+    has_case = any(character.isupper() for character in term[1:])
+    tokens = [_normal(token) for token in _TOKEN.findall(term)]
+    return _Key(tuple(tokens if has_case else [token.casefold() for token in tokens]), has_case)
+
+
+def _normal(token: str) -> str:
+    return unicodedata.normalize("NFC", token).replace("’", "'")
+
+
+def _is_in_compound(text: str, start: int, end: int) -> bool:
+    """Whether a hyphen ties text[start:end] to a word."""
+    is_tied_before = start > 1 and text[start - 1] in _HYPHENS and text[start - 2].isalnum() and text[start].isalnum()
+    is_tied_after = text[end : end + 1] in _HYPHENS and text[end + 1 : end + 2].isalnum() and text[end - 1].isalnum()
+    return is_tied_before or (end < len(text) and is_tied_after)
