@@ -24,19 +24,21 @@ def load(
     threads: int = 0,
     workers: int = 0,
     forks: bool = False,
+    weights: Sequence[float] = (),
 ) -> "Translator":
     """A trained model, ready to translate:  seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text
 
     Args:
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.
         engine: one of `EngineName`; `auto` takes what the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, ...
+        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, or several GPUs: cuda:0,cuda:1.
         precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
             CTranslate2 has more, such as int8; there, auto is what the weights are stored as.
         threads: CPU threads in all; 0: one for each core that this process may use.
         workers: batches at the same time; 0: as many as the device can use.
         forks: let torch's workers on a CPU be forked processes. That is faster. It is safe only while nothing else runs
             in this process.
+        weights: how much each model of an ensemble counts; none: all the same.
     Raises:
         UserError: what is wrong with the model or with what is asked for, and what to do.
     """
@@ -44,6 +46,12 @@ def load(
     from seq2seq.translation.translator import Translator
 
     options = EngineOptions(
-        engine=engine, device=device, precision=precision, threads=threads, workers=workers, forks=forks
+        engine=engine,
+        device=device,
+        precision=precision,
+        threads=threads,
+        workers=workers,
+        forks=forks,
+        weights=tuple(weights),
     )
     return Translator.load([path] if isinstance(path, str | Path) else path, options)

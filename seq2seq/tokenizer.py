@@ -27,6 +27,7 @@ _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit ind
 # For SentencePiece the largest 32-bit seed means: take the clock as seed.
 _N_SEEDS = 2**32 - 1
 _LINE_ENDS = str.maketrans("\n\r", "  ")
+_FEW = 64  # for a list of texts, SentencePiece starts threads, which takes longer than so many texts do one by one
 
 
 class Tokenizer:
@@ -119,10 +120,22 @@ class Tokenizer:
             TokenizerError: a text with half a surrogate pair, which is not Unicode.
         """
         try:
+            if len(texts) < _FEW:
+                return [self._processor.encode(text) for text in texts]
             ids: list[list[int]] = self._processor.encode(list(texts))
         except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
             raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
         return ids
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Where each id of a text begins and ends in it, in characters. Only the last byte of one has a width."""
+        offsets: list[tuple[int, int]] = self._processor.encode(text, return_type="offset_mapping")["offsets"]
+        return offsets
+
+    def decoded_offsets(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Where each id begins and ends in the decoded text, as in `offsets`."""
+        offsets: list[tuple[int, int]] = self._processor.decode(list(ids), return_type="offset_mapping")["offsets"]
+        return offsets
 
     def sample(self, text: str, seed: int, alpha: float) -> list[int]:
         """One random segmentation of a text (subword regularisation). It depends on nothing but the arguments.
@@ -150,7 +163,10 @@ class Tokenizer:
         if not ids:
             return []
         try:
-            texts: list[str] = self._processor.decode(list(ids))
+            if len(ids) < _FEW:
+                texts = [self._processor.decode(list(each)) if each else "" for each in ids]
+            else:
+                texts = self._processor.decode(list(ids))
         except IndexError as error:
             raise TokenizerError(
                 f"an id is outside this tokenizer's vocabulary of {self.vocab_size}; "

@@ -2,7 +2,10 @@
 
 import gc
 import os
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +33,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Give this process its signal handlers back: a command that a signal stopped keeps its own to its end."""
+    handlers = {signum: signal.getsignal(signum) for signum in signal.valid_signals()}
+    hook = sys.unraisablehook
+    yield
+    sys.unraisablehook = hook
+    for signum, handler in handlers.items():
+        if signal.getsignal(signum) != handler:
+            signal.signal(signum, handler)
+
+
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run directory of a model with random weights."""
@@ -52,6 +67,20 @@ def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.translating import trained_content
 
     return _saved_once(tmp_path_factory, "tagged_run", lambda: trained_content("t", "z"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB, where this user may mount one."""
+    from tests.devices import mount
+
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", folder)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def _saved_once(factory: pytest.TempPathFactory, name: str, make: "Callable[[], SavedModel]") -> Path:

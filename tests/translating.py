@@ -67,7 +67,7 @@ def trained_content(*tags: str) -> SavedModel:
     tokenizer = Tokenizer.train([side for pair in pairs for side in pair], config.tokenizer, tags)
     torch.manual_seed(1)
     model = Transformer(config.model, tokenizer.vocab_size)
-    n_steps = 300
+    n_steps = 420
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     for step in range(n_steps):
         optimizer.param_groups[0]["lr"] = 0.015 * min((step + 1) / 20, 1 - step / n_steps)
@@ -90,7 +90,7 @@ def trained_content(*tags: str) -> SavedModel:
 def sentence_pair(drawn: random.Random, longest: int = 8) -> tuple[str, str]:
     """A sentence of `LEXICON` and its translation."""
     words = drawn.choices(list(LEXICON), k=drawn.randint(2, longest))
-    return " ".join(words) + ".", " ".join(LEXICON[word] for word in words) + "."
+    return " ".join(words).capitalize() + ".", " ".join(LEXICON[word] for word in words) + "."
 
 
 def sentences(n: int, seed: int = 9) -> list[tuple[str, str]]:
@@ -171,20 +171,9 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
     return status, streams[1].written(), streams[2].written()
 
 
-# translate.py with windows of three lines, each brought to disk at once.
-SMALL_WINDOWS = """
-from seq2seq.cli import front_door
-from seq2seq.translation import run
-run.CONFIRM_EVERY_S = -1.0
-run.WINDOWS = (3,)
-front_door("translate", prog="translate.py")
-"""
-
-
-def start(*arguments: object, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
-    """translate.py, or `code` in its place, as a process of its own."""
-    program = ["-c", code] if code else [str(ROOT / "translate.py")]
-    command = [sys.executable, *program, *map(str, arguments)]
+def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    """translate.py as a process of its own."""
+    command = [sys.executable, str(ROOT / "translate.py"), *map(str, arguments)]
     return subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, **options
     )

@@ -1,10 +1,18 @@
 """The options of a translation, the same for all engines."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TypedDict
 
+from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
+from seq2seq.translation.text.glossary import Term
+from seq2seq.translation.text.kept import KINDS
+from seq2seq.translation.text.splitting import SPLITS
 from seq2seq.translation.text.typography import TYPOGRAPHIES
+
+METRICS = ("chrf", "bleu")
+_MANY_SAMPLES = 32
 
 
 class DecodingSettings(TypedDict, total=False):
@@ -13,6 +21,9 @@ class DecodingSettings(TypedDict, total=False):
     beam_size: int
     normalization: str
     alpha: float
+    diverse_groups: int
+    diversity: float
+    patience: float
     n_best: int
     max_length_a: float
     max_length_b: int
@@ -36,16 +47,57 @@ class TranslationOptions:
         tag: the kind of text, one of `tokenizer.tags`; empty: unknown.
         token_scores: return the log-probability of each token.
         alignment: return attention and word alignment.
+        mbr: choose the translation that is most like the others that the search found, by `chrf` or `bleu` (minimum
+            Bayes risk decoding, Eikema and Aziz 2020); empty: the one with the best score.
+        candidates: with `mbr`, how many translations the search finds; 0: as many as the beam holds, or 32 samples.
+        keep: kinds of things that come through unchanged, some of `kept.KINDS`.
+        terms: words of the source, and what must stand for them in the translation, letter by letter.
+        split: which lines of several sentences are split: `auto` those with more sentences than lines in training had,
+            `always` all, `never` none. Whatever it is, a line is split if it is too long for the model.
         typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
-        ConfigError: the typography is unknown.
+        ConfigError: the typography, the split, the metric or a kind of thing is unknown, or a term is blank.
     """
 
     tag: str = ""
     token_scores: bool = False
     alignment: bool = False
     typography: str = ""
+    mbr: str = ""
+    candidates: int = 0
+    keep: tuple[str, ...] = ()
+    terms: tuple[Term, ...] = ()
+    split: str = "auto"
 
     def __post_init__(self) -> None:
         if self.typography and self.typography not in TYPOGRAPHIES:
             raise ConfigError(f"typography={self.typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
+        if self.mbr and self.mbr not in METRICS:
+            raise ConfigError(f"mbr={self.mbr!r} is not one of {', '.join(METRICS)}")
+        if self.split not in SPLITS:
+            raise ConfigError(f"split={self.split!r} is not one of {', '.join(SPLITS)}")
+        if unknown := [kind for kind in self.keep if kind not in KINDS]:
+            raise ConfigError(f"keep={unknown[0]!r} is not one of {', '.join(KINDS)}")
+        if not all(side.strip() for term in self.terms for side in term):
+            raise ConfigError("terms has an entry whose term or translation is blank; leave it out")
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether anything is taken out of lines, and put back by attention."""
+        return any(kind != "numbers" for kind in self.keep)
+
+    def searched_with(self, decoding: DecodingConfig) -> DecodingConfig:
+        """The settings of the search: with `mbr`, it finds more translations than are returned.
+
+        Raises:
+            ConfigError: fewer translations are to be found than returned.
+        """
+        if not self.mbr:
+            return decoding
+        n = self.candidates or (_MANY_SAMPLES if decoding.sampling else decoding.beam_size)
+        if n < max(2, decoding.n_best):
+            raise ConfigError(
+                f"candidates={n} are too few to choose {decoding.n_best} of them by mbr={self.mbr}; search for more"
+            )
+        beam_size = decoding.beam_size if decoding.sampling else max(n, decoding.beam_size)
+        return dataclasses.replace(decoding, n_best=n, beam_size=beam_size)

@@ -5,9 +5,10 @@ A function that writes takes the number of the line, counted from 1, and returns
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from math import isfinite
 from typing import Any
 
-from seq2seq.translation.result import TextHypothesis, Translation
+from seq2seq.translation.result import Scored, TextHypothesis, Translation
 from seq2seq.translation.text.alignment import pharaoh
 
 FORMS = ("line", "n-best", "json")
@@ -36,17 +37,30 @@ def as_json(number: int, translation: Translation) -> str:
     record: dict[str, Any] = {"line": number, "source": translation.source, "translation": translation.text}
     if len(translation.parts) > 1:
         record["parts"] = translation.parts
+    if translation.kept:
+        record["kept"] = translation.kept
     record["hypotheses"] = [_as_object(hypothesis) for hypothesis in translation.hypotheses]
     record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def score(number: int, source: str, scored: TextHypothesis, is_json: bool) -> str:
-    """The score of a given translation, or a JSON object that also has the log-probability of each token."""
+def score(number: int, scored: Scored, is_json: bool) -> str:
+    """The score of a given translation, or a JSON object that also has the log-probability of each token.
+
+    Minus infinity is `-inf`, which sorts before all scores; in JSON, which has no such number, it is null.
+    """
     if not is_json:
         return f"{scored.score:.4f}\n"
-    record = {"line": number, "source": source, "translation": scored.text, **_as_object(scored)}
-    del record["text"]
+    record: dict[str, Any] = {
+        "line": number,
+        "source": scored.source,
+        "translation": scored.text,
+        "score": _finite(scored.score),
+        "log_prob": _finite(scored.log_prob),
+        "tokens": [{"piece": piece, "log_prob": _finite(log_prob)} for piece, log_prob in scored.tokens],
+    }
+    if scored.reason:
+        record["reason"] = scored.reason
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
@@ -82,6 +96,10 @@ def _as_object(hypothesis: TextHypothesis) -> dict[str, Any]:
             for part in hypothesis.attention
         ]
     return record
+
+
+def _finite(log_prob: float) -> float | None:
+    return log_prob if isfinite(log_prob) else None
 
 
 def _alignment_column(hypothesis: TextHypothesis) -> list[str]:

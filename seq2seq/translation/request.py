@@ -1,14 +1,18 @@
 """One call of translate.py as an object, and the checks that need no model."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seq2seq.corpus.reader import decode_lines, read_lines
+from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
+from seq2seq.translation.descriptors import STDIN, open_descriptor
 from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.forms.piece import Piece
+from seq2seq.translation.forms.read import read_pieces
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
 
 
@@ -19,11 +23,15 @@ class TranslationRequest:
     Attributes:
         models: one model, or several as an ensemble.
         input: text to translate; None for stdin.
+        input_form: what the input is, a result of `forms.read.form_of`.
+        input_field: what of each line is translated, if the form is a table.
         output: where the translations go; None for stdout.
         resume: go on with an interrupted translation into `output`.
         errors: what to do about input that is not UTF-8, see `corpus.reader.decode_lines`.
-        prefixes: a file with the beginning of each translation.
+        prefixes: a file with the beginning of each translation. `STDIN` is stdin, also for other files.
+        terms: a glossary, see `text/glossary.py`; `run.py` puts it into the options.
         form: how translations are written, one of `records.FORMS`.
+        buffer_s: how long a line that comes through a pipe may wait for others.
         settings: settings of the search, which replace those of the model.
         references: files with known translations, to score the translations against.
         compare: a file with other translations, to compare these with.
@@ -33,11 +41,15 @@ class TranslationRequest:
 
     models: tuple[Path, ...]
     input: Path | None = None
+    input_form: str = "lines"
+    input_field: str | None = None
     output: Path | None = None
     resume: bool = False
     errors: str = "strict"
     prefixes: Path | None = None
+    terms: Path | None = None
     form: str = "line"
+    buffer_s: float = 0.2
     settings: DecodingSettings = field(default_factory=DecodingSettings)
     options: TranslationOptions = field(default_factory=TranslationOptions)
     engine: EngineOptions = field(default_factory=EngineOptions)
@@ -52,6 +64,21 @@ class TranslationRequest:
         return self.input is None and sys.stdin.isatty()
 
     @property
+    def is_live(self) -> bool:
+        """Whether lines may come slowly, from a person or another program, and not from a file."""
+        if self.input is not None:
+            return not self.input.is_file()
+        try:
+            return not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+        except OSError:  # stdin in memory
+            return False
+
+    @property
+    def patience_s(self) -> float | None:
+        """See `Translator.translate_stream`."""
+        return (0.0 if self.is_dialogue else self.buffer_s) if self.is_live else None
+
+    @property
     def shows_progress(self) -> bool:
         """Whether to show progress: only on a terminal where nothing else appears at the same time."""
         writes_to_terminal = self.output is None and sys.stdout.isatty()
@@ -59,9 +86,27 @@ class TranslationRequest:
 
     def input_lines(self, replaced: list[int]) -> Iterator[str]:
         """The lines to translate. The numbers of lines that were not UTF-8 are appended to `replaced`."""
-        if self.input is None:
-            return decode_lines(sys.stdin.buffer, "stdin", self.errors, replaced.append)
-        return read_lines(self.input, self.errors, replaced.append)
+        return self._read(replaced)
+
+    def input_pieces(self, replaced: list[int]) -> Iterator[Piece]:
+        """The input in pieces, each with its texts. For `replaced` see `input_lines`.
+
+        Raises:
+            TranslationError: the input does not have the form.
+        """
+        name = "stdin" if self.input is None else str(self.input)
+        return read_pieces(self._read(replaced, is_exact=True), name, self.input_form, self.input_field)
+
+    def lines_of(self, path: Path) -> Iterator[str]:
+        """The lines of one of `parallel_files`, or of the glossary."""
+        return read_stream(sys.stdin.buffer, "stdin") if open_descriptor(path) == 0 else read_lines(path)
+
+    def _read(self, replaced: list[int], *, is_exact: bool = False) -> Iterator[str]:
+        if self.input is not None and open_descriptor(self.input) != 0:
+            return read_lines(self.input, self.errors, replaced.append, is_exact=is_exact)
+        # Python cannot end while a thread waits for a line of sys.stdin: live lines come through another stream.
+        stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb") if self.is_live else sys.stdin.buffer
+        return read_stream(stdin, "stdin", self.errors, replaced.append, is_exact=is_exact)
 
     def parallel_files(self) -> Iterator[tuple[str, Path]]:
         """Option and path of each file whose line n belongs to line n of the input."""
@@ -71,51 +116,41 @@ class TranslationRequest:
                 yield option, path
 
 
-def check_paths(request: TranslationRequest) -> None:
-    """Check that all inputs exist, and that the output can be written.
+def check_inputs(request: TranslationRequest) -> list[tuple[str, Path]]:
+    """Check that all inputs exist. Option and path of each one that is not stdin.
 
     Raises:
-        TranslationError: an input does not exist; or the output cannot be written, or would overwrite an input.
+        TranslationError: an input does not exist, or two are stdin.
     """
-    for option, given, stream in (
-        ("--input", request.input, sys.stdin),
-        ("--output", request.output, sys.stdout),
-    ):
-        if given is None and stream is None:  # a shell closes them with `<&-` and `>&-`
-            name = "stdin" if option == "--input" else "stdout"
-            raise TranslationError(f"{name} is closed; open it or give {option} FILE")
-    inputs = [("--input", request.input)] if request.input is not None else []
-    inputs += request.parallel_files()
+    inputs = [("--input", request.input or STDIN), *request.parallel_files()]
+    if request.terms is not None:
+        inputs.append(("--terms", request.terms))
+    readers = [option for option, path in inputs if open_descriptor(path) == 0]
+    if readers and sys.stdin is None:  # a shell closes it with `<&-`
+        raise TranslationError(f"stdin is closed; open it or give {readers[0]} FILE")
+    if len(readers) > 1:
+        raise TranslationError(f"{' and '.join(readers)} are all stdin, which has one reader; give a file for one")
+    inputs = [(option, path) for option, path in inputs if option not in readers]
     for option, path in inputs:
         if not path.exists():
             raise TranslationError(f"{option} {path}: no such file")
         if path.is_dir():
             raise TranslationError(f"{option} {path}: is a directory; name a file")
-    if request.output is not None:
-        _check_output(request.output, [*inputs, *(("--model", model) for model in request.models)])
-
-
-def _check_output(output: Path, inputs: list[tuple[str, Path]]) -> None:
-    if output.is_dir():
-        raise TranslationError(f"--output {output}: is a directory; name a file in it")
-    if not output.parent.is_dir():
-        raise TranslationError(f"--output {output}: no directory {output.parent}; create it first")
-    if output.exists() and not os.access(output, os.W_OK):  # to rename another file would replace it all the same
-        raise TranslationError(f"--output {output}: is write-protected; choose another name")
-    for option, path in inputs:
-        if path.is_file() and path.resolve() == output.resolve():
-            raise TranslationError(f"--output {output} would overwrite {option}; choose another name")
+    return inputs
 
 
 def check_lines(request: TranslationRequest) -> int | None:
     """Read all files once, so that errors in them are found before the work begins.
 
     Returns:
-        The number of lines of the input; None if it can be read only once.
+        The number of texts of the input, which are mostly its lines; None if it can be read only once.
     Raises:
         CorpusError: a file cannot be read, or is not UTF-8.
-        TranslationError: a parallel file has not as many lines as the input.
+        TranslationError: a parallel file has not as many lines as the input, or the input does not have its form.
     """
+    if request.input_form != "lines":  # which has no parallel files
+        is_file = request.input is not None and request.input.is_file()
+        return sum(len(piece.texts) for piece in request.input_pieces([])) if is_file else None
     n_lines = _n_lines(request.input, request.errors)
     for option, path in request.parallel_files():
         n_other = _n_lines(path)
@@ -128,6 +163,6 @@ def check_lines(request: TranslationRequest) -> int | None:
 
 
 def _n_lines(path: Path | None, errors: str = "strict") -> int | None:
-    if path is None or not path.is_file():  # a pipe can be read only once
+    if path is None or open_descriptor(path) == 0 or not path.is_file():  # a pipe can be read only once
         return None
     return sum(1 for _ in read_lines(path, errors))

@@ -1,4 +1,4 @@
-"""The result of translating a line of text."""
+"""The result of translating a line of text, or of scoring one."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -21,8 +21,9 @@ class TextHypothesis:
     """One translation of a line.
 
     Attributes:
-        log_prob: in nats, the end of the sentence included; 0 for a blank line.
-        score: log_prob divided by the length penalty; higher is better.
+        log_prob: in nats, the ends of its sentences included; 0 for a blank line.
+        score: log_prob divided by the length penalty; higher is better. Of a line that was split, the mean of the
+            scores of its parts, each weighted by the tokens of its source.
         tokens: pieces and their log-probabilities, on request. `</s>` is the last one, unless the hypothesis was cut.
         attention: one for each part of the line, on request.
         alignment: pairs of source word and target word, counted from 0, on request.
@@ -44,8 +45,10 @@ class Translation:
         source: the line.
         text: the best hypothesis, always one line; empty for a blank source.
         hypotheses: up to `decoding.n_best` of them, best first. A blank source has one, which is empty.
-        parts: the parts that the line was split into; mostly one, the line itself. Hypothesis n of the line joins
-            hypothesis n of each part.
+        parts: the parts that the line was split into; one if it was not split, none if it is blank. Each hypothesis of
+            the line joins one hypothesis of each part.
+        kept: what was taken out of the line and put back into each hypothesis, in the order of the line; the parts do
+            not have it.
         findings: reasons why a reader should look at this translation; mostly none.
     """
 
@@ -54,3 +57,23 @@ class Translation:
     hypotheses: list[TextHypothesis]
     parts: list[str]
     findings: list[Finding] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How probable the model finds a given translation of a line.
+
+    Attributes:
+        text: the given translation.
+        log_prob, score: as in `TextHypothesis`; both -inf if there is a `reason`.
+        tokens: pieces of all sentences with their log-probabilities; each sentence ends with `</s>`.
+        reason: why the translation has no score, or no probability; mostly empty.
+    """
+
+    source: str
+    text: str
+    log_prob: float
+    score: float
+    tokens: list[tuple[str, float]]
+    reason: str = ""

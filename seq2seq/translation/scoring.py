@@ -1,90 +1,133 @@
 """How probable a model finds given translations."""
 
-import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from math import inf
+from typing import NamedTuple
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.length import length_penalty
-from seq2seq.decoding.plan import plan_batches
-from seq2seq.errors import TranslationError
-from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine
-from seq2seq.translation.engines.workers import Workers, result_of
-from seq2seq.translation.result import TextHypothesis
-from seq2seq.translation.stream import WINDOWS, encode_lines
+from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.in_order import InOrder, Line
+from seq2seq.translation.line_parts import LineSplitter, part_of
+from seq2seq.translation.pool import Pool
+from seq2seq.translation.result import Scored
+from seq2seq.translation.text.sentence_pairs import pair_sentences
+from seq2seq.translation.text.splitting import Part, sentences
 from seq2seq.vocabulary import EOS
 
 
-def score_pairs(
-    engine: Engine,
-    tokenizer: Tokenizer,
-    pairs: Iterable[tuple[str, str]],
-    decoding: DecodingConfig,
-    tag_ids: list[int],
-    first_number: int = 0,
-) -> Iterator[TextHypothesis]:
-    """Score each pair, in order, in memory that does not grow with their number.
+class _Pair(NamedTuple):
+    """A source and its translation as token ids."""
 
-    Args:
-        pairs: source and translation. If both are blank, the log-probability is 0.
+    source: list[int]
+    target: list[int]
+    number: int  # of the line, from 0, which a message of the workers names
+
+
+class _Given(NamedTuple):
+    """A line as it was read."""
+
+    source: str
+    text: str
+    reason: str  # why it is not scored
+
+
+_Line = Line[_Given, _Pair, list[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """Scores pairs of lines with one engine; see `Translator.score`.
+
+    A line of several sentences is scored sentence by sentence, as it would be translated.
+
+    Attributes:
         decoding: only its normalisation and its size of batches are used.
         tag_ids: one id that each source begins with, or none.
-        first_number: number of pairs before the first one, for messages.
-    Yields:
-        The given translation with its log-probability, its score, and the log-probability of each token.
-    Raises:
-        TranslationError: a source or a translation has more tokens than the model reads, or only one of them is blank.
-        TokenizerError: a line is not Unicode.
     """
-    numbered = enumerate(pairs, start=first_number + 1)
-    workers = Workers(engine)
-    try:
-        while window := list(islice(numbered, WINDOWS[0])):
-            sources, targets = _encode(engine, tokenizer, window, tag_ids)
-            scores = _log_probs(workers, sources, targets, decoding)
-            for (_, (_, text)), target, log_probs in zip(window, targets, scores, strict=True):
-                total = sum(log_probs)
-                penalty = length_penalty(max(1, len(log_probs)), decoding.normalization, decoding.alpha)
-                tokens = list(zip(tokenizer.pieces([*target, EOS]), log_probs, strict=False))
-                yield TextHypothesis(text, total, total / penalty, tokens)
-    finally:
-        workers.close()
+
+    engine: Engine
+    workers: Workers
+    splitter: LineSplitter
+    decoding: DecodingConfig
+    tag_ids: list[int]
+    on_done: Callable[[int], None]
+
+    def run(self, pairs: Iterable[tuple[str, str]], first_number: int) -> Generator[Scored, None, None]:
+        """Score each pair, in order, in memory that does not grow with their number."""
+        in_order = InOrder[_Given, _Pair, list[float]](
+            self.workers,
+            lambda batch: self.workers.submit(score, batch),
+            Pool(self.decoding.max_batch_tokens, n_hypotheses=1),
+            None,
+            self.on_done,
+        )
+        with closing(in_order.run(self._read(pairs, first_number))) as found:
+            for line in found:
+                yield self._scored(line)
+
+    def _read(self, pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[_Line]:
+        for number, (src, tgt) in enumerate(pairs, start=first_number):
+            items, reason = self._items(src, tgt, number)
+            lengths = [max(len(pair.source), len(pair.target)) for pair in items]
+            yield Line(_Given(src, tgt, reason), items, lengths, len(src) + len(tgt))
+
+    def _items(self, src: str, tgt: str, number: int) -> tuple[list[_Pair], str]:
+        """What is to be scored, and the reason why nothing is."""
+        if not src.strip() or not tgt.strip():
+            return [], "" if src.strip() == tgt.strip() else "one side is blank"
+        groups = self._groups(src, tgt)
+        sources = self.splitter.encode([source for source, _ in groups])
+        targets = self.splitter.encode([target for _, target in groups])
+        items = [
+            _Pair(self.tag_ids + src_ids, tgt_ids, number) for src_ids, tgt_ids in zip(sources, targets, strict=True)
+        ]
+        if not all(sources) or not all(targets):
+            return [], "it has only characters that the model does not read"
+        longest = max(max(len(pair.source), len(pair.target)) for pair in items)
+        if longest >= self.engine.max_length:
+            return [], f"a sentence has {longest} tokens, and the model scores at most {self.engine.max_length - 1}"
+        return items, ""
+
+    def _groups(self, src: str, tgt: str) -> list[tuple[str, str]]:
+        """The line in the parts that it would be translated in, each with its translation. No sentence is cut."""
+        parts, _ = self.splitter.split(src)
+        sources, targets = sentences(src), sentences(tgt)
+        beads = pair_sentences([each.text for each in sources], [each.text for each in targets])
+        of_parts = groupby(beads, key=lambda bead: part_of(sources[bead.source.start], parts))
+        groups = []
+        for _, (first, *others) in of_parts:
+            last = others[-1] if others else first
+            src_part = _text(src, sources[first.source.start : last.source.stop])
+            groups.append((src_part, _text(tgt, targets[first.target.start : last.target.stop])))
+        return groups
+
+    def _scored(self, line: _Line) -> Scored:
+        given = line.payload
+        if not line.items:
+            log_prob = -inf if given.reason else 0.0
+            return Scored(given.source, given.text, log_prob, log_prob, [], given.reason)
+        weights = [len(pair.source) - len(self.tag_ids) for pair in line.items]
+        tokens: list[tuple[str, float]] = []
+        total = score = 0.0
+        for index, (pair, weight) in enumerate(zip(line.items, weights, strict=True)):
+            log_probs = line.results[index]
+            penalty = length_penalty(len(log_probs), self.decoding.normalization, self.decoding.alpha)
+            total += sum(log_probs)
+            score += sum(log_probs) / penalty * (weight / sum(weights))
+            tokens += zip(self.splitter.tokenizer.pieces([*pair.target, EOS]), log_probs, strict=True)
+        reason = "the model cannot write one of its characters" if total == -inf else ""
+        return Scored(given.source, given.text, total, score, tokens, reason)
 
 
-def _encode(
-    engine: Engine, tokenizer: Tokenizer, window: Sequence[tuple[int, tuple[str, str]]], tag_ids: list[int]
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Token ids of the sources, which begin with their tag, and of the targets."""
-    sources = [tag_ids + ids if ids else ids for ids in encode_lines(tokenizer, [src for _, (src, _) in window])]
-    targets = encode_lines(tokenizer, [tgt for _, (_, tgt) in window])
-    for (number, _), source, target in zip(window, sources, targets, strict=True):
-        longest = max(len(source), len(target))
-        if longest >= engine.max_length:
-            raise TranslationError(
-                f"line {number} has {longest} tokens, and the model scores at most {engine.max_length - 1}; split it"
-            )
-        if bool(source) != bool(target):
-            raise TranslationError(f"line {number}: one of source and translation is blank, and the other is not")
-    return sources, targets
+def _text(line: str, parts: Sequence[Part]) -> str:
+    return line[parts[0].start : parts[-1].start + len(parts[-1].text)]
 
 
-def _log_probs(
-    workers: Workers, sources: list[list[int]], targets: list[list[int]], decoding: DecodingConfig
-) -> list[list[float]]:
-    """For each pair: the log-probabilities of its target tokens and of eos; none if both sides are blank."""
-    log_probs: list[list[float]] = [[] for _ in sources]
-    lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
-    batches = [
-        (indices, workers.submit(_score, [sources[i] for i in indices], [targets[i] for i in indices]))
-        for indices in plan_batches(lengths, dataclasses.replace(decoding, sampling=False))
-    ]
-    for indices, future in batches:
-        batch_log_probs = result_of(future)
-        for index, pair_log_probs in zip(indices, batch_log_probs, strict=True):
-            log_probs[index] = pair_log_probs
-    return log_probs
-
-
-def _score(engine: Engine, sources: list[list[int]], targets: list[list[int]]) -> list[list[float]]:
-    return engine.score(sources, targets)
+def score(engine: Engine, pairs: list[_Pair]) -> list[list[float]]:
+    """The log-probabilities of the target tokens and of eos of each pair; a worker calls this."""
+    return engine.score([pair.source for pair in pairs], [pair.target for pair in pairs])

@@ -1,267 +1,319 @@
-"""Translate a stream of lines with an engine: split, encode, sort into batches, search, decode, join.
+"""Translate a stream of lines with an engine: split, encode, search in batches, decode, join.
 
-Lines are translated in windows, so that memory does not grow with the stream. While workers search the batches of some
-windows, the next window is read and tokenized, and the one before is returned.
+`in_order.py` has the batches and the order; this file says what is searched for a line, and what becomes of it.
 """
 
 import dataclasses
-import re
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice, repeat
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_penalty
-from seq2seq.decoding.plan import plan_batches
+from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.consensus import consensus
+from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.engines.workers import Workers, result_of
+from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.in_order import InOrder, Line
+from seq2seq.translation.joining import Combination, best_combinations
+from seq2seq.translation.keeping import need_attention, restore, taken_from, without
+from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences, part_of
 from seq2seq.translation.options import TranslationOptions
+from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
-from seq2seq.translation.text.alignment import word_alignment
-from seq2seq.translation.text.health import Finding, findings
-from seq2seq.translation.text.splitting import Part, rejoin, split_line
+from seq2seq.translation.text.alignment import after_respacing, word_alignment, words_of_pieces
+from seq2seq.translation.text.health import Finding, findings, unread
+from seq2seq.translation.text.putting_back import Restored
+from seq2seq.translation.text.realigning import realigned, words_with_themselves
+from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin, sentences
+from seq2seq.translation.text.taking_out import Taken
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
 
-# How many lines are read and sorted into batches together. The first windows are smaller, so that the first line comes
-# early. Beyond the last size, batches hardly get any fuller, and an interruption loses more.
-WINDOWS = (256, 512, 1024, 2048)
-_AHEAD = 2  # windows that are searched while one is returned
 
-# Each of these ends a line for some program. SentencePiece's byte pieces can spell all of them.
-_LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
-_WORD = re.compile(r"\S+")
-
-
-def encode_lines(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
-    """Token ids of each line. A blank line has none, even if the tokenizer would make tokens of spaces."""
-    return tokenizer.encode(["" if line.isspace() else line for line in lines])
-
-
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """What the search found for one sentence."""
 
     hypotheses: list[Hypothesis]
-    log_probs: list[list[float]] | None  # for each hypothesis, of its tokens and of eos
-    attention: list[np.ndarray] | None  # for each hypothesis (T, S)
+    attention: list[np.ndarray] | None  # for each hypothesis (T, S); None if the sentence does not need it
 
 
-class _Window(NamedTuple):
-    """Lines whose sentences are being searched."""
+class _Source(NamedTuple):
+    """A line as it was read."""
 
-    lines: list[str]
-    parts: list[list[Part]]  # for each line; a blank one has none
-    sentences: list[Sentence]  # of all parts of all lines, in order
-    searches: list[tuple[list[int], "Future[list[_Found]]"]]  # indices of sentences, and what will be found
+    number: int  # from 0
+    text: str
+    taken: Taken  # what is translated of it
+    parts: list[Part]  # of what is translated
+
+
+class _Joined(NamedTuple):
+    hypothesis: TextHypothesis
+    plain: str  # its text without typography and without what was put back
+
+
+_Line = Line[_Source, Sentence, Found]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """Translates lines with one engine and one set of options; see `Translator.translate_windows`.
+    """Translates lines with one engine and one set of options; see `Translator.translate_stream`.
 
     Attributes:
-        max_source_tokens: longer sources are split.
+        longest_seen: tokens of the longest sources in training; None if that is not known.
         tag_ids: one id that each source begins with, or none.
+        demands: what translations must contain.
         tgt_lang: decides what goes between the translations of two parts.
-        on_batch: called after each batch with the number of lines that begin in it.
+        patience_s: see `InOrder`.
+        on_done: called with the number of lines that are done, some time before they are returned.
     """
 
     engine: Engine
+    workers: Workers
     tokenizer: Tokenizer
-    max_source_tokens: int
+    splitter: LineSplitter
+    longest_seen: int | None
     tag_ids: list[int]
+    demands: Demands
     tgt_lang: str
     decoding: DecodingConfig
     options: TranslationOptions
-    on_batch: Callable[[int], None]
+    patience_s: float | None
+    on_done: Callable[[int], None]
 
-    def run(
-        self, lines: Iterator[tuple[str, str]], first_number: int, windows: Sequence[int]
-    ) -> Generator[list[Translation], None, None]:
-        """Translate `lines`, each with its prefix. `windows` are the sizes of the windows; the last size repeats."""
-        sizes = chain(windows, repeat(windows[-1]))
-        ahead = _AHEAD if windows[-1] > 1 else 0  # in a dialogue, the next line comes after the answer to this one
-        pending: deque[_Window] = deque()
-        workers = Workers(self.engine)
-        try:
-            while window_lines := list(islice(lines, next(sizes))):
-                pending.append(self._submit(window_lines, first_number, workers))
-                first_number += len(window_lines)
-                if len(pending) > ahead:
-                    yield self._results(pending.popleft())
-            while pending:
-                yield self._results(pending.popleft())
-        finally:
-            workers.close()
+    def run(self, lines: Iterable[tuple[str, str] | None], first_number: int) -> Generator[Translation, None, None]:
+        """Translate `lines`, each with its prefix; None where no line is there at the moment."""
+        searched_with = self.options.searched_with(self.decoding)
+        tokenizer = self.tokenizer if self.options.mbr else None
+        options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
+        in_order = InOrder[_Source, Sentence, Found](
+            self.workers,
+            lambda sentences: self.workers.submit(search, sentences, searched_with, options, tokenizer),
+            Pool(searched_with.max_batch_tokens, n_hypotheses(searched_with)),
+            self.patience_s,
+            self.on_done,
+        )
+        with closing(in_order.run(self._read(lines, first_number))) as found:
+            for line in found:
+                yield self._translation(line)
 
-    def _submit(self, lines: Sequence[tuple[str, str]], first_number: int, workers: Workers) -> _Window:
-        texts = [text for text, _ in lines]
-        encoded = encode_lines(self.tokenizer, texts)
-        parts: list[list[Part]] = []
-        sentences: list[Sentence] = []
-        line_beginnings = set()  # indices of the sentences that begin a line
-        for number, ((text, prefix), ids) in enumerate(zip(lines, encoded, strict=True), start=first_number):
-            parts.append(self._split(text, ids))
-            if len(parts[-1]) > 1:
-                sources = self.tokenizer.encode([part.text for part in parts[-1]])
-                # A part may hold nothing but characters that the tokenizer leaves out.
-                parts[-1] = [part for part, source in zip(parts[-1], sources, strict=True) if source]
-                sources = [source for source in sources if source]
-            else:
-                sources = [ids] * len(parts[-1])
-            line_beginnings.add(len(sentences))
-            # The prefix is for the first part only. All sentences of a line share its random numbers.
-            prefixes = [self._prefix(prefix, number), *[()] * len(sources)]
-            sentences += [
-                Sentence(self.tag_ids + source, prefix, number)
-                for source, prefix in zip(sources, prefixes, strict=False)
+    def _read(self, lines: Iterable[tuple[str, str] | None], number: int) -> Iterator[_Line | None]:
+        for line in lines:
+            if line is None:
+                yield None
+                continue
+            text, prefix = line
+            taken = taken_from(text, self.options.keep)
+            parts, sources = self.splitter.split(taken.text)
+            prefixes = self._prefixes(without(prefix, taken, self.options.keep), taken.text, parts, number)
+            phrases = self.demands.phrases(taken.text, parts)
+            are_aligned = need_attention(taken, parts)
+            # All sentences of a line share its random numbers.
+            sentences = [
+                Sentence(self.tag_ids + source, prefix, number, required, is_aligned)
+                for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
             ]
-        lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-        searches = []
-        for indices in plan_batches(lengths, self.decoding):
-            batch = [sentences[i] for i in indices]
-            search = workers.submit(_search, batch, self.decoding, self.options.token_scores, self.options.alignment)
-            search.add_done_callback(partial(self._count, len(line_beginnings.intersection(indices))))
-            searches.append((indices, search))
-        return _Window(texts, parts, sentences, searches)
+            lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
+            yield Line(_Source(number, text, taken, parts), sentences, lengths, len(text))
+            number += 1
 
-    def _split(self, text: str, ids: list[int]) -> list[Part]:
-        if not ids:
-            return []
-        if len(ids) <= self.max_source_tokens:
-            return [Part(text, 0)]
-        return split_line(text, self.max_source_tokens, self._count_tokens)
+    def _prefixes(self, prefix: str, text: str, parts: list[Part], number: int) -> Sequence[Sequence[int]]:
+        """The tokens that the translation of each part begins with.
 
-    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [len(ids) for ids in self.tokenizer.encode(texts)]
+        Sentence n of a prefix is for the part with sentence n of the line. What is left is for the last part.
+        """
+        if not prefix or not parts:
+            return [()] * len(parts)
+        texts = [""] * len(parts)
+        indices = [part_of(sentence, parts) for sentence in sentences(text)]
+        for n, sentence in enumerate(sentences(prefix)):
+            index = indices[n] if n < len(indices) else -1
+            texts[index] += (sentence.before if texts[index] else "") + sentence.text
+        prefixes = self.splitter.encode(texts)
+        for ids in prefixes:
+            if len(ids) >= self.engine.max_length:
+                raise TranslationError(
+                    f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
+                    f"{self.engine.max_length}; shorten it"
+                )
+        return prefixes
 
-    def _prefix(self, text: str, number: int) -> Sequence[int]:
-        if not text:
-            return ()
-        (ids,) = encode_lines(self.tokenizer, [text])
-        if len(ids) >= self.engine.max_length:
-            raise TranslationError(
-                f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
-                f"{self.engine.max_length}; shorten it"
+    def _translation(self, line: _Line) -> Translation:
+        source = line.payload
+        if not source.parts:
+            return self._untranslated(source)
+        found = [line.results[index] for index in range(len(source.parts))]
+        n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.items]
+        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, self.decoding.n_best)
+        joined = [self._joined(line, found, combination) for combination in combinations]
+        hypotheses = [each.hypothesis for each in joined]
+        suspicions = self._findings(line, found, combinations[0], joined[0].plain, n_src_tokens)
+        parts = [part.text for part in source.parts]
+        kept = [item.text for item in source.taken.items]
+        return Translation(source.text, hypotheses[0].text, hypotheses, parts, suspicions, kept)
+
+    def _untranslated(self, source: _Source) -> Translation:
+        """A line without anything to translate. If it has things that are kept, it comes out as it was."""
+        if not source.taken.items:
+            return Translation(source.text, "", [TextHypothesis("", 0.0, 0.0)], [], unread(source.text))
+        text = source.text.translate(LINE_ENDS)
+        pairs = words_with_themselves(text) if self.options.alignment else None
+        kept = [item.text for item in source.taken.items]
+        return Translation(source.text, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], kept=kept)
+
+    def _findings(
+        self, line: _Line, found: list[Found], best: Combination, text: str, n_src_tokens: list[int]
+    ) -> list[Finding]:
+        source = line.payload.taken.text
+        n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
+        suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
+        suspicions += self.demands.missing(source, text)
+        longest = max(n_src_tokens)
+        if self.longest_seen is not None and longest > self.longest_seen:
+            suspicions.append(
+                Finding(
+                    "long",
+                    f"{longest} tokens are more than sources had in training (99.9% of them up to "
+                    f"{self.longest_seen}), so the translation may leave something out",
+                )
             )
-        return ids
-
-    def _count(self, n_lines: int, search: "Future[list[_Found]]") -> None:
-        if not search.cancelled():
-            self.on_batch(n_lines)
-
-    def _results(self, window: _Window) -> list[Translation]:
-        found: dict[int, _Found] = {}
-        for indices, search in window.searches:
-            batch_found = result_of(search)
-            found.update(zip(indices, batch_found, strict=True))
-        pairs = ((sentence, found[index]) for index, sentence in enumerate(window.sentences))
-        return [
-            self._translation(line, parts, list(islice(pairs, len(parts))))
-            for line, parts in zip(window.lines, window.parts, strict=True)
-        ]
-
-    def _translation(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]]) -> Translation:
-        if not parts:
-            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [])
-        n_best = min(len(found.hypotheses) for _, found in pairs)
-        hypotheses = [self._joined(line, parts, pairs, rank) for rank in range(n_best)]
-        n_src_tokens = sum(len(sentence.source) - len(self.tag_ids) for sentence, _ in pairs)
-        n_tgt_tokens = sum(len(found.hypotheses[0].tokens) for _, found in pairs)
-        suspicions = findings(line, hypotheses[0].text, n_src_tokens, n_tgt_tokens)
-        if len(parts) > 1:
+        if n_cut := n_cut_sentences(source, line.payload.parts):
             suspicions.append(
                 Finding(
                     "split",
-                    f"{n_src_tokens} tokens are more than the {self.max_source_tokens} that the model takes, so "
-                    f"the line was translated in {len(parts)} parts",
+                    f"a sentence of more than {self.splitter.max_tokens} tokens was cut into parts ({n_cut} cuts), "
+                    "each translated by itself",
                 )
             )
-        if not all(found.hypotheses[0].finished for _, found in pairs):
-            suspicions.append(Finding("cut", f"the translation was cut off after {n_tgt_tokens} tokens"))
-        return Translation(line, hypotheses[0].text, hypotheses, [part.text for part in parts], suspicions)
+        if best.n_cut:
+            suspicions.append(Finding("cut", f"the translation was cut off after {sum(n_tgt_tokens)} tokens"))
+        return suspicions
 
-    def _joined(self, line: str, parts: list[Part], pairs: list[tuple[Sentence, _Found]], rank: int) -> TextHypothesis:
-        """Join hypothesis `rank` of all parts to one hypothesis of the line."""
-        hypotheses = [found.hypotheses[rank] for _, found in pairs]
-        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in hypotheses])
-        texts = [text.translate(_LINE_ENDS) for text in texts]
-        log_prob = sum(hypothesis.log_prob for hypothesis in hypotheses)
-        n_tokens = sum(len(hypothesis.tokens) + hypothesis.finished for hypothesis in hypotheses)
-        penalty = length_penalty(n_tokens, self.decoding.normalization, self.decoding.alpha)
-        tokens = self._token_scores(pairs, rank) if self.options.token_scores else None
-        text = rejoin(texts, self.tgt_lang)
-        if self.options.typography:
-            text = TYPOGRAPHIES[self.options.typography](text)
-        joined = TextHypothesis(text, log_prob, log_prob / penalty, tokens)
-        return self._aligned(joined, line, parts, pairs, rank, texts) if self.options.alignment else joined
-
-    def _token_scores(self, pairs: list[tuple[Sentence, _Found]], rank: int) -> list[tuple[str, float]]:
-        tokens: list[tuple[str, float]] = []
-        for _, found in pairs:
-            assert found.log_probs is not None
-            hypothesis = found.hypotheses[rank]
-            ids = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
-            log_probs = found.log_probs[rank][: len(ids)]
-            if len(hypothesis.tokens) == self.engine.max_length:  # `_search` left its last token out of scoring
-                log_probs[-1] = hypothesis.log_prob - sum(log_probs[:-1])
-            tokens += zip(self.tokenizer.pieces(ids), log_probs, strict=True)
-        return tokens
-
-    def _aligned(
-        self,
-        joined: TextHypothesis,
-        line: str,
-        parts: list[Part],
-        pairs: list[tuple[Sentence, _Found]],
-        rank: int,
-        texts: list[str],
-    ) -> TextHypothesis:
-        """`joined` with the attention of each part, and with the word alignment of the whole line."""
-        n_tags = len(self.tag_ids)
-        attention = []
-        alignment: list[tuple[int, int]] = []
-        word_starts = [match.start() for match in _WORD.finditer(line)]
-        n_words = 0  # of the translation so far
-        for part, (sentence, found), translated in zip(parts, pairs, texts, strict=True):
-            assert found.attention is not None
-            weights = found.attention[rank][:, n_tags:]
-            src_pieces = self.tokenizer.pieces(sentence.source[n_tags:])
-            tgt_pieces = self.tokenizer.pieces(found.hypotheses[rank].tokens[: len(weights)])
-            attention.append(Attention(src_pieces, tgt_pieces, weights))
-            first_word = bisect_right(word_starts, part.start) - 1  # a part may begin inside a word
-            word_pairs = word_alignment(weights, src_pieces, tgt_pieces)
-            alignment += [(first_word + src, n_words + tgt) for src, tgt in word_pairs]
-            n_words += len(translated.split())
-        return dataclasses.replace(joined, attention=attention, alignment=alignment)
-
-
-def _search(
-    engine: Engine, sentences: list[Sentence], decoding: DecodingConfig, token_scores: bool, alignment: bool
-) -> list[_Found]:
-    """Search one batch; a worker calls this."""
-    found = engine.decode(sentences, decoding)
-    sources = [sentence.source for sentence, hypotheses in zip(sentences, found, strict=True) for _ in hypotheses]
-    # A hypothesis of `max_length` tokens has no place for the eos that scoring appends: its last token is left out, and
-    # `_token_scores` gives it the rest of the log-probability.
-    targets = [hypothesis.tokens[: engine.max_length - 1] for hypotheses in found for hypothesis in hypotheses]
-    log_probs = iter(engine.score(sources, targets) if token_scores else ())
-    attention = iter(engine.attention(sources, targets) if alignment else ())
-    return [
-        _Found(
-            hypotheses,
-            list(islice(log_probs, len(hypotheses))) if token_scores else None,
-            list(islice(attention, len(hypotheses))) if alignment else None,
+    def _joined(self, line: _Line, found: list[Found], combination: Combination) -> _Joined:
+        """One hypothesis of each part as one hypothesis of the line."""
+        source = line.payload
+        chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
+        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
+        texts = [text.translate(LINE_ENDS) for text in texts]
+        plain = rejoin(texts, source.parts, self.tgt_lang)
+        text = TYPOGRAPHIES[self.options.typography](plain) if self.options.typography else plain
+        joined = TextHypothesis(
+            text,
+            sum(hypothesis.log_prob for hypothesis in chosen),
+            combination.score,
+            self._token_scores(chosen) if self.options.token_scores else None,
         )
-        for hypotheses in found
+        if not self.options.alignment and not source.taken.items:
+            return _Joined(joined, plain)
+        spans, targets = _spans(texts, plain), [hypothesis.tokens for hypothesis in chosen]
+        weights = [
+            None if each.attention is None else each.attention[rank][:, len(self.tag_ids) :]
+            for each, rank in zip(found, combination.ranks, strict=True)
+        ]
+        restored = Restored(text, [])
+        if source.taken.items:
+            # As if only those had attention that need it, so that other options change no place.
+            needed = [each if item.is_aligned else None for each, item in zip(weights, line.items, strict=True)]
+            restored = restore(text, source.taken, source.parts, spans, self.tokenizer, plain, targets, needed)
+            joined = dataclasses.replace(joined, text=restored.text)
+        if not self.options.alignment:
+            return _Joined(joined, plain)
+        attention = [
+            Attention(
+                self.tokenizer.pieces(sentence.source[len(self.tag_ids) :]),
+                self.tokenizer.pieces(ids[: len(each)]),
+                each,
+            )
+            for sentence, ids, each in zip(line.items, targets, weights, strict=True)
+            if each is not None
+        ]
+        pairs = after_respacing(self._alignment(source, plain, spans, targets, attention), plain, text)
+        if source.taken.items:
+            pairs = realigned(pairs, source.text, source.taken, text, restored)
+        return _Joined(dataclasses.replace(joined, attention=attention, alignment=pairs), plain)
+
+    def _token_scores(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[str, float]]:
+        scores: list[tuple[str, float]] = []
+        for hypothesis in hypotheses:
+            assert hypothesis.token_log_probs is not None
+            ids = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
+            scores += zip(self.tokenizer.pieces(ids), hypothesis.token_log_probs, strict=True)
+        return scores
+
+    def _alignment(
+        self,
+        source: _Source,
+        plain: str,
+        spans: list[tuple[int, int]],
+        targets: list[list[int]],
+        attention: list[Attention],
+    ) -> list[tuple[int, int]]:
+        """Pairs of words of what was translated and words of `plain`, in which the parts have `spans`."""
+        src_offsets: list[tuple[int, int]] = []
+        tgt_offsets: list[tuple[int, int]] = []
+        for part, (start, _), ids in zip(source.parts, spans, targets, strict=True):
+            src_offsets += _shifted(self.tokenizer.offsets(part.text), part.start)
+            tgt_offsets += _shifted(self.tokenizer.decoded_offsets(ids), start)
+        src_words = iter(words_of_pieces(source.taken.text, src_offsets))
+        tgt_words = iter(words_of_pieces(plain, tgt_offsets))
+        pairs: set[tuple[int, int]] = set()
+        for ids, (_, _, weights) in zip(targets, attention, strict=True):
+            n_tgt, n_src = weights.shape  # the last token of a hypothesis as long as can be has no weights
+            tgt_part = list(islice(tgt_words, len(ids)))[:n_tgt]
+            pairs.update(word_alignment(weights, list(islice(src_words, n_src)), tgt_part))
+        return sorted(pairs)
+
+
+def search(
+    engine: Engine,
+    sentences: list[Sentence],
+    decoding: DecodingConfig,
+    options: TranslationOptions,
+    tokenizer: Tokenizer | None,
+) -> list[Found]:
+    """Search one batch; a worker calls this. The tokenizer is needed to choose by consensus."""
+    found = engine.decode(sentences, decoding, token_scores=options.token_scores)
+    if tokenizer is not None:
+        found = [_by_consensus(hypotheses, options.mbr, tokenizer) for hypotheses in found]
+    are_aligned = [options.alignment or sentence.is_aligned for sentence in sentences]
+    if not any(are_aligned):
+        return [Found(hypotheses, None) for hypotheses in found]
+    # A hypothesis of `max_length` tokens leaves no place for the eos that `attention` appends.
+    pairs = [
+        (sentence.source, hypothesis.tokens[: engine.max_length - 1])
+        for sentence, hypotheses, is_aligned in zip(sentences, found, are_aligned, strict=True)
+        for hypothesis in (hypotheses if is_aligned else ())
     ]
+    attention = iter(engine.attention(*zip(*pairs, strict=True)))
+    return [
+        Found(hypotheses, list(islice(attention, len(hypotheses))) if is_aligned else None)
+        for hypotheses, is_aligned in zip(found, are_aligned, strict=True)
+    ]
+
+
+def _by_consensus(hypotheses: list[Hypothesis], metric: str, tokenizer: Tokenizer) -> list[Hypothesis]:
+    """The hypotheses with their expected metric as the score, best first."""
+    utilities = consensus(tokenizer.decode([each.tokens for each in hypotheses]), metric)
+    scored = [dataclasses.replace(each, score=score) for each, score in zip(hypotheses, utilities, strict=True)]
+    return sorted(scored, key=lambda each: (not each.finished, -each.score))
+
+
+def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:
+    """Where each of `texts` is in what they were joined to."""
+    spans, end = [], 0
+    for text in texts:
+        start = joined.index(text, end)
+        end = start + len(text)
+        spans.append((start, end))
+    return spans
+
+
+def _shifted(offsets: Iterable[tuple[int, int]], by: int) -> Iterator[tuple[int, int]]:
+    return ((begin + by, end + by) for begin, end in offsets)

@@ -5,32 +5,45 @@ translator.translate(["Un chat dort."])[0].text
 """
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
+from seq2seq.dataset.lengths import TrainingLengths
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine
+from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
-from seq2seq.translation.result import TextHypothesis, Translation
-from seq2seq.translation.scoring import score_pairs
-from seq2seq.translation.stream import WINDOWS, Stream
+from seq2seq.translation.result import Scored, Translation
+from seq2seq.translation.scoring import Scoring
+from seq2seq.translation.stream import Stream
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
 
 class Translator:
     """Translates with one model, or with an ensemble."""
 
-    def __init__(self, models: Sequence[TrainedModel], engine: Engine) -> None:
-        """Use `load`."""
+    def __init__(
+        self, models: Sequence[TrainedModel], engine: Engine, say: Callable[[str], None] = warnings.warn
+    ) -> None:
+        """Use `load`.
+
+        Args:
+            say: tells the user what the workers have to say, such as that memory is short.
+        """
         self.models = models
+        self._say = say
         self.engine = engine
         self.config = models[0].config
         self.tokenizer: Tokenizer = models[0].tokenizer
@@ -56,9 +69,25 @@ class Translator:
         return dataclasses.replace(self.config.decoding, max_batch_tokens=self.engine.max_batch_tokens)
 
     @property
-    def max_source_tokens(self) -> int:
-        """Longer sources are split: the model saw none in training, or cannot read them."""
-        return min(self.config.data.max_sentence_tokens, self.engine.max_length - 1)
+    def seen(self) -> TrainingLengths | None:
+        """How long the lines were that the first model was trained on; None if it does not say."""
+        return self.models[0].seen
+
+    @cached_property
+    def workers(self) -> Workers:
+        """Search batches for this translator, as long as it lives."""
+        return Workers(self.engine, self._say)
+
+    def close(self) -> None:
+        """End the workers at once. Further work starts new ones."""
+        if workers := self.__dict__.pop("workers", None):
+            workers.close()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def translate(
         self,
@@ -70,61 +99,64 @@ class Translator:
         token_scores: bool = False,
         alignment: bool = False,
         typography: str = "",
+        split: str = "auto",
+        mbr: str = "",
+        candidates: int = 0,
+        keep: Sequence[str] = (),
+        terms: Mapping[str, str] | None = None,
         **settings: "Unpack[DecodingSettings]",
     ) -> list[Translation]:
         """One translation for each line, in order.
 
         Args:
             decoding: settings of the search; None for `self.decoding`, the ones that the model was validated with.
-            prefixes, tag, token_scores, alignment, typography: see `translate_windows` and `TranslationOptions`.
+            prefixes: see `translate_stream`.
+            tag, token_scores, alignment, typography, split, mbr, candidates, keep, terms: see `TranslationOptions`.
             settings: single settings that replace those of `decoding`, such as beam_size=1.
         Raises:
-            UserError: as `translate_windows` does.
+            UserError: as `translate_stream` does.
             TypeError: an argument is neither named above nor in `DecodingSettings`.
         """
         decoding = dataclasses.replace(decoding or self.decoding, **settings)
-        options = TranslationOptions(tag=tag, token_scores=token_scores, alignment=alignment, typography=typography)
+        options = TranslationOptions(
+            tag=tag,
+            token_scores=token_scores,
+            alignment=alignment,
+            typography=typography,
+            split=split,
+            mbr=mbr,
+            candidates=candidates,
+            keep=tuple(keep),
+            terms=tuple((terms or {}).items()),
+        )
         return list(self.translate_stream(lines, decoding, options, prefixes=prefixes))
 
     def translate_stream(
         self,
-        lines: Iterable[str],
-        decoding: DecodingConfig | None = None,
-        options: TranslationOptions | None = None,
-        *,
-        prefixes: Iterable[str] | None = None,
-    ) -> Iterator[Translation]:
-        """One translation for each line, in order, in memory that does not grow with their number.
-
-        The arguments and errors are those of `translate_windows`.
-        """
-        for window in self.translate_windows(lines, decoding, options, prefixes=prefixes):
-            yield from window
-
-    def translate_windows(
-        self,
-        lines: Iterable[str],
+        lines: Iterable[str | None],
         decoding: DecodingConfig | None = None,
         options: TranslationOptions | None = None,
         *,
         prefixes: Iterable[str] | None = None,
         first_number: int = 0,
-        windows: Sequence[int] = WINDOWS,
-        on_batch: Callable[[int], None] | None = None,
-    ) -> Generator[list[Translation], None, None]:
-        """Translate a stream in windows: the lines of a window are read, batched and returned together.
+        patience_s: float | None = None,
+        on_done: Callable[[int], None] | None = None,
+    ) -> Generator[Translation, None, None]:
+        """One translation for each line, in order, in memory that does not grow with their number.
 
-        Blank lines stay blank and do not reach the model. A line of more than `max_source_tokens` tokens is split into
-        sentences, and a sentence that is too long into smaller parts. The translations of its parts are joined.
+        Blank lines stay blank and do not reach the model. Lines of more sentences than lines in training had are split
+        into sentences (see `TranslationOptions.split`), and sentences that are too long into smaller parts. The
+        translations of the parts are joined with the white space of the line.
 
         Args:
+            lines: of text. None stands for a moment without a line: what is done is returned meanwhile.
             decoding: None for `self.decoding`.
             options: None for the text alone.
             prefixes: one for each line: its translations begin with it. It should end with a word; blank for none.
             first_number: number of lines before the first one. Each line has its own random numbers for sampling.
-            windows: how many lines each window has; the last number repeats. (1,) for a dialogue.
-            on_batch: called after each batch with the number of lines that begin in it, some time before they are
-                returned. Threads of the search call it.
+            patience_s: how long a line may wait for others, to be searched together with them, while a worker has
+                nothing to do. None: until there are enough; batches are then the same in each run.
+            on_done: called with the number of lines that are done, some time before they are returned.
         Raises:
             ConfigError: a setting cannot work, or the engine does not have it.
             TranslationError: there are not as many prefixes as lines, a prefix is too long, or memory is short.
@@ -134,21 +166,40 @@ class Translator:
         if isinstance(lines, str):
             raise TypeError("lines is one string; pass a list with a string for each line")
         decoding, options = decoding or self.decoding, options or TranslationOptions()
-        if problems := list(decoding.problems()):
-            raise ConfigError("\n".join(problems))
-        self.engine.check(decoding, attention=options.alignment)
+        searched_with = options.searched_with(decoding)
+        if problems := [*decoding.problems(), *searched_with.problems()]:
+            raise ConfigError("\n".join(dict.fromkeys(problems)))
+        self.engine.check(
+            searched_with,
+            attention=options.alignment or options.takes_out,
+            prefixes=prefixes is not None,
+            token_scores=options.token_scores,
+            required=bool(options.terms),
+        )
+        keeps_numbers = "numbers" in options.keep
+        demands = Demands(
+            tokenizer=self.tokenizer,
+            terms=options.terms,
+            keeps_numbers=keeps_numbers,
+            searches_numbers=keeps_numbers and self._can_require(searched_with),
+        )
+        demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
             engine=self.engine,
+            workers=self.workers,
             tokenizer=self.tokenizer,
-            max_source_tokens=min(self.max_source_tokens, self.engine.max_length - 1 - len(tag_ids)),
+            splitter=self._splitter(options.split, len(tag_ids)),
+            longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
+            demands=demands,
             tgt_lang=self.config.data.tgt_lang,
             decoding=decoding,
             options=options,
-            on_batch=on_batch or (lambda n_lines: None),
+            patience_s=patience_s,
+            on_done=on_done or _ignore,
         )
-        return stream.run(_with_prefixes(lines, prefixes), first_number, windows)
+        return stream.run(_with_prefixes(lines, prefixes), first_number)
 
     def score(
         self,
@@ -156,27 +207,68 @@ class Translator:
         decoding: DecodingConfig | None = None,
         *,
         tag: str = "",
+        split: str = "auto",
         first_number: int = 0,
-    ) -> Iterator[TextHypothesis]:
-        """How probable the model finds each given translation, in order; see `scoring.score_pairs`.
+        on_done: Callable[[int], None] | None = None,
+    ) -> Generator[Scored, None, None]:
+        """How probable the model finds each given translation, in order, in memory that does not grow.
+
+        Lines are split as in `translate_stream`, and so are their translations. If both are blank, the log-probability
+        is 0. A pair that cannot be scored has a reason and minus infinity.
 
         Args:
             pairs: source and translation.
-            decoding: None for `self.decoding`.
-            tag: the kind of text of the sources, one of `tokenizer.tags`; empty: unknown.
+            decoding: only its normalisation and its size of batches are used; None for `self.decoding`.
+            tag, split: see `TranslationOptions`.
             first_number: number of pairs before the first one, for messages.
+            on_done: called with the number of pairs that are done, some time before they are returned.
+        Raises:
+            TranslationError: memory is short.
+            TokenizerError: a line is not Unicode, or the model does not have the tag.
         """
         tag_ids = self.tokenizer.tag(tag)
-        return score_pairs(self.engine, self.tokenizer, pairs, decoding or self.decoding, tag_ids, first_number)
+        scoring = Scoring(
+            engine=self.engine,
+            workers=self.workers,
+            splitter=self._splitter(split, len(tag_ids)),
+            decoding=decoding or self.decoding,
+            tag_ids=tag_ids,
+            on_done=on_done or _ignore,
+        )
+        return scoring.run(pairs, first_number)
+
+    def _can_require(self, decoding: DecodingConfig) -> bool:
+        """Whether the search can be made to find certain phrases."""
+        try:
+            self.engine.check(decoding, required=True)
+        except ConfigError:
+            return False
+        return True
+
+    def _splitter(self, split: str, n_tags: int) -> LineSplitter:
+        readable = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - n_tags)
+        if split == "never":
+            return LineSplitter(self.tokenizer, readable, None)
+        if self.seen is None:  # a model of an earlier version
+            return LineSplitter(self.tokenizer, readable, 1)
+        n_sentences = self.seen.usual_sentences if split == "auto" else 1
+        return LineSplitter(self.tokenizer, min(readable, self.seen.longest_source), n_sentences)
 
 
-def _with_prefixes(lines: Iterable[str], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str]]:
+def _ignore(n_lines: int) -> None:
+    pass
+
+
+def _with_prefixes(lines: Iterable[str | None], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str] | None]:
     if prefixes is None:
-        yield from ((line, "") for line in lines)
+        yield from (None if line is None else (line, "") for line in lines)
         return
     prefixes = iter(prefixes)
     end = object()
     for line in lines:
+        if line is None:
+            yield None
+            continue
         prefix = next(prefixes, end)
         if not isinstance(prefix, str):
             break

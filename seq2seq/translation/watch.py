@@ -1,10 +1,10 @@
 """Progress, warnings and a last report of a translation, on stderr."""
 
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 from seq2seq.exit_status import ERASE_LINE, ERASE_REST
 from seq2seq.translation.text.health import Finding
@@ -16,9 +16,12 @@ _INTERVAL_S = 0.5  # between two lines of progress
 class Watch:
     """Counts lines and warnings, and shows progress."""
 
-    def __init__(self, n_lines: int | None, n_done: int, is_quiet: bool, shows_progress: bool) -> None:
+    def __init__(
+        self, n_lines: int | None, n_done: int, is_quiet: bool, shows_progress: bool, verb: str = "translated"
+    ) -> None:
         """
         Args:
+            verb: what is done to the lines.
             n_lines: lines of the whole input; None if that is not known before the end.
             n_done: lines that an earlier run has translated.
         """
@@ -30,28 +33,30 @@ class Watch:
         self._shows_progress = shows_progress
         self._findings: Counter[str] = Counter()
         self._n_flagged = 0  # lines with warnings
+        self._n_split = 0  # lines that were translated in parts
+        self._verb = verb
         self._begin_s = self._shown_s = time.monotonic()
-        self._lock = threading.Lock()
 
     def count_found(self, n_lines: int) -> None:
-        """Show progress, at most twice a second. The threads that search call this."""
-        with self._lock:
-            self._n_found += n_lines
-            now_s = time.monotonic()
-            if not self._shows_progress or now_s - self._shown_s < _INTERVAL_S:
-                return
-            self._shown_s = now_s
-            rate = self._n_found / (now_s - self._begin_s)
-            text = f"{self._n_before + self._n_found:,}"
-            if self._n_lines and self._n_found:  # in the first batch, no line may begin
-                left = max(0, self._n_lines - self._n_before - self._n_found)
-                text += f" of {self._n_lines:,} sentences, {rate:.1f} sentences/s, {_duration(left / rate)} left"
-            else:
-                text += f" sentences, {rate:.1f} sentences/s"
+        """Show progress, at most twice a second."""
+        self._n_found += n_lines
+        now_s = time.monotonic()
+        if not self._shows_progress or now_s - self._shown_s < _INTERVAL_S:
+            return
+        self._shown_s = now_s
+        rate = self._n_found / (now_s - self._begin_s)
+        text = f"{self._n_before + self._n_found:,}"
+        if self._n_lines:
+            left = max(0, self._n_lines - self._n_before - self._n_found)
+            text += f" of {self._n_lines:,} lines, {rate:.1f} lines/s, {_duration(left / rate)} left"
+        else:
+            text += f" lines, {rate:.1f} lines/s"
+        with suppress(OSError):  # what nobody can read stops no work
             print(f"\r{text}{ERASE_REST}", end="", file=sys.stderr, flush=True)
 
-    def count_written(self, number: int, findings: Sequence[Finding]) -> None:
-        """Count a line, and warn of what was found in its translation."""
+    def count_written(self, number: int, findings: Sequence[Finding], n_parts: int = 1) -> None:
+        """Count a line of so many parts, and warn of what was found in its translation."""
+        self._n_split += n_parts > 1
         self._n_written += 1
         self._n_flagged += bool(findings)
         for finding in findings:
@@ -67,7 +72,9 @@ class Watch:
         elapsed_s = time.monotonic() - self._begin_s
         rate = self._n_written / max(elapsed_s, 1e-9)
         before = f", after {self._n_before:,} of an earlier run" if self._n_before else ""
-        self.say(f"translated {self._n_written:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){before}")
+        self.say(f"{self._verb} {self._n_written:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){before}")
+        if self._n_split:
+            self.say(f"lines of several sentences, which were split and joined again: {self._n_split:,}")
         if self._findings:
             kinds = ", ".join(f"{n} {kind}" for kind, n in self._findings.most_common())
             self.say(f"have a look at {self._n_flagged} of them: {kinds}")
@@ -81,7 +88,7 @@ class Watch:
     def say(self, text: str) -> None:
         """Print a line of its own, unless stderr should be quiet."""
         if not self._is_quiet:
-            with self._lock:
+            with suppress(OSError):
                 print((ERASE_LINE if self._shows_progress else "") + text, file=sys.stderr)
 
 

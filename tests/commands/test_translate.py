@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 
 import seq2seq
+from seq2seq.artifacts.trained_model import TrainedModel
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
-from tests.translating import SENTENCES, TEXT, Cli
+from tests.translating import SENTENCES, TEXT, Cli, start
 
 # --- one line out for each line in ---
 
@@ -47,7 +49,7 @@ def test_n_best_lists_are_tables(cli: Cli) -> None:
 
 
 def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
-    long = " ".join(SOURCES[:4])
+    long = " ".join(SOURCES[:4]).lower().replace(".", "")  # one sentence, which is too long
     sources = [SOURCES[0], "", long, '\u2028 a\tb\x0b"c\\']
     lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2)
     records = [json.loads(line) for line in lines]
@@ -69,6 +71,40 @@ def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
     assert ["parts" in record for record in records] == [False, False, True, False]
     assert " ".join(records[2]["parts"]) == long
     assert "split" in [each["kind"] for each in records[2]["warnings"]]
+
+
+def test_lines_of_several_sentences_are_split_as_asked_for(trained: Cli) -> None:
+    line = f"{SOURCES[0]}  {SOURCES[1]}"
+    apart = trained.lines(f"{SOURCES[0]}\n{SOURCES[1]}\n")
+    for split in ((), ("--split", "auto"), ("--split", "always")):
+        status, out, err = trained(*split, stdin=f"{line}\n")
+        assert (status, out) == (0, "  ".join(apart) + "\n")
+        assert "lines of several sentences, which were split and joined again: 1" in err
+    (record,) = map(json.loads, trained.lines(f"{SOURCES[0]} {SOURCES[0]}", "--split", "never", "--json"))
+    assert "parts" not in record or len(record["parts"]) < 3
+
+
+def test_the_translation_can_be_chosen_by_consensus(trained: Cli) -> None:
+    sampled = ("--sample", "--temperature", 3, "--mbr", "chrf", "--json")
+    records = [[json.loads(line) for line in trained.lines(LEARNED, *sampled, *n)] for n in ((), ("--candidates", 3))]
+    scores = [[record["hypotheses"][0]["score"] for record in each] for each in records]
+    assert all(0 < score < 100 for each in scores for score in each)
+    assert scores[0] != scores[1]
+    assert "--candidates needs --mbr" in trained.refusal("--candidates", 9, stdin=LEARNED)
+    assert "candidates=1 are too few" in trained.refusal("--mbr", "bleu", "--candidates", 1, stdin=LEARNED)
+
+
+def test_a_program_gets_an_answer_to_each_line(trained: Cli) -> None:
+    """A coprocess: it writes a line and waits for its translation before it writes the next one."""
+    expected = trained.lines(LEARNED)
+    process = start(*trained.defaults, "--buffer", "0.01", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    for source, translated in zip(SOURCES, expected, strict=True):
+        process.stdin.write(f"{source}\n".encode())
+        process.stdin.flush()
+        assert process.stdout.readline().decode() == f"{translated}\n"
+    process.communicate()
+    assert process.returncode == 0
 
 
 def test_token_scores_sum_to_the_log_probability(trained: Cli) -> None:
@@ -135,6 +171,8 @@ def test_settings_of_the_search_reach_it(cli: Cli) -> None:
             ("--length-normalization", "none"),
             ("--length-normalization", "gnmt"),
             ("--length-normalization", "gnmt", "--alpha", "0.3"),
+            ("--diverse-groups", 3, "--diversity", 0.5),
+            ("--diverse-groups", 3, "--diversity", 4),
         )
     }
     assert len({tuple(lines) for lines in outputs.values()}) == len(outputs)
@@ -163,15 +201,15 @@ def n_tokens(trained: Cli, *options: object) -> list[int]:
     return [n for n, _, _ in log_probs_and_scores(trained, *options)]
 
 
-def test_translations_are_as_long_as_asked_for(trained: Cli, translations: list[str]) -> None:
+def test_translations_are_as_long_as_asked_for(trained: Cli, trained_dir: Path) -> None:
     usual = n_tokens(trained)
     assert 4 < max(usual) < 25 and min(usual) < 8
     assert max(n_tokens(trained, "--max-length", 0, 4)) == 4
     assert n_tokens(trained, "--max-length", 0, 4, *GREEDY) == [min(4, n) for n in n_tokens(trained, *GREEDY)]
     assert min(n_tokens(trained, "--min-length", 0, 8)) == 9  # its end counts too
     assert n_tokens(trained, "--min-length", 0, 2) == usual
-    # A word is a token here, and so is the last full stop.
-    limits = [int(0.5 * (len(source.split()) + 1) + 1) for source in SOURCES]
+    tokenizer = TrainedModel.read(trained_dir).tokenizer
+    limits = [int(0.5 * len(ids) + 1) for ids in tokenizer.encode(SOURCES)]
     greedy = n_tokens(trained, "--max-length", 0.5, 1, *GREEDY)
     assert greedy == [min(pair) for pair in zip(limits, n_tokens(trained, *GREEDY), strict=True)]
 
@@ -235,7 +273,7 @@ def test_the_report_counts_lines_and_kinds_of_warnings(cli: Cli, monkeypatch: py
     long = "é" * 25  # two byte pieces each
     status, _, err = cli(*GREEDY, stdin=f"\n{long}\n\n{long}\n{long}\n")
     assert status == 0
-    assert re.search(r"^warning: line 2: \d+ tokens are more than the 40 ", err, re.MULTILINE)
+    assert re.search(r"^warning: line 2: a sentence of more than 40 tokens was cut ", err, re.MULTILINE)
     assert err.count("warning: line ") == 2
     assert "further warnings are counted, but not shown" in err
     assert re.search(r"^translated 5 lines in [\d.]+ s \([\d.]+ lines/s\)$", err, re.MULTILINE)
@@ -249,7 +287,7 @@ def test_progress_is_shown_to_terminals_only(cli: Cli, tmp_path: Path, monkeypat
     source = write(tmp_path / "in.fr", SENTENCES)
     arguments = ("--input", source, "--max-batch-tokens", 1, *GREEDY)
     shown = cli(*arguments, on_terminal=True)[2]
-    assert re.search(r"\r2 of 4 sentences, \d\.\d sentences/s, 0:00:\d\d left\x1b\[K", shown)
-    assert re.search(r"\r2 sentences, \d\.\d sentences/s\x1b\[K", cli(*arguments[2:], stdin=TEXT, on_terminal=True)[2])
+    assert re.search(r"\r1 of 4 lines, \d\.\d lines/s, 0:00:\d\d left\x1b\[K", shown)
+    assert re.search(r"\r1 lines, \d\.\d lines/s\x1b\[K", cli(*arguments[2:], stdin=TEXT, on_terminal=True)[2])
     assert "\r" not in cli(*arguments)[2]
     assert cli(*arguments, "--quiet", on_terminal=True)[2] == ""

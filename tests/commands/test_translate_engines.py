@@ -25,6 +25,15 @@ def test_several_models_are_an_ensemble(run_dir: Path, tmp_path: Path) -> None:
     assert Cli(run_dir / "checkpoints" / "model.ckpt").lines(TEXT, "--n-best", 1) == one
 
 
+def test_the_models_of_an_ensemble_have_weights(run_dir: Path, tmp_path: Path) -> None:
+    other = write_run(tmp_path / "other", model_content(seed=8))
+    both = Cli(run_dir, other)
+    for weights, alone in ((("1", "1e-9"), run_dir), (("1e-9", "1"), other)):
+        assert both.lines(TEXT, "--weights", *weights) == Cli(alone).lines(TEXT)
+    assert both.lines(TEXT, "--weights", 2, 2) == both.lines(TEXT)
+    assert "weights" in both.refusal("--weights", 1, stdin=TEXT)
+
+
 def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained_dir: Path) -> None:
     assert "have different tokenizers" in Cli(run_dir, trained_dir).refusal(stdin=TEXT)
 
@@ -49,7 +58,42 @@ def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list
     assert "holds weights for CTranslate2 only" in Cli(exported).refusal("--engine", "torch", stdin=LEARNED)
     assert "CTranslate2 gives no attention" in Cli(exported).refusal("--alignment", stdin=LEARNED)
     assert "CTranslate2 has no ensembles" in Cli(exported, exported).refusal("--engine", "ctranslate2")
-    assert "decoding.sampling=true draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
+    assert "--sample draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
+
+
+def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported: Path, tmp_path: Path) -> None:
+    """It was said in the batch with the first prefix: for this one after all lines before it."""
+    output = tmp_path / "out"
+    options = ("--output", output, "--max-batch-tokens", 1)
+    prefixes = write(tmp_path / "prefixes", ["", "", "s"])
+    text = LEARNED.splitlines(keepends=True)[:2]
+    message = Cli(exported).refusal(*options, "--beam-size", 3, "--prefix", prefixes, stdin="".join(text * 2))
+    assert message.count("\n") == 1
+    assert "a forced prefix with" in message
+    assert not list(tmp_path.glob("out*"))
+    message = Cli(exported).refusal(*options, "--json", "--token-scores", "--no-repeat-ngram", 2, stdin=LEARNED)
+    assert "scores of tokens with" in message
+    assert not list(tmp_path.glob("out*"))
+    message = Cli(exported).refusal(*options, "--keep", "numbers,urls", stdin=LEARNED)
+    assert "CTranslate2 gives no attention" in message
+    message = Cli(exported).refusal(*options, "--terms", write(tmp_path / "terms", ["a\tb"]), stdin=LEARNED)
+    assert "CTranslate2 cannot make a translation contain given phrases" in message
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_patience_reaches_ctranslate2(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
+
+    settings: list[float] = []
+    decode = CTranslate2Engine.decode
+
+    def watched(self: CTranslate2Engine, sentences: Any, config: Any, **more: Any) -> Any:
+        settings.append(config.patience)
+        return decode(self, sentences, config, **more)
+
+    monkeypatch.setattr(CTranslate2Engine, "decode", watched)
+    Cli(exported).lines(LEARNED, "--patience", "2.5")
+    assert set(settings) == {2.5}
 
 
 @pytest.mark.slow
@@ -110,10 +154,10 @@ def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pyte
     batches: list[int] = []
     decode = PyTorchEngine.decode
 
-    def watched(self: PyTorchEngine, sentences: Any, config: Any) -> Any:
+    def watched(self: PyTorchEngine, sentences: Any, config: Any, **options: Any) -> Any:
         engines.append(self)
         batches.append(len(sentences))
-        return decode(self, sentences, config)
+        return decode(self, sentences, config, **options)
 
     monkeypatch.setattr(PyTorchEngine, "decode", watched)
     options = ("--device", "cpu", "--precision", "bfloat16", "--threads", 6, "--workers", 2, "--max-batch-tokens", 1)

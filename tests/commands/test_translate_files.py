@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,44 @@ def test_what_is_complete_is_not_translated_again(trained: Cli, tmp_path: Path, 
     assert f"nothing to resume: {target} is complete" in err
     assert re.search(r"^bleu  ", err, re.MULTILINE)
     assert (target.stat().st_mtime_ns, target.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+
+
+def test_what_is_complete_is_not_taken_for_another_translation(trained: Cli, tmp_path: Path) -> None:
+    source, target = write(tmp_path / "in", SOURCES[:4]), tmp_path / "out"
+    options = ("--output", target, "--resume", "--reference", write(tmp_path / "ref", REFERENCES[:4]))
+    assert trained("--input", source, *options)[0] == 0
+    before = read(target)
+    other = write(tmp_path / "other", [*SOURCES[:3], SOURCES[5]])
+    for changed, message in (
+        (("--input", other), f"lines 1 to 4 of the input are not those whose translations are in {target}; give the"),
+        (("--input", source, "--beam-size", 2), f"{target} was translated with other settings: beam_size was 3 and is"),
+        (("--input", source, "--prefix", source), "other settings: prefix was false and is now true. Ask for the"),
+    ):
+        error = trained.refusal(*changed, *options)
+        assert message in error and "bleu" not in error
+        assert "leave out --resume to translate it again, or choose another --output\n" in error
+    target.write_text("edited\n")
+    assert f"{target} was changed after it was translated" in trained.refusal("--input", source, *options)
+    target.unlink()
+    write(target, before)
+    assert f"{target} exists, but there is no record" in trained.refusal("--input", source, *options)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("option", ["--prefix", "--score"])
+def test_lines_from_a_pipe_are_compared_too(trained: Cli, tmp_path: Path, option: str) -> None:
+    source, target, pipe = write(tmp_path / "in", SOURCES[:4]), tmp_path / "out", tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def run(lines: list[str]) -> tuple[int, str, str]:
+        threading.Thread(target=write, args=(pipe, lines), daemon=True).start()
+        return trained("--input", source, option, pipe, "--output", target, "--resume")
+
+    lines = [line.split()[0] for line in REFERENCES[:4]]
+    assert run(lines)[0] == 0
+    assert "nothing to resume" in run(lines)[2]
+    status, _, err = run([*lines[:2], "Bas", lines[3]])
+    assert (status, f"error: lines 1 to 4 of {option} are not those whose" in err) == (2, True)
 
 
 @needs_devices

@@ -1,6 +1,7 @@
 """The options of the command that translates: each one is tested, mistakes in them are refused."""
 
 import argparse
+import dataclasses
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.commands import translate
+from seq2seq.config import DecodingConfig
 from tests.places import ROOT
 from tests.translating import TEXT, Cli, run_cli
 
@@ -18,10 +20,22 @@ OPTIONS = {
     "--model": "test_several_models_are_an_ensemble",
     "--quiet": "test_the_report_counts_lines_and_kinds_of_warnings",
     "--input": "test_files_are_plain_or_compressed_by_their_names",
+    "--form": "test_the_form_of_the_input_can_be_given",
+    "--document": "test_a_document_stays_a_document",
+    "--field": "test_one_field_is_translated",
     "--output": "test_files_are_plain_or_compressed_by_their_names",
     "--resume": "test_what_is_complete_is_not_translated_again",
     "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
+    "--split": "test_lines_of_several_sentences_are_split_as_asked_for",
+    "--buffer": "test_a_program_gets_an_answer_to_each_line",
+    "--weights": "test_the_models_of_an_ensemble_have_weights",
+    "--diverse-groups": "test_settings_of_the_search_reach_it",
+    "--diversity": "test_settings_of_the_search_reach_it",
+    "--mbr": "test_the_translation_can_be_chosen_by_consensus",
+    "--candidates": "test_the_translation_can_be_chosen_by_consensus",
     "--prefix": "test_each_translation_begins_with_its_prefix",
+    "--keep": "test_things_come_through_unchanged",
+    "--terms": "test_terms_are_translated_as_the_glossary_says",
     "--tag": "test_a_tag_says_what_kind_of_text_it_is",
     "--json": "test_json_has_all_there_is_to_say",
     "--n-best": "test_n_best_lists_are_tables",
@@ -35,6 +49,7 @@ OPTIONS = {
     "--beam-size": "test_settings_of_the_search_reach_it",
     "--length-normalization": "test_settings_of_the_search_reach_it",
     "--alpha": "test_settings_of_the_search_reach_it",
+    "--patience": "test_patience_reaches_ctranslate2",
     "--max-length": "test_translations_are_as_long_as_asked_for",
     "--min-length": "test_translations_are_as_long_as_asked_for",
     "--no-repeat-ngram": "test_nothing_is_repeated_where_that_is_forbidden",
@@ -73,7 +88,7 @@ def test_every_option_has_a_test() -> None:
         ("--beam-size", ["0", "-1", "1.5", "x", ""]),
         ("--n-best", ["0", "x"]),
         ("--alpha", ["-1", "nan", "inf"]),
-        ("--no-repeat-ngram", ["0"]),
+        ("--no-repeat-ngram", ["-1", "1.5"]),
         ("--repetition-penalty", ["0", "-1", "nan", "inf"]),
         ("--temperature", ["0", "nan"]),
         ("--top-k", ["0"]),
@@ -82,7 +97,13 @@ def test_every_option_has_a_test() -> None:
         ("--max-batch-tokens", ["0"]),
         ("--threads", ["0"]),
         ("--workers", ["0"]),
-        ("--device", ["abacus"]),
+        ("--split", ["sometimes"]),
+        ("--buffer", ["-1", "nan"]),
+        ("--weights", ["0", "x"]),
+        ("--mbr", ["meteor"]),
+        ("--diverse-groups", ["0"]),
+        ("--diversity", ["-1"]),
+        ("--candidates", ["0"]),
         ("--engine", ["steam"]),
         ("--errors", ["ignore"]),
         ("--typography", ["de"]),
@@ -133,6 +154,44 @@ def test_a_list_longer_than_the_beam_is_refused(cli: Cli) -> None:
     message = cli.refusal("--n-best", "4")  # the checkpoint's beam is 3
     assert message == "error: --n-best 4 is more than a beam of 3 holds; add --beam-size 4\n"
     assert len(cli.lines(TEXT, "--n-best", 4, "--beam-size", 4)) == 16
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--max-length", 1.5, 0), "--max-length A B with B=0 is below 1, the smallest value that works"),
+        (("--sample", "--alignment", "--max-length", 1, 0), "--max-length A B with B=0 is below 1"),
+        (("--precision", "int3"), "--precision='int3' is not one of auto, float32, bfloat16"),
+    ],
+)
+def test_errors_name_options_and_not_configuration_keys(cli: Cli, options: tuple[object, ...], message: str) -> None:
+    error = cli.refusal(*options, stdin=TEXT)
+    assert message in error
+    assert "decoding." not in error
+
+
+def test_every_setting_of_the_search_has_an_option_in_messages() -> None:
+    names = [field.name for field in dataclasses.fields(DecodingConfig)]
+    for name in names:
+        message = translate.in_options(f"decoding.{name}=0 is below 1")
+        option = re.match(r"--[a-z-]+", message)
+        assert option and option[0] in OPTIONS
+    assert translate.in_options("a forced prefix with decoding.beam_size=5: no") == (
+        "a forced prefix with --beam-size=5: no"
+    )
+    assert translate.in_options("decoding.sampling=true draws") == "--sample draws"
+    assert translate.in_options("trainer.precision=bf16 and x_seed=1") == "trainer.precision=bf16 and x_seed=1"
+
+
+def test_a_rule_of_the_model_can_be_switched_off(tmp_path: Path, random_run: Path) -> None:
+    from tests.translating import model_content, write_run
+
+    model = model_content()
+    model.config["decoding"]["no_repeat_ngram"] = 1
+    strict = Cli(write_run(tmp_path, model))
+    free = Cli(random_run).lines(TEXT)
+    assert strict.lines(TEXT) == Cli(random_run).lines(TEXT, "--no-repeat-ngram", 1) != free
+    assert strict.lines(TEXT, "--no-repeat-ngram", 0) == free
 
 
 def test_help_and_mistyped_options_do_not_wait_for_torch() -> None:

@@ -156,9 +156,27 @@ def test_texts_that_are_not_parallel_are_not_scored(trained: Cli, tmp_path: Path
     message = "error: --score does not have as many lines as the input; line n must translate line n"
     for lines in (REFERENCES[:-1], [*REFERENCES, "Bas."]):
         assert message in trained("--score", write(given, lines), stdin=LEARNED)[2]
-    assert "line 12: one of source and translation is blank" in trained.refusal(
-        "--score", write(given, [*REFERENCES[:-1], ""]), stdin=LEARNED
-    )
+
+
+def test_each_line_has_a_score_or_a_reason(trained: Cli, tmp_path: Path) -> None:
+    given = write(tmp_path / "given", [*REFERENCES[:-1], ""])
+    status, out, err = trained("--score", given, stdin=LEARNED)
+    assert status == 0
+    assert out.split("\n")[-2:] == ["-inf", ""]
+    assert all(float(line) > -20 for line in out.split("\n")[:-2])
+    assert "warning: line 12: one side is blank\n" in err
+    assert "have a look at 1 of them: 1 unscored" in err
+
+
+@pytest.mark.parametrize(
+    "options", [("--beam-size", 4), ("--no-repeat-ngram", 0), ("--max-length", 1, 5), ("--mbr", "chrf"), ("--sample",)]
+)
+def test_options_of_the_search_have_no_meaning_in_scoring(
+    trained: Cli, tmp_path: Path, options: tuple[object, ...]
+) -> None:
+    given = write(tmp_path / "given", REFERENCES)
+    message = trained.refusal("--score", given, *options, stdin=LEARNED)
+    assert message.startswith(f"error: {options[0]} has no meaning with --score")
 
 
 def test_lines_that_were_not_utf_8_are_counted_in_scoring_too(trained: Cli, tmp_path: Path) -> None:

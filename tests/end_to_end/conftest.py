@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.translation import run
+from seq2seq.translation import pool, work
 from tests.translating import Cli
 
 
@@ -24,7 +24,7 @@ def trained(trained_run: Path) -> Cli:
 
 
 @pytest.fixture
-def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows of three lines, each brought to disk at once."""
-    monkeypatch.setattr(run, "CONFIRM_EVERY_S", -1.0)
-    monkeypatch.setattr(run, "WINDOWS", (3,))
+def confirmed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is a batch, and its translation is brought to disk at once. Two batches are always ahead."""
+    monkeypatch.setattr(work, "CONFIRM_EVERY_S", -1.0)
+    monkeypatch.setattr(pool, "FULL_BATCHES", 1e-9)

@@ -19,7 +19,7 @@ from seq2seq.cli import front_door
 from seq2seq.corpus.reader import read_lines
 from tests.devices import device, needs_devices
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
-from tests.translating import SENTENCES, SMALL_WINDOWS, TEXT, Cli, start
+from tests.translating import SENTENCES, TEXT, Cli, start
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +120,8 @@ def test_blank_lines_crlf_and_marks_change_no_other_line(trained: Cli) -> None:
 
 def test_an_error_names_the_line(cli: Cli, tmp_path: Path) -> None:
     data = TEXT.encode() * 100 + b"Un caf\xe9.\n" + TEXT.encode()
-    message = cli.refusal(*FEW_TOKENS, stdin=data)
+    status, out, message = cli(*FEW_TOKENS, "--quiet", stdin=data)
+    assert (status, out.count("\n")) == (2, 400)  # what came before it is translated
     assert message.startswith("error: stdin:401: byte 7 of the line (0xe9) is not UTF-8; convert the text")
     (tmp_path / "in").write_bytes(b"\xff\xfe" + "Oui\n".encode("utf-16-le"))
     assert "iconv -f UTF-16" in cli.refusal("--input", tmp_path / "in")
@@ -131,7 +132,7 @@ def test_an_error_names_the_line(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_reader_of_stdout_may_leave(trained: Cli) -> None:
     """As `| head -1` does: the process ends quietly, and does not finish the search that nobody reads."""
-    process = start(*trained.defaults, "--quiet", code=SMALL_WINDOWS, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start(*trained.defaults, "--quiet", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write("".join(f"{line}\n" for line in SOURCES[:12]).encode())
     process.stdin.flush()
@@ -164,7 +165,7 @@ class Failing:
         return False
 
 
-@pytest.mark.usefixtures("small_windows")
+@pytest.mark.usefixtures("confirmed_at_once")
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [
@@ -186,10 +187,10 @@ def test_an_output_that_fails_ends_the_search(
     searched: list[int] = []
     decode = PyTorchEngine.decode
 
-    def slow(self: PyTorchEngine, sentences: Any, config: Any) -> Any:
+    def slow(self: PyTorchEngine, sentences: Any, config: Any, **options: Any) -> Any:
         searched.extend(sentence.number for sentence in sentences)
         time.sleep(0.2)
-        return decode(self, sentences, config)
+        return decode(self, sentences, config, **options)
 
     monkeypatch.setattr(PyTorchEngine, "decode", slow)
     monkeypatch.setattr(sys, "stdout", Failing(1, error))
@@ -204,7 +205,7 @@ def test_an_output_that_fails_ends_the_search(
     assert stopped.value.code == status
     assert capsys.readouterr().err == message
     assert threading.active_count() == n_threads
-    assert len(searched) < 8  # nine lines were handed to the search
+    assert len(searched) < 8  # of 36
 
 
 @needs_devices
@@ -217,9 +218,9 @@ def test_a_full_disk_is_an_error_with_its_name(cli: Cli, tmp_path: Path) -> None
 
 
 def test_a_disk_that_fills_up_keeps_what_was_confirmed(
-    trained: Cli, tmp_path: Path, small_windows: None, monkeypatch: pytest.MonkeyPatch
+    trained: Cli, tmp_path: Path, confirmed_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seq2seq.translation.output import ResumableFile
+    from seq2seq.translation.resumable import ResumableFile
 
     text = "".join(f"{line}\n" for line in SOURCES)
     write, calls = ResumableFile.write, itertools.count()
@@ -236,7 +237,7 @@ def test_a_disk_that_fills_up_keeps_what_was_confirmed(
         patch.setattr(ResumableFile, "write", fills_up)
         status, _, err = trained("--output", tmp_path / "out", stdin=text)
     assert status == 2
-    assert "No space left on device; 6 translated lines are kept in" in err
+    assert "No space left on device\n8 translated lines are kept in" in err
     assert trained("--output", tmp_path / "out", "--resume", stdin=text)[0] == 0
     assert (tmp_path / "out").read_text().split("\n")[:-1] == trained.lines(text)
 

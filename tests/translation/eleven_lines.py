@@ -1,5 +1,7 @@
 """A translation of eleven lines into a file, whole or interrupted."""
 
+import itertools
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,15 +26,24 @@ def translate(
     *,
     resume: bool = False,
     lines: Sequence[str] = LINES,
+    parallel: Sequence[str] | None = None,
     fingerprint: dict[str, Any] = SETTINGS,
     every: int = 3,
     stop_after: int | None = None,
     stop: Callable[[], object] | None = None,
 ) -> int:
-    """A translation with a checkpoint after `every` lines; how many lines an earlier one had done."""
+    """A translation with a checkpoint after `every` lines; how many lines an earlier one had done.
+
+    `parallel` are lines that go with `lines`; the translation takes two lines of them in advance.
+    """
     with open_output(path, fingerprint, resume=resume) as output:
         n_before = output.n_lines_done
-        for number, line in enumerate(output.skip_done(lines), start=n_before + 1):
+        beside = itertools.repeat("") if parallel is None else output.follow(parallel, "--prefix")
+        todo = output.skip_done(lines)
+        ahead = deque(itertools.islice(beside, 2))
+        for number, line in enumerate(todo, start=n_before + 1):
+            ahead.extend(itertools.islice(beside, 1))
+            ahead.popleft()
             if number - 1 == stop_after:
                 if stop is None:
                     raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from seq2seq.commands import translate
 from seq2seq.translation import records
-from seq2seq.translation.result import Attention, TextHypothesis, Translation
+from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation
 from seq2seq.translation.text.health import Finding
 
 # Texts of translations have no line ends; see `Translator`.
@@ -71,9 +72,9 @@ def test_text_in_json_stays_readable_and_on_its_line() -> None:
 
 
 def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
-    scored = TextHypothesis("a cat", -3.0, -1.23456, [("▁a", -1.0), ("▁cat", -1.5), ("</s>", -0.5)])
-    assert records.score(2, "un chat", scored, is_json=False) == "-1.2346\n"
-    assert json.loads(records.score(2, "un chat", scored, is_json=True)) == {
+    scored = Scored("un chat", "a cat", -3.0, -1.23456, [("▁a", -1.0), ("▁cat", -1.5), ("</s>", -0.5)])
+    assert records.score(2, scored, is_json=False) == "-1.2346\n"
+    assert json.loads(records.score(2, scored, is_json=True)) == {
         "line": 2,
         "source": "un chat",
         "translation": "a cat",
@@ -84,6 +85,20 @@ def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
             {"piece": "▁cat", "log_prob": -1.5},
             {"piece": "</s>", "log_prob": -0.5},
         ],
+    }
+
+
+def test_a_pair_without_a_score_has_a_reason_and_no_number_that_json_lacks() -> None:
+    scored = Scored("un chat", "", -inf, -inf, [("</s>", -inf)], "one side is blank")
+    assert records.score(2, scored, is_json=False) == "-inf\n"
+    assert json.loads(records.score(2, scored, is_json=True), parse_constant=pytest.fail) == {
+        "line": 2,
+        "source": "un chat",
+        "translation": "",
+        "score": None,
+        "log_prob": None,
+        "tokens": [{"piece": "</s>", "log_prob": None}],
+        "reason": "one side is blank",
     }
 
 

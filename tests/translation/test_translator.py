@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import get_type_hints
 
@@ -67,14 +66,16 @@ def test_settings_of_the_checkpoint_are_the_default(translator: Translator) -> N
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, beam_size: int) -> None:
     lines = [" ".join(SENTENCES[: 1 + i % 3][::-1]) if i % 5 else " \t" for i in range(11)]
+    assert {len(each.parts) for each in translator.translate(lines)} == {0, 1, 2, 3}
     decoding = dataclasses.replace(translator.config.decoding, beam_size=beam_size)
     alone = [translator.translate([line], decoding)[0].text for line in lines]
     assert len(set(alone)) > 3
     for max_batch_tokens in (1, 100, 100_000):
         decoding = dataclasses.replace(decoding, max_batch_tokens=max_batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
-    for windows in ((1,), (4,), (3, 5), (11,)):
-        found = list(chain.from_iterable(translator.translate_windows(lines, decoding, windows=windows)))
+    with_pauses = [each for i, line in enumerate(lines) for each in ([line, None] if i % 3 else [line])]
+    for patience_s in (0.0, 0.01, 9.0):
+        found = list(translator.translate_stream(with_pauses, decoding, patience_s=patience_s))
         assert texts(found) == alone
         assert [translation.source for translation in found] == lines
 
@@ -112,8 +113,8 @@ def test_what_could_end_a_line_becomes_a_space(
 
 def test_each_translation_begins_with_its_own_prefix(translator: Translator) -> None:
     prefixes = ["Le chien", "", "Oui", "gare la balle"]
-    for windows in ((4,), (1,), (3,)):
-        found = texts(chain.from_iterable(translator.translate_windows(SENTENCES, prefixes=prefixes, windows=windows)))
+    for lines in (SENTENCES, [each for line in SENTENCES for each in (None, line)]):
+        found = texts(translator.translate_stream(lines, prefixes=prefixes, patience_s=0.0))
         assert all(text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True))
         assert found[1] == translator.translate([SENTENCES[1]])[0].text
         assert found[1:] != texts(translator.translate(SENTENCES))[1:]
@@ -177,16 +178,15 @@ def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: T
     assert len(set(drawn)) > 3
     assert texts(translator.translate(lines, sampling=True, seed=5, beam_size=1)) == drawn
     one_by_one = dataclasses.replace(sampled, max_batch_tokens=1)
-    assert texts(chain.from_iterable(translator.translate_windows(lines, one_by_one, windows=(4,)))) == drawn
-    from_the_third = translator.translate_windows(lines[2:], sampled, first_number=2)
-    assert texts(chain.from_iterable(from_the_third)) == drawn[2:]
+    assert texts(translator.translate_stream(lines, one_by_one)) == drawn
+    assert texts(translator.translate_stream(lines[2:], sampled, first_number=2)) == drawn[2:]
     assert texts(translator.translate(lines, sampled, seed=6)) != drawn
 
 
 # --- what is refused ---
 
 
-@pytest.mark.parametrize("method", ["translate", "translate_windows"])
+@pytest.mark.parametrize("method", ["translate", "translate_stream"])
 def test_one_string_is_not_a_list_of_lines(translator: Translator, method: str) -> None:
     function: Callable[[str], object] = getattr(translator, method)
     with pytest.raises(TypeError, match="one string"):
@@ -195,7 +195,9 @@ def test_one_string_is_not_a_list_of_lines(translator: Translator, method: str) 
 
 def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -> None:
     with pytest.raises(ConfigError, match=r"decoding\.n_best=3 is above"):
-        translator.translate_windows([], DecodingConfig(beam_size=2, n_best=3))
+        translator.translate_stream([], DecodingConfig(beam_size=2, n_best=3))
+    with pytest.raises(ConfigError, match="split='now and then' is not one of auto, always, never"):
+        translator.translate([], split="now and then")
     with pytest.raises(ConfigError, match="typography='klingon' is not one of fr"):
         translator.translate([], typography="klingon")
 
@@ -211,12 +213,3 @@ def test_settings_by_name_are_those_of_the_configuration(translator: Translator)
 def test_half_a_surrogate_pair_is_refused(translator: Translator) -> None:
     with pytest.raises(TokenizerError, match="surrogate"):
         translator.translate(["\ud800"])
-
-
-def test_running_out_of_memory_names_what_to_lower(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run_out(*_: object) -> None:
-        raise torch.OutOfMemoryError
-
-    monkeypatch.setattr(engine_of(translator).models[0], "start", run_out)
-    with pytest.raises(TranslationError, match=r"not enough memory on cpu for decoding\.max_batch_tokens=8192"):
-        translator.translate(["Oui !"])

@@ -1,10 +1,11 @@
 """Scores of tokens and of given translations, and attention."""
 
 import dataclasses
+import random
+from math import inf
 
 import pytest
 
-from seq2seq.errors import TranslationError
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import kinds, texts
@@ -73,15 +74,31 @@ def test_a_wrong_translation_scores_below_the_right_one(trained: Translator) -> 
     assert all(better.score > worse.score + 1 for better, worse in zip(right, wrong, strict=True))
 
 
-def test_pairs_that_cannot_be_scored_are_refused_with_their_line(translator: Translator) -> None:
-    pairs = [("Oui !", "Oui !")] * 300
-    for bad, message in {
-        ("Oui !", " "): "line 301: one of source and translation is blank",
-        ("", "Oui !"): "line 301: one of source and translation is blank",
-        ("é" * 40, "Oui"): "line 301 has 81 tokens, and the model scores at most 59; split it",
-        ("Oui", "é" * 40): "line 301 has 81 tokens",
-    }.items():
-        with pytest.raises(TranslationError, match=message):
-            list(translator.score([*pairs, bad]))
-    with pytest.raises(TranslationError, match="line 8: one of"):
-        list(translator.score([("Oui !", "")], first_number=7))
+def test_pairs_that_cannot_be_scored_have_a_reason_and_stop_no_other(translator: Translator) -> None:
+    pairs = {
+        ("Oui !", " "): "one side is blank",
+        ("", "Oui !"): "one side is blank",
+        ("\u3000", ""): "",
+        ("Oui !", "\u200b"): "it has only characters that the model does not read",
+        ("é" * 40, "Oui"): "a sentence has 81 tokens, and the model scores at most 59",
+        ("Oui", "é" * 40): "a sentence has 81 tokens, and the model scores at most 59",
+        ("Oui !", "Oui !"): "",
+    }
+    scored = list(translator.score(pairs))
+    assert [(each.source, each.text) for each in scored] == list(pairs)
+    assert [each.reason for each in scored] == list(pairs.values())
+    for each in scored:
+        assert (each.score == each.log_prob == -inf) == bool(each.reason)
+    assert scored[2].score == 0
+    assert scored[-1].score == pytest.approx(next(translator.score([("Oui !", "Oui !")])).score, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_corpus_of_any_text_gets_a_score_for_each_line(translator: Translator) -> None:
+    drawn = random.Random(3)
+    lines = [
+        "".join(drawn.choices("Un chat. é\t\u200b\x01😀!?", k=drawn.choice([0, 1, 9, 30, 400]))) for _ in range(60)
+    ]
+    scored = list(translator.score(zip(lines, lines[::-1], strict=True)))
+    assert len(scored) == 60
+    assert all(each.score <= 0 for each in scored)

@@ -1,5 +1,7 @@
-"""Lines that are too long for the model: split, and put together again."""
+"""Lines of several sentences, and lines that are too long for the model: split, and put together again."""
 
+import dataclasses
+import random
 import re
 
 import pytest
@@ -9,60 +11,117 @@ from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import SHORT, kinds, of_length, texts
 
+SPACES = ["  ", " ", "\t", "\u00a0", "\u3000 "]
 
-def test_lines_longer_than_in_training_are_split_and_say_so(translator: Translator) -> None:
+
+def paragraph(seed: int, n: int) -> str:
+    """Sentences of the lexicon with all kinds of spaces between them."""
+    drawn = random.Random(seed)
+    sources = [src for src, _ in sentences(99, seed=seed) if src.count(" ") >= 2][:n]  # two words are no sentence
+    return "".join(f"{src}{drawn.choice(SPACES)}" for src in sources).rstrip()
+
+
+def test_sentences_of_a_line_are_translated_one_by_one(trained: Translator) -> None:
+    line = paragraph(1, 3)
+    (found,) = trained.translate([f" {line}\t"])
+    assert len(found.parts) == 3
+    alone = texts(trained.translate(found.parts))
+    spaces = re.findall(r"(?<=\.)\s+", line)
+    assert found.text == f"{alone[0]}{spaces[0]}{alone[1]}{spaces[1]}{alone[2]}"
+    assert kinds(found) == []
+
+
+def test_never_splitting_leaves_the_line_to_the_model(trained: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = paragraph(1, 2)
+    assert [len(trained.translate([line], split=split)[0].parts) for split in ("auto", "always", "never")] == [2, 2, 2]
+    monkeypatch.setattr(trained.config.data, "max_sentence_tokens", 40)
+    assert trained.translate([line], split="never")[0].parts == [line]
+
+
+@pytest.mark.slow
+def test_as_many_sentences_come_out_as_went_in(trained: Translator) -> None:
+    lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 3, 5, 8, 13, 40, 1, 2])]
+    found = trained.translate(lines)
+    assert [each.text.count(".") for each in found] == [1, 2, 3, 5, 8, 13, 40, 1, 2]
+    assert [len(each.parts) for each in found] == [1, 2, 3, 5, 8, 13, 40, 1, 2]
+
+
+def test_a_sentence_longer_than_in_training_is_cut_and_says_so(translator: Translator) -> None:
     fits, longer, longest = translator.translate([of_length(translator, n) for n in (40, 41, 999)], SHORT)
     assert len(fits.parts) == 1 and "split" not in kinds(fits)
     assert len(longer.parts) == 2 and "split" in kinds(longer)
     (message,) = (finding.message for finding in longer.findings if finding.kind == "split")
-    assert re.match(r"4[12] tokens are more than the 40 that the model takes, ", message)
-    assert message.endswith("translated in 2 parts")
+    assert message == "a sentence of more than 40 tokens was cut into parts (1 cuts), each translated by itself"
     assert len(longest.parts) > 24
     assert "".join(longest.parts) == longest.source
 
 
 def test_a_split_line_is_its_parts_translated_alone(trained: Translator) -> None:
-    pairs = sentences(9, seed=2)
-    line = "  ".join(src for src, _ in pairs[:4])
-    short, split, after = trained.translate([pairs[7][0], line, pairs[8][0]], n_best=2)
-    assert (len(short.parts), len(after.parts)) == (1, 1)
-    assert len(split.parts) > 1
-    assert " ".join(split.parts).split() == line.split()
-    alone = trained.translate(split.parts, n_best=2)
-    assert split.text == " ".join(texts(alone))
+    line = paragraph(2, 3)
+    (split,) = trained.translate([line], n_best=3)
+    alone = trained.translate(split.parts, n_best=3)
+    weights = [len(trained.tokenizer.encode([part])[0]) for part in split.parts]
     for rank, joined in enumerate(split.hypotheses):
-        of_parts = [translation.hypotheses[rank] for translation in alone]
-        assert joined.text == " ".join(each.text for each in of_parts)
-        assert joined.log_prob == pytest.approx(sum(each.log_prob for each in of_parts), abs=1e-3)
+        chosen = [
+            next(each for each in part.hypotheses if each.text == text)
+            for part, text in zip(alone, re.split(r"(?<=\.)\s+", joined.text), strict=True)
+        ]
+        assert rank > 0 or chosen == [part.hypotheses[0] for part in alone]
+        assert joined.log_prob == pytest.approx(sum(each.log_prob for each in chosen), abs=1e-3)
+        mean = sum(each.score * weight for each, weight in zip(chosen, weights, strict=True)) / sum(weights)
+        assert joined.score == pytest.approx(mean, abs=1e-4)
 
 
-def test_the_score_of_a_split_line_is_that_of_all_its_tokens(trained: Translator) -> None:
-    line = " ".join(src for src, _ in sentences(4))
-    (found,) = trained.translate([line], token_scores=True, normalization="length", alpha=0.5)
+def test_alternatives_of_a_split_line_come_best_first(trained: Translator) -> None:
+    (found,) = trained.translate([paragraph(3, 4)], n_best=3)
+    scores = [each.score for each in found.hypotheses]
+    assert scores == sorted(scores, reverse=True)
+    assert len({each.text for each in found.hypotheses}) == 3
+
+
+def test_the_tokens_of_a_split_line_are_those_of_all_its_sentences(trained: Translator) -> None:
+    (found,) = trained.translate([paragraph(4, 4)], token_scores=True)
     best = found.hypotheses[0]
     assert best.tokens is not None
-    assert [piece for piece, _ in best.tokens].count("</s>") == len(found.parts) > 1
+    assert [piece for piece, _ in best.tokens].count("</s>") == len(found.parts) == 4
     assert sum(log_prob for _, log_prob in best.tokens) == pytest.approx(best.log_prob, abs=1e-3)
+
+
+def test_the_score_of_one_sentence_is_its_log_probability_by_its_length(trained: Translator) -> None:
+    (found,) = trained.translate([paragraph(4, 1)], token_scores=True, normalization="length", alpha=0.5)
+    best = found.hypotheses[0]
+    assert best.tokens is not None
     assert best.score == pytest.approx(best.log_prob / length_penalty(len(best.tokens), "length", 0.5))
 
 
+@pytest.mark.parametrize("split", ["auto", "never"])
+def test_a_line_has_the_score_that_its_translation_gets(
+    trained: Translator, monkeypatch: pytest.MonkeyPatch, split: str
+) -> None:
+    """One splitting for both: a line of two sentences once scored -0.1 by one and -5.2 by the other."""
+    lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 3, 6] if split == "auto" else [1, 2, 2])]
+    monkeypatch.setattr(trained.config.data, "max_sentence_tokens", 40)
+    found = trained.translate(lines, split=split)
+    scored = trained.score(((line, each.text) for line, each in zip(lines, found, strict=True)), split=split)
+    for each, given in zip(found, scored, strict=True):
+        assert given.log_prob == pytest.approx(each.hypotheses[0].log_prob, abs=1e-3)
+        assert given.score == pytest.approx(each.hypotheses[0].score, abs=1e-3)
+
+
 def test_alignments_of_parts_count_the_words_of_the_line(trained: Translator) -> None:
-    line = " ".join(src for src, _ in sentences(4))
+    line = paragraph(5, 4)
     (found,) = trained.translate([f"  {line}"], alignment=True)
     best = found.hypotheses[0]
     assert best.alignment is not None and best.attention is not None
-    assert len(best.attention) == len(found.parts) > 1
-    n_source, n_target = len(line.split()), len(best.text.split())
-    assert sorted(tgt for _, tgt in best.alignment) == list(range(n_target))
+    assert len(best.attention) == len(found.parts) == 4
+    assert sorted(tgt for _, tgt in best.alignment) == list(range(len(best.text.split())))
     # Where the words of each part are is known without any attention.
-    starts = [sum(len(part.split()) for part in found.parts[:i]) for i in range(len(found.parts) + 1)]
-    translated = [trained.translate([part])[0].text for part in found.parts]
-    tgt_starts = [sum(len(text.split()) for text in translated[:i]) for i in range(len(translated) + 1)]
+    starts = [sum(len(part.split()) for part in found.parts[:i]) for i in range(5)]
+    translated = texts(trained.translate(found.parts))
+    tgt_starts = [sum(len(text.split()) for text in translated[:i]) for i in range(5)]
     for src, tgt in best.alignment:
-        (part,) = (i for i in range(len(found.parts)) if tgt_starts[i] <= tgt < tgt_starts[i + 1])
+        (part,) = (i for i in range(4) if tgt_starts[i] <= tgt < tgt_starts[i + 1])
         assert starts[part] <= src < starts[part + 1]
-    assert starts[-1] == n_source
-    assert {src for src, _ in best.alignment} & set(range(starts[-2], n_source))
 
 
 def test_a_part_inside_a_word_is_aligned_with_that_word(translator: Translator) -> None:
@@ -73,7 +132,7 @@ def test_a_part_inside_a_word_is_aligned_with_that_word(translator: Translator) 
     assert {src for src, _ in alignment} <= {0, 1, 2}
 
 
-@pytest.mark.parametrize("text", ["\x01 {}", "\u200b\u200b. Ah {}", "{} \x01 {}", "\x01"])
+@pytest.mark.parametrize("text", ["\x01 {}", "\u200b\u200b. Ah {}", "{} \x01 {}", "\x01", "{}. \u200b. {}"])
 def test_parts_that_the_tokenizer_leaves_nothing_of_are_left_out(translator: Translator, text: str) -> None:
     line = text.format("é" * 200, "é" * 200)
     (found,) = translator.translate([line], SHORT, token_scores=True, alignment=True)
@@ -81,11 +140,32 @@ def test_parts_that_the_tokenizer_leaves_nothing_of_are_left_out(translator: Tra
     assert all(translator.tokenizer.encode([part])[0] for part in found.parts)
 
 
-def test_a_prefix_is_that_of_the_first_part(translator: Translator) -> None:
-    line = "Un chat dort. " * 20
-    (found,) = translator.translate([line], prefixes=["gare la balle"], beam_size=1)
-    (without,) = translator.translate([line], beam_size=1)
-    assert len(found.parts) > 1
-    assert found.text.startswith("gare la balle")
-    last = translator.translate([found.parts[-1]], beam_size=1)[0].text
-    assert found.text.endswith(last) and without.text.endswith(last)
+def test_a_line_that_the_model_does_not_read_says_so(translator: Translator) -> None:
+    invisible, blank = translator.translate(["\u200b\x01\u200b", " \u3000 "], SHORT)
+    assert (invisible.text, blank.text) == ("", "")
+    assert [finding.kind for finding in invisible.findings] == ["empty"]
+    assert blank.findings == []
+
+
+def test_a_prefix_goes_to_the_parts_sentence_by_sentence(trained: Translator) -> None:
+    line = paragraph(6, 3)
+    free = trained.translate([line])[0]
+    first, second, _ = texts(trained.translate(free.parts))
+    other = " ".join([*first.split()[:2], "Bas."])
+    (found,) = trained.translate([line], prefixes=[f"{other} {second.split()[0]}"])
+    assert found.text.startswith(other)
+    assert re.split(r"(?<=\.)\s+", found.text)[1:] == re.split(r"(?<=\.)\s+", free.text)[1:]
+    (short,) = trained.translate([line], prefixes=[other])
+    assert short.text == found.text
+
+
+def test_a_prefix_of_more_sentences_than_the_line_goes_to_the_last_part(translator: Translator) -> None:
+    (found,) = translator.translate(["Un chat dort."], prefixes=["Le chien dort. Oui"], beam_size=1)
+    assert found.text.startswith("Le chien dort. Oui")
+
+
+def test_sampling_draws_the_same_for_a_sentence_in_a_line(trained: Translator) -> None:
+    decoding = dataclasses.replace(trained.decoding, sampling=True, seed=3)
+    line = paragraph(7, 2)
+    (found,) = trained.translate([line], decoding)
+    assert found.text.split(".")[0] == trained.translate([found.parts[0]], decoding)[0].text.split(".")[0]

@@ -1,6 +1,7 @@
 """Tags that say what kind of text a line is."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from seq2seq.errors import TokenizerError
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
-from tests.translation.translations import SHORT, engine_of, texts
+from tests.translation.translations import SHORT, engine_of, kinds, texts
 
 pytestmark = pytest.mark.slow
 
@@ -39,18 +40,17 @@ def test_each_source_and_each_part_of_one_begins_with_the_tag(
     asked: list[Sentence] = []
     decode = tagged.engine.decode
 
-    def watched(batch: list[Sentence], decoding: DecodingConfig) -> list[list[Hypothesis]]:
+    def watched(batch: list[Sentence], decoding: DecodingConfig, **options: Any) -> list[list[Hypothesis]]:
         asked.extend(batch)
-        return decode(batch, decoding)
+        return decode(batch, decoding, **options)
 
     monkeypatch.setattr(tagged.engine, "decode", watched)
-    line = " ".join(src for src, _ in sentences(4))
+    line = " ".join(src for src, _ in sentences(4)).lower().replace(".", "")  # one sentence, which is too long
     short, blank, long = tagged.translate(["ba bi.", " ", line], tag=tag)
     assert (short.parts, blank.parts, len(long.parts) > 2) == (["ba bi."], [], True)
     ids = tagged.tokenizer.encode([*short.parts, *long.parts])
     assert sorted(list(sentence.source) for sentence in asked) == sorted(begin + of_part for of_part in ids)
-    (finding,) = (finding for finding in long.findings if finding.kind == "split")
-    assert finding.message.startswith(f"{sum(map(len, ids[1:]))} tokens are more than the 14 ")
+    assert "split" in kinds(long)
 
 
 def test_a_tag_takes_a_place_of_the_longest_source(tagged: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """What stderr says while lines are translated."""
 
-import threading
-
 import pytest
 
 from seq2seq.translation import watch
@@ -30,24 +28,24 @@ def test_progress_gives_the_speed_and_the_time_that_is_left(clock: Clock, capsys
     watching = Watch(5000, 1000, is_quiet=False, shows_progress=True)
     clock.now_s += 2
     watching.count_found(50)  # 25 a second, and 3950 of 5000 to go
-    assert capsys.readouterr().err == "\r1,050 of 5,000 sentences, 25.0 sentences/s, 0:02:38 left\x1b[K"
+    assert capsys.readouterr().err == "\r1,050 of 5,000 lines, 25.0 lines/s, 0:02:38 left\x1b[K"
     clock.now_s += 8
     watching.count_found(3950)
-    assert capsys.readouterr().err == "\r5,000 of 5,000 sentences, 400.0 sentences/s, 0:00:00 left\x1b[K"
+    assert capsys.readouterr().err == "\r5,000 of 5,000 lines, 400.0 lines/s, 0:00:00 left\x1b[K"
 
 
 def test_hours_are_shown_as_such(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     watching = Watch(10_000, 0, is_quiet=False, shows_progress=True)
     clock.now_s += 10
     watching.count_found(10)
-    assert "1.0 sentences/s, 2:46:30 left" in capsys.readouterr().err
+    assert "1.0 lines/s, 2:46:30 left" in capsys.readouterr().err
 
 
 def test_of_a_stream_only_the_speed_is_known(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     watching = Watch(None, 0, is_quiet=False, shows_progress=True)
     clock.now_s += 4
     watching.count_found(10)
-    assert capsys.readouterr().err == "\r10 sentences, 2.5 sentences/s\x1b[K"
+    assert capsys.readouterr().err == "\r10 lines, 2.5 lines/s\x1b[K"
 
 
 def test_progress_is_shown_at_most_twice_a_second(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,16 +54,6 @@ def test_progress_is_shown_at_most_twice_a_second(clock: Clock, capsys: pytest.C
         clock.now_s += 0.1
         watching.count_found(1)
     assert 15 < capsys.readouterr().err.count("\r") <= 20
-
-
-def test_a_first_batch_without_a_line_s_beginning_is_no_progress(
-    clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of a long line, the longest parts are searched first."""
-    watching = Watch(10, 0, is_quiet=False, shows_progress=True)
-    clock.now_s += 1
-    watching.count_found(0)
-    assert capsys.readouterr().err.startswith("\r0 sentences, 0.0 sentences/s")
 
 
 def test_where_nothing_is_to_be_shown_nothing_is(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,23 +69,6 @@ def test_where_nothing_is_to_be_shown_nothing_is(clock: Clock, capsys: pytest.Ca
 def test_other_lines_replace_that_of_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     Watch(10, 0, is_quiet=False, shows_progress=True).count_written(3, [SPLIT])
     assert capsys.readouterr().err == "\r\x1b[Kwarning: line 3: It was split.\n"
-
-
-def test_no_line_is_lost_between_threads(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    watching = Watch(None, 0, is_quiet=False, shows_progress=True)
-
-    def search() -> None:
-        for _ in range(500):
-            watching.count_found(1)
-
-    threads = [threading.Thread(target=search) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    clock.now_s += 1
-    watching.count_found(1)
-    assert capsys.readouterr().err.startswith("\r2,001 sentences")
 
 
 def test_warnings_are_shown_up_to_a_limit_and_counted_by_kind(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +107,19 @@ def test_a_resumed_run_says_what_an_earlier_one_did(clock: Clock, capsys: pytest
     clock.now_s += 2
     watching.report(0)
     assert capsys.readouterr().err == "translated 1 lines in 2.0 s (0.5 lines/s), after 1,234 of an earlier run\n"
+
+
+def test_lines_in_parts_are_counted_at_the_end_and_what_was_done_is_named(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watching = Watch(None, 0, is_quiet=False, shows_progress=False, verb="scored")
+    for number, n_parts in enumerate([1, 2, 0, 7], start=1):
+        watching.count_written(number, [], n_parts)
+    clock.now_s += 2
+    watching.report(0)
+    assert capsys.readouterr().err == (
+        "scored 4 lines in 2.0 s (2.0 lines/s)\nlines of several sentences, which were split and joined again: 2\n"
+    )
 
 
 def test_quiet_is_quiet(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

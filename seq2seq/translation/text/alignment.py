@@ -1,35 +1,41 @@
-"""Which source word each translated word comes from, as far as attention tells."""
+"""Which source word each translated word comes from, as far as attention tells.
+
+A word is what white space separates, so the words of a line are `line.split()`.
+"""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
-_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
-_SPACE = "▁"
+_WORD = re.compile(r"\S+")
 
 
-def words_of_pieces(pieces: Sequence[str]) -> list[int]:
-    """For each SentencePiece piece, the index of its word, counted from 0. Words are separated by spaces.
+def words_of_pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """For each piece, the index of its word in `text`, counted from 0. `text` must have a word.
 
-    A lone "▁" begins the word of the pieces after it, byte pieces included. In front of another "▁" it begins none:
-    there is no empty word between two spaces.
+    A piece belongs to the word of its last character that is not a space. A piece without such a character, such as a
+    lone "▁" or a byte of a longer character, belongs to the word of the piece after it.
+
+    Args:
+        offsets: where each piece begins and ends in `text`, in characters.
     """
+    starts = [match.start() for match in _WORD.finditer(text)]
     words: list[int] = []
-    word, is_begun = 0, False
-    for piece in pieces:
-        if piece.startswith(_SPACE) and is_begun:
-            word, is_begun = word + 1, False
-        is_begun = is_begun or bool(_BYTE.fullmatch(piece) or piece.strip(_SPACE))
-        words.append(word)
-    # A "▁" at the end begins no word of the text: it goes to the last one.
-    last = word if is_begun else max(word - 1, 0)
-    return [min(word, last) for word in words]
+    following = len(starts) - 1
+    for begin, end in reversed(offsets):
+        end = begin + len(text[begin:end].rstrip())
+        if end > begin:
+            following = bisect_left(starts, end) - 1
+        words.append(following)
+    return words[::-1]
 
 
 def word_alignment(
-    attention: npt.NDArray[np.floating], src_pieces: Sequence[str], tgt_pieces: Sequence[str]
+    attention: npt.NDArray[np.floating], src_words: Sequence[int], tgt_words: Sequence[int]
 ) -> list[tuple[int, int]]:
     """Pairs (source word, target word): for each target word, the source word that got most of its attention.
 
@@ -40,20 +46,40 @@ def word_alignment(
     Args:
         attention: (T, S), the row of a target piece says how much it attends to each source piece; without the
             column and row of eos.
+        src_words, tgt_words: of each piece, see `words_of_pieces`. A word without pieces is in no pair.
     Raises:
         ValueError: the shape of the attention does not fit the pieces.
     """
-    if attention.shape != (len(tgt_pieces), len(src_pieces)):
+    if attention.shape != (len(tgt_words), len(src_words)):
         raise ValueError(
-            f"attention is {attention.shape} for {len(tgt_pieces)} target and {len(src_pieces)} source pieces; "
+            f"attention is {attention.shape} for {len(tgt_words)} target and {len(src_words)} source pieces; "
             "leave out the special ids in all three"
         )
-    if not src_pieces or not tgt_pieces:
+    if not src_words or not tgt_words:
         return []
-    src_words, tgt_words = words_of_pieces(src_pieces), words_of_pieces(tgt_pieces)
-    mass = np.zeros((tgt_words[-1] + 1, src_words[-1] + 1))
+    mass = np.zeros((max(tgt_words) + 1, max(src_words) + 1))
     np.add.at(mass, (np.array(tgt_words)[:, None], np.array(src_words)[None, :]), attention)
-    return sorted((int(src), tgt) for tgt, src in enumerate(mass.argmax(axis=1)))
+    return sorted((int(mass[tgt].argmax()), tgt) for tgt in set(tgt_words))
+
+
+def after_respacing(pairs: Iterable[tuple[int, int]], before: str, after: str) -> list[tuple[int, int]]:
+    """Pairs for the words of `before` as pairs for the words of `after`, which has other spaces between its letters.
+
+    Args:
+        pairs: (source word, word of `before`).
+        after: has as many characters as `before`, white space not counted, so that character n of one became
+            character n of the other.
+    """
+    ends = list(accumulate(len(word) for word in before.split()))  # after how many letters each word ends
+    new_ends = list(accumulate(len(word) for word in after.split()))
+    assert ends[-1:] == new_ends[-1:], "a letter was added or lost"
+    respaced = []
+    for src, word in pairs:
+        begin = ends[word - 1] if word else 0
+        # The words that share a letter with the old one: those that end after it begins, up to the one with its end.
+        first, last = bisect_left(new_ends, begin + 1), bisect_left(new_ends, ends[word])
+        respaced += [(src, new) for new in range(first, last + 1)]
+    return sorted(set(respaced))
 
 
 def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:

@@ -4,13 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Kind = Literal["empty", "loop", "copied", "short", "split", "cut"]  # only the translator finds the last two
+# The translator finds `long`, `split`, `cut` and `missing`; `unscored` is of given translations, `tags` of subtitles.
+Kind = Literal["empty", "loop", "copied", "short", "long", "split", "cut", "missing", "unscored", "tags"]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _MARKS = ".,;:!?…\"'’“”«»()[]"
 _WORD = re.compile(rf"[^\s–—{re.escape(_MARKS)}]+")
 _LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
 _SHOWN = 40  # characters of a repeated unit in a message
+_SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 
 
 class Finding(NamedTuple):
@@ -18,6 +20,21 @@ class Finding(NamedTuple):
 
     kind: Kind
     message: str  # one sentence
+
+
+def unread(source: str) -> list[Finding]:
+    """What to say of a line without a token, so that nothing of it was translated; nothing if it is blank."""
+    held = [character for character in dict.fromkeys(source) if not _is_space(character)]
+    if not held:
+        return []
+    names = ", ".join(f"U+{ord(character):04X}" for character in held[:_SHOWN_CHARACTERS])
+    more = ", ..." if len(held) > _SHOWN_CHARACTERS else ""
+    return [Finding("empty", f"The line holds only characters that the model does not read ({names}{more}).")]
+
+
+def _is_space(character: str) -> bool:
+    # U+001C to U+001F are spaces for Python, but nobody sees them.
+    return character.isspace() and not "\x1c" <= character <= "\x1f"
 
 
 def findings(source: str, translation: str, n_source_tokens: int, n_target_tokens: int) -> list[Finding]:

@@ -1,35 +1,32 @@
-"""Split lines that are too long for a model into parts that it can translate, and join the translations.
+"""Cut a line into parts that a model can translate, and join their translations.
 
-A line is split into sentences. Sentences that are still too long are split into clauses, these into words, and these
-into characters.
+A line is cut into sentences. Sentences that are too long are cut into clauses, these into words, and these into
+characters. The white space between parts is kept, so the joined line has it too.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+from seq2seq.corpus.sentences import sentence_ends
+
+SplitName = Literal["auto", "always", "never"]
+SPLITS: tuple[SplitName, ...] = get_args(SplitName)
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 
-# fmt: off
-_ABBREVIATIONS = {
-    "m", "mm", "mme", "mmes", "mlle", "mr", "mrs", "ms", "dr", "prof", "st", "ste", "p", "ex", "cf", "etc", "e.g",
-    "i.e", "p.ex", "n°", "vol", "art", "fig", "jr", "sr", "vs", "av", "bd", "z.b", "d.h", "bzw", "ca", "nr", "hr",
-    "fr", "str", "usw",
-}
-# fmt: on
-_BEFORE_NUMBERS = {"no", "nos", "pp", "ch", "chap", "sec", "tab", "eq"}  # only there: elsewhere, "No." is a word
-_CJK_ENDS = "。！？｡"
-_SENTENCE_END = re.compile(
-    # The look-behind keeps a long row of marks linear: else each mark begins a search to the end of the row.
-    r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]+(?:[\u00a0\u202f ]?[»›]|[\"'”’)\]])*(?=\s)"
-    rf"|[{_CJK_ENDS}]+[」』）”’]*"  # Chinese, Japanese: no space needed
-)
+# Each of these ends a line for some program, so a translation has a space in its place.
+LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
+
 _CLAUSE_END = re.compile(r"[;:,)\]»,،؛](?=\s)|[—–](?=\s)|[、，；：）」』]|[\n\r\v\f\x85\u2028\u2029]")
 _WORD = re.compile(r"\S+")
-_OPENING = "\"'“‘„«‹([-–—¿¡「『"
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue"})
+# Thai, Lao, Tibetan, Myanmar, Khmer; Chinese and Japanese, with their punctuation
+_UNSPACED_LETTER = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]"
+)
 _ZWJ = "\u200d"
 _LONGEST_SEQUENCE = 64  # characters of one emoji, or of a letter with its marks
 _FULL = 0.9  # how full a part cut by characters should be, since tokens are not spread evenly over them
@@ -40,31 +37,48 @@ class Part(NamedTuple):
 
     text: str
     start: int  # characters before it in the line
+    before: str = ""  # the white space between it and the part before; "" for the first part
 
 
 class _Span(NamedTuple):
     start: int
     end: int
     n_tokens: int
+    n_sentences: int = 1
 
 
-def split_line(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Part]:
-    """Split `text` into parts of at most `max_tokens` tokens, in order. Only white space between them is left out.
+def split_line(text: str, max_tokens: int, count_tokens: CountTokens, *, max_sentences: int | None = 1) -> list[Part]:
+    """Cut `text` into parts of at most `max_sentences` sentences and `max_tokens` tokens, in order.
 
-    Each sentence is a part of its own, since a model trained on sentences translates them best. A fragment of one or
-    two words ("Oui !") stays with its neighbour if both fit. "3. Januar" is cut, since an ordinal looks like the end of
-    a sentence. A single character of more than `max_tokens` tokens is still one part.
+    White space around the line is left out; all other characters are in a part or between two parts. A blank line has
+    no parts. A single character of more than `max_tokens` tokens is still one part.
+
+    A fragment ("Oui !") counts as a sentence: beside one, a model that was trained on sentences leaves out half of
+    what it translates. Marks without a word do not count, and stay with what is before them.
 
     Args:
         max_tokens: at least 1.
         count_tokens: counts the tokens of each text, and special ids if the limit includes them.
+        max_sentences: at least 1; None: as many as fit, so a line that is short enough is one part.
     Raises:
-        ValueError: max_tokens is below 1.
+        ValueError: max_tokens or max_sentences is below 1.
     """
     if max_tokens < 1:
         raise ValueError(f"max_tokens={max_tokens}; a part needs at least 1 token")
-    spans = _counted(text, _cut(text, 0, len(text), _sentence_ends(text)), count_tokens)
-    spans = _pack(spans, max_tokens, lambda a, b: _is_short(text, a) or _is_short(text, b))
+    if max_sentences is not None and max_sentences < 1:
+        raise ValueError(f"max_sentences={max_sentences}; a part needs at least 1 sentence")
+    sentences = _cut(text, 0, len(text), sentence_ends(text))
+    if not sentences:
+        return []
+    whole = sentences[0][0], sentences[-1][1]
+    if max_sentences is None or len(sentences) <= max_sentences:
+        (span,) = _counted(text, [whole], count_tokens)
+        if span.n_tokens <= max_tokens:
+            return _parts(text, [whole])
+    limit = max_sentences or len(sentences)
+    spans = _counted(text, sentences, count_tokens)
+    spans = [span._replace(n_sentences=int(_has_word(text, span))) for span in spans]
+    spans = _pack(spans, max_tokens, lambda a, b: a.n_sentences + b.n_sentences <= limit)
     for cut in (_clauses, _words):
         spans = _refine(text, spans, cut, max_tokens, count_tokens)
     pieces: list[tuple[int, int]] = []
@@ -73,42 +87,37 @@ def split_line(text: str, max_tokens: int, count_tokens: CountTokens) -> list[Pa
             pieces += _cut(text, span.start, span.end, _windows(text, span, max_tokens))
         else:
             pieces.append((span.start, span.end))
-    return [Part(text[a:b], a) for a, b in _within(text, pieces, max_tokens, count_tokens)]
+    return _parts(text, _within(text, pieces, max_tokens, count_tokens))
 
 
-def rejoin(parts: Sequence[str], lang: str) -> str:
-    """Join translated parts to one line, with spaces between them unless the language is written without."""
-    return ("" if re.split("[-_]", lang.lower())[0] in _UNSPACED else " ").join(parts)
+def sentences(text: str) -> list[Part]:
+    """The sentences of a text, however long or short they are."""
+    pieces = _cut(text, 0, len(text), sentence_ends(text))
+    return _parts(text, pieces) if pieces else []
 
 
-def _sentence_ends(text: str) -> Iterator[int]:
-    for match in _SENTENCE_END.finditer(text):
-        if match[0][0] in _CJK_ENDS:
-            yield match.end()
-            continue
-        after = re.compile(r"\s+").match(text, match.end())
-        assert after is not None  # the pattern looked ahead for white space
-        if after.end() == len(text) or not _can_begin(text[after.end()]):
-            continue
-        if match[0] == "." and _is_abbreviation(text, match.start(), text[after.end()]):
-            continue
-        yield match.end()
+def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) -> str:
+    """Join the translations of the parts of a line, with the white space of the line between them.
+
+    Line separators become spaces. A language that is written without spaces gets none. If the source has none between
+    two parts, the translations get a space where the source is Chinese or the like, and nothing inside a word.
+    """
+    is_spaced = re.split("[-_]", tgt_lang.lower())[0] not in _UNSPACED
+    joined: list[str] = []
+    for i, (translation, part) in enumerate(zip(translations, parts, strict=True)):
+        if joined and translation and is_spaced:
+            is_word = not _UNSPACED_LETTER.search(parts[i - 1].text[-1] + part.text[0])
+            joined.append(part.before.translate(LINE_ENDS) or ("" if is_word else " "))
+        if translation:
+            joined.append(translation)
+    return "".join(joined)
 
 
-def _can_begin(character: str) -> bool:
-    is_caseless = character.isalpha() and character.lower() == character.upper()
-    return character.isupper() or character.isdigit() or is_caseless or character in _OPENING
-
-
-def _is_abbreviation(text: str, dot: int, following: str) -> bool:
-    # 12 characters hold every abbreviation. Looking further back would be quadratic on a line without spaces.
-    found = re.search(r"(?:^|[\s(\[«\"'’-])([^\s(\[«\"'’-]+)$", text[max(0, dot - 12) : dot])
-    if found is None:
-        return False
-    word = found[1]
-    are_initials = all(len(part) == 1 and part.isupper() for part in word.split("."))  # J, U.S
-    is_numbered = following.isdigit() and word.lower() in _BEFORE_NUMBERS
-    return are_initials or is_numbered or word.lower() in _ABBREVIATIONS
+def _parts(text: str, pieces: list[tuple[int, int]]) -> list[Part]:
+    ends = [pieces[0][0], *(end for _, end in pieces)]
+    return [
+        Part(text[start:end], start, text[before:start]) for before, (start, end) in zip(ends, pieces, strict=False)
+    ]
 
 
 def _clauses(text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -172,10 +181,8 @@ def _counted(text: str, pieces: list[tuple[int, int]], count_tokens: CountTokens
     return [_Span(a, b, n) for (a, b), n in zip(pieces, counts, strict=True)]
 
 
-def _is_short(text: str, span: _Span) -> bool:
-    if any(mark in _CJK_ENDS for mark in text[span.start : span.end]):
-        return span.end - span.start <= 5  # 是的。
-    return span.end - span.start <= 20 and len(text[span.start : span.end].split()) <= 2
+def _has_word(text: str, span: _Span) -> bool:
+    return any(map(str.isalnum, text[span.start : span.end]))
 
 
 def _pack(spans: list[_Span], max_tokens: int, may_join: Callable[[_Span, _Span], bool]) -> list[_Span]:
@@ -183,7 +190,8 @@ def _pack(spans: list[_Span], max_tokens: int, may_join: Callable[[_Span, _Span]
     for span in spans:
         if packed and packed[-1].n_tokens + span.n_tokens <= max_tokens and may_join(packed[-1], span):
             last = packed.pop()
-            span = _Span(last.start, span.end, last.n_tokens + span.n_tokens)
+            n_sentences = last.n_sentences + span.n_sentences
+            span = _Span(last.start, span.end, last.n_tokens + span.n_tokens, n_sentences)
         packed.append(span)
     return packed
 

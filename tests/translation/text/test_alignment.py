@@ -1,78 +1,105 @@
+import re
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.alignment import pharaoh, word_alignment, words_of_pieces
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.text.alignment import after_respacing, pharaoh, word_alignment, words_of_pieces
+from seq2seq.translation.text.typography import french
+from tests.translating import model_content
 
-pieces = st.lists(st.sampled_from(["▁", "▁▁", "▁a", "b", "▁bc", "<0xC3>", "<0xA9>", "▁."]), max_size=9)
+TOKENIZER = Tokenizer.from_bytes(model_content().tokenizer)
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
-    src, tgt = draw(pieces), draw(pieces)
+def pairs(draw: st.DrawFn) -> tuple[npt.NDArray[np.float64], list[int], list[int]]:
+    src, tgt = (sorted(draw(st.lists(st.integers(0, 4), max_size=7))) for _ in range(2))
     # Sums of multiples of 1/8 are exact, so that scaling by powers of 2 makes and breaks no tie.
     rows = draw(st.lists(st.integers(0, 8), min_size=len(src) * len(tgt), max_size=len(src) * len(tgt)))
     return np.array(rows, dtype=float).reshape(len(tgt), len(src)) / 8, src, tgt
 
 
-def text_of(pieces: list[str]) -> str:
-    """What SentencePiece makes of them, each byte as one letter."""
-    return "".join("x" if piece.startswith("<0x") else piece for piece in pieces).replace("▁", " ")
-
-
 def test_pieces_belong_to_words() -> None:
-    assert words_of_pieces(["le", "▁ch", "at", "▁", "<0xC3>", "<0xA9>", "▁b"]) == [0, 1, 1, 2, 2, 2, 3]
-    assert words_of_pieces(["▁", "<0xF0>", "<0x9F>", "<0x90>", "<0xB1>"]) == [0] * 5
-    assert words_of_pieces(["▁a", "▁", "▁b"]) == [0, 1, 1]  # two spaces
-    assert words_of_pieces([]) == []
+    assert words_of_pieces("le chat é b", [(0, 2), (2, 5), (5, 7), (7, 8), (8, 8), (8, 9), (9, 11)]) == [
+        0, 1, 1, 2, 2, 2, 3
+    ]  # fmt: skip
+    assert words_of_pieces("a  b", [(0, 1), (1, 2), (2, 4)]) == [0, 1, 1]
+    assert words_of_pieces("a b ", [(0, 1), (1, 3), (3, 4)]) == [0, 1, 1]
+    assert words_of_pieces("a", []) == []
 
 
-def test_a_last_space_begins_no_word() -> None:
-    assert words_of_pieces(["▁a", "▁b", "▁"]) == [0, 1, 1]
+def test_a_word_that_the_tokenizer_leaves_out_counts_all_the_same() -> None:
+    """A zero-width space is a word to `split`, and nothing to SentencePiece."""
+    line = "Un \u200b chat \u200b\u200b dort."
+    assert len(line.split()) == 5
+    words = words_of_pieces(line, TOKENIZER.offsets(line))
+    pieces = TOKENIZER.pieces(TOKENIZER.encode([line])[0])
+    found = {word: "".join(p for p, w in zip(pieces, words, strict=True) if w == word) for word in sorted(set(words))}
+    assert found == {0: "▁Un", 2: "▁chat", 4: "▁dort."}
 
 
-@given(pieces)
-def test_words_are_those_of_the_text(pieces: list[str]) -> None:
-    words = words_of_pieces(pieces)
-    assert len(words) == len(pieces)
-    n_words = len(text_of(pieces).split())
-    assert set(words) == set(range(max(1, n_words) if pieces else 0))
+@given(st.text(st.sampled_from("ab é\u00a0\u202f\u200b\u3000ﬁ€🐱."), max_size=12))
+def test_each_piece_is_a_part_of_its_word(line: str) -> None:
+    if not TOKENIZER.encode([line])[0] or not line.strip():
+        return
+    offsets = TOKENIZER.offsets(line)
+    words = words_of_pieces(line, offsets)
     assert words == sorted(words)
-    for number, word in enumerate(text_of(pieces).split()):
-        assert text_of([piece for piece, of in zip(pieces, words, strict=True) if of == number]).strip() == word
+    spans = [match.span() for match in re.finditer(r"\S+", line)]
+    for (begin, end), word in zip(offsets, words, strict=True):
+        visible_end = begin + len(line[begin:end].rstrip())
+        if visible_end > begin:
+            assert spans[word][0] < visible_end <= spans[word][1]
 
 
 def test_the_source_word_with_most_mass_is_linked() -> None:
     attention = np.array([[0.4, 0.3, 0.3], [0.9, 0.1, 0.0]])
-    assert word_alignment(attention, ["▁a", "▁b", "c"], ["▁x", "▁y"]) == [(0, 1), (1, 0)]
+    assert word_alignment(attention, [0, 1, 1], [0, 1]) == [(0, 1), (1, 0)]
 
 
-def test_a_word_of_byte_pieces_adds_them_up() -> None:
+def test_the_pieces_of_a_word_add_up() -> None:
     attention = np.array([[0.3, 0.35, 0.35], [0.6, 0.2, 0.2], [0.2, 0.4, 0.4], [1.0, 0.0, 0.0]])
-    assert word_alignment(attention, ["▁a", "▁", "<0xC3>"], ["▁", "<0xC3>", "<0xA9>", "▁b"]) == [(0, 1), (1, 0)]
+    assert word_alignment(attention, [0, 1, 1], [0, 0, 0, 1]) == [(0, 1), (1, 0)]
 
 
 @given(pairs())
-def test_each_target_word_has_one_source_word(pair: tuple[npt.NDArray[np.float64], list[str], list[str]]) -> None:
+def test_each_target_word_has_one_source_word(pair: tuple[npt.NDArray[np.float64], list[int], list[int]]) -> None:
     attention, src, tgt = pair
     links = word_alignment(attention, src, tgt)
-    n_src, n_tgt = (max(1, len(text_of(side).split())) for side in (src, tgt))
-    assert sorted(of_tgt for _, of_tgt in links) == (list(range(n_tgt)) if src and tgt else [])
-    assert all(0 <= of_src < n_src for of_src, _ in links)
+    assert sorted(of_tgt for _, of_tgt in links) == (sorted(set(tgt)) if src else [])
+    assert all(0 <= of_src <= max(src) for of_src, _ in links)
     assert links == sorted(links)
 
 
 @given(pairs(), st.sampled_from([0.25, 2.0, 64.0]))
-def test_only_proportions_count(pair: tuple[npt.NDArray[np.float64], list[str], list[str]], factor: float) -> None:
+def test_only_proportions_count(pair: tuple[npt.NDArray[np.float64], list[int], list[int]], factor: float) -> None:
     attention, src, tgt = pair
     assert word_alignment(factor * attention, src, tgt) == word_alignment(attention, src, tgt)
 
 
 def test_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="leave out the special ids"):
-        word_alignment(np.ones((2, 3)), ["▁a"], ["▁x", "▁y"])
+        word_alignment(np.ones((2, 3)), [0], [0, 1])
+
+
+def test_typography_moves_the_links_with_the_letters() -> None:
+    before = 'Il dit: "Quoi?" Oui!'
+    after = french(before)
+    assert after.split() == ["Il", "dit", ":", "«", "Quoi", "?", "»", "Oui", "!"]
+    assert after_respacing([(0, 0), (5, 1), (6, 2), (7, 3)], before, after) == [
+        (0, 0), (5, 1), (5, 2), (6, 3), (6, 4), (6, 5), (6, 6), (7, 7), (7, 8)
+    ]  # fmt: skip
+    assert after_respacing([(3, 0), (4, 1), (5, 1)], "a b", "ab") == [(3, 0), (4, 0), (5, 0)]
+
+
+@given(st.text(st.sampled_from("abl'\"?!:; "), max_size=20))
+def test_typography_leaves_no_word_without_its_link(text: str) -> None:
+    n_words, after = len(text.split()), french(text)
+    links = after_respacing([(word, word) for word in range(n_words)], text, after)
+    assert {tgt for _, tgt in links} == set(range(len(after.split())))
 
 
 def test_pharaoh_sorts_by_source() -> None:

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from seq2seq.translation.text.health import findings
+from seq2seq.translation.text.health import findings, unread
 from tests.places import SHARED
 
 MULTI30K = SHARED / "multi30k"
@@ -102,3 +102,22 @@ def test_human_translations_are_hardly_ever_suspicious() -> None:
             if findings(src, tgt, len(src.split()), len(tgt.split()))
         ]
         assert not suspicious
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("\u200b", "U+200B"),
+        (" \u200b\t\ufeff\u200b ", "U+200B, U+FEFF"),
+        ("\x00\x1f", "U+0000, U+001F"),
+        ("".join(map(chr, range(1, 9))), "U+0001, U+0002, U+0003, U+0004, U+0005, ..."),
+    ],
+)
+def test_a_line_that_the_model_does_not_read_is_not_blank(line: str, names: str) -> None:
+    message = f"The line holds only characters that the model does not read ({names})."
+    assert unread(line) == [("empty", message)]
+
+
+@pytest.mark.parametrize("line", ["", " ", "\t\u3000\xa0", "\u2028\x85\x0b\x0c\r"])
+def test_a_blank_line_is_read_in_full(line: str) -> None:
+    assert unread(line) == []

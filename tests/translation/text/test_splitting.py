@@ -1,11 +1,11 @@
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.splitting import rejoin, split_line
+from seq2seq.translation.text.splitting import Part, rejoin, split_line
 from tests.translation.engines.models import tokenizer
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -73,14 +73,15 @@ def test_sentences_are_parts(sentences: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Oui ! Il est parti.", ["Oui ! Il est parti."]),
+        ("Oui ! Il est parti. Non.", ["Oui !", "Il est parti.", "Non."]),
         ("他昨天走了。我们没有听见他说什么！", ["他昨天走了。", "我们没有听见他说什么！"]),
         ("他说：「我明天就走。」然后他走了。", ["他说：「我明天就走。」", "然后他走了。"]),
         ("電車で帰りました。あなたも帰りますか？", ["電車で帰りました。", "あなたも帰りますか？"]),
-        ("是的。他昨天一个人走了。", ["是的。他昨天一个人走了。"]),
+        ("是的。他昨天一个人走了。", ["是的。", "他昨天一个人走了。"]),
+        ("他昨天走了。 ！ 我们没有听见。", ["他昨天走了。 ！", "我们没有听见。"]),
     ],
 )
-def test_chinese_needs_no_space_and_fragments_stay_with_their_neighbour(text: str, expected: list[str]) -> None:
+def test_fragments_are_parts_and_chinese_needs_no_space(text: str, expected: list[str]) -> None:
     assert [part.text for part in split_line(text, 50, count)] == expected
 
 
@@ -164,25 +165,113 @@ def test_any_text_fits(text: str, max_tokens: int) -> None:
     parts_of(text, max_tokens)
 
 
+# --- how much a part holds ---
+
+FOUR = "Il est parti hier. Elle pleure encore. Le chien dort bien. Nous mangeons tard."
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "max_sentences", "expected"),
+    [
+        (99, 1, ["Il est parti hier.", "Elle pleure encore.", "Le chien dort bien.", "Nous mangeons tard."]),
+        (99, 2, ["Il est parti hier. Elle pleure encore.", "Le chien dort bien. Nous mangeons tard."]),
+        (99, 3, ["Il est parti hier. Elle pleure encore. Le chien dort bien.", "Nous mangeons tard."]),
+        (99, 4, [FOUR]),
+        (99, None, [FOUR]),
+        (14, None, ["Il est parti hier. Elle pleure encore.", "Le chien dort bien. Nous mangeons tard."]),
+        (7, 4, ["Il est parti hier.", "Elle pleure encore.", "Le chien dort bien.", "Nous mangeons tard."]),
+    ],
+)
+def test_a_part_holds_as_many_sentences_as_it_may(max_tokens: int, max_sentences: int, expected: list[str]) -> None:
+    parts = split_line(FOUR, max_tokens, count, max_sentences=max_sentences)
+    assert [part.text for part in parts] == expected
+
+
+def test_a_line_that_fits_is_counted_as_a_whole() -> None:
+    def count_together(texts: Sequence[str]) -> list[int]:
+        return [1 + len(text.split()) for text in texts]  # one more for each text, as special ids are
+
+    assert [part.text for part in split_line(FOUR, 15, count_together, max_sentences=None)] == [FOUR]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\u2028\u3000 "])
+def test_a_blank_line_has_no_parts(blank: str) -> None:
+    assert split_line(blank, 5, count) == []
+
+
+def test_white_space_around_a_line_is_left_out() -> None:
+    assert split_line("  \tOui. \x85", 9, count) == [Part("Oui.", 3, "")]
+
+
+@pytest.mark.parametrize("arguments", [{"max_tokens": 0}, {"max_tokens": 5, "max_sentences": 0}])
+def test_limits_below_one_are_refused(arguments: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"=0; a part needs at least 1 (token|sentence)"):
+        split_line("a", count_tokens=count, **arguments)
+
+
+# --- joining ---
+
+
+def joined(text: str, lang: str = "fr", max_tokens: int = 50, translate: Callable[[str], str] = str.upper) -> str:
+    parts = split_line(text, max_tokens, count)
+    return rejoin([translate(part.text) for part in parts], parts, lang)
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "\t", "\u00a0", "\u202f", "\u3000", " \t "])
+def test_the_white_space_of_a_line_stays(space: str) -> None:
+    assert joined(f" Il est parti hier.{space}Elle pleure encore. ") == f"IL EST PARTI HIER.{space}ELLE PLEURE ENCORE."
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\r"])
+def test_no_line_separator_comes_into_a_translation(end: str) -> None:
+    line = f"Il est parti hier.{end}Elle pleure encore."
+    assert joined(line) == "IL EST PARTI HIER. ELLE PLEURE ENCORE."
+
+
+@pytest.mark.parametrize("lang", ["zh", "zh-CN", "ja_JP", "TH"])
+def test_languages_without_spaces_get_none(lang: str) -> None:
+    assert joined("Il est parti hier. Elle pleure encore.", lang) == "IL EST PARTI HIER.ELLE PLEURE ENCORE."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "他昨天走了很久。我们没有听见他说什么！",
+        "電車で家に帰りました。あなたも帰りますか？",
+        "我爱北京天安门广场我爱北京天安门广场",
+    ],
+)
+def test_languages_with_spaces_get_them_where_chinese_and_japanese_have_none(line: str) -> None:
+    assert joined(line, "en", 3, lambda part: "word").split(" ") == ["word"] * len(split_line(line, 3, count))
+    assert joined(line, "zh", 3) == line
+
+
+@pytest.mark.parametrize("word", ["abcdefghij" * 9, "http://example.org/" + "a/b-c_d." * 9, FAMILY * 20, "ሰላም" * 20])
+def test_the_pieces_of_a_word_stay_one_word(word: str) -> None:
+    line = f"un {word} deux"
+    assert len(split_line(line, 5, count)) > 3
+    assert joined(line, max_tokens=5, translate=str) == line
+
+
+def test_a_part_without_translation_leaves_no_double_space() -> None:
+    parts = [Part("a.", 0), Part("b.", 3, " "), Part("c.", 7, "  ")]
+    assert rejoin(["A.", "", "C."], parts, "fr") == "A.  C."
+    assert rejoin(["", "B.", ""], parts, "fr") == "B."
+
+
 # --- invariants ---
 
 
-@given(text=st.text() | st.text(alphabet="aB .!,é\u0301\u200d。\u202f»"), max_tokens=st.integers(1, 9))
-def test_only_white_space_is_left_out_and_every_part_fits(text: str, max_tokens: int) -> None:
-    parts = split_line(text, max_tokens, count)
-    assert "".join("".join(part.text for part in parts).split()) == "".join(text.split())
+@given(
+    text=st.text() | st.text(alphabet="aB .!,é\u0301\u200d。\u202f»"),
+    max_tokens=st.integers(1, 9),
+    max_sentences=st.none() | st.integers(1, 3),
+)
+def test_nothing_is_lost_and_every_part_fits(text: str, max_tokens: int, max_sentences: int | None) -> None:
+    parts = split_line(text, max_tokens, count, max_sentences=max_sentences)
+    assert "".join(part.before + part.text for part in parts) == text.strip()
     for part in parts:
         assert part.text and part.text == part.text.strip()
-        assert text[part.start : part.start + len(part.text)] == part.text
+        assert not part.before.strip()
+        assert text[part.start - len(part.before) : part.start + len(part.text)] == part.before + part.text
         assert count([part.text])[0] <= max_tokens
-
-
-def test_no_tokens_are_refused() -> None:
-    with pytest.raises(ValueError, match="max_tokens=0; a part needs at least 1 token"):
-        split_line("a", 0, count)
-
-
-def test_parts_are_joined_as_the_language_is_written() -> None:
-    assert rejoin(["a", "b"], "fr") == "a b"
-    assert rejoin(["a", "b"], "zh-CN") == "ab"
-    assert rejoin(["a", "b"], "ja_JP") == "ab"

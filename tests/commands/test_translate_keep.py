@@ -1,0 +1,43 @@
+"""--keep and --terms on the command line."""
+
+import json
+from pathlib import Path
+
+from tests.translating import Cli
+
+
+def test_things_come_through_unchanged(trained: Cli) -> None:
+    text = "Ba <b>be</b> bi {x}.\n\n😀\nDa &nbsp;di 12.\n"
+    assert trained.lines(text, "--keep", "markup,placeholders,emoji")[:3] == ["Bas <b>Bes</b> Bis {x}.", "", "😀"]
+    record = json.loads(trained.lines(text, "--keep", "all", "--json")[3])
+    assert record["kept"] == ["&nbsp;"] and "&nbsp;" in record["translation"]
+    assert "kept" not in json.loads(trained.lines("Ba be.\n", "--keep", "all", "--json")[0])
+    assert trained.lines("Ba <b>be</b>.\n", "--keep", "markup", "--alignment") == ["Bas <b>Bes</b>. ||| 0-0 1-1"]
+
+
+def test_terms_are_translated_as_the_glossary_says(trained: Cli, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("# words\n\nba be\tGas Gis\n", encoding="utf-8")
+    (line,) = trained.lines("Ba be bi do.\n", "--terms", terms, "--beam-size", 5)
+    assert "Gas Gis" in line
+    out = tmp_path / "out"
+    assert trained("--terms", terms, "--output", out, stdin="Ba be bi.\n")[0] == 0
+    # Another glossary gives another translation.
+    terms.write_text("ba be\tGas Gos\n", encoding="utf-8")
+    source = tmp_path / "in"
+    source.write_text("Ba be bi.\n", encoding="utf-8")
+    assert "terms" in trained.refusal("--terms", terms, "--output", out, "--resume", "--input", source)
+
+
+def test_what_cannot_work_is_refused(trained: Cli, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("ba\tGas\tGos\n", encoding="utf-8")
+    assert "terms.tsv:1: expected a term, a tab and its translation" in trained.refusal("--terms", terms)
+    terms.write_text("ba\tGas\n", encoding="utf-8")
+    assert "need a beam: raise --beam-size=1" in trained.refusal("--terms", terms, "--beam-size", 1, stdin="Ba.\n")
+    assert "(terms) have no meaning with --sample" in trained.refusal("--terms", terms, "--sample", stdin="Ba.\n")
+    assert f"--terms {tmp_path / 'none'}: no such file" in trained.refusal("--terms", tmp_path / "none")
+    assert "--input and --terms are all stdin" in trained.refusal("--terms", "-")
+    assert "invalid kinds (all, or some of markup, urls" in trained.refusal("--keep", "url")
+    for option in (["--keep", "all"], ["--terms", terms]):
+        assert f"{option[0]} has no meaning with --score" in trained.refusal(*option, "--score", terms)

@@ -1,0 +1,98 @@
+"""Documents, subtitles and tables: all but the texts comes out as it was, also after an interruption."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.end_to_end.learned_text import SOURCES
+from tests.translating import Cli
+from tests.translation.forms.reading import pieces_of
+
+pytestmark = pytest.mark.slow
+
+FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
+
+
+def srt(texts: list[str]) -> str:
+    return "".join(f"{n}\r\n00:00:{n:02},000 --> 00:00:{n:02},500\r\n{text}\r\n\r\n" for n, text in enumerate(texts))
+
+
+def test_compressed_subtitles_of_windows_keep_every_other_byte(trained: Cli, tmp_path: Path) -> None:
+    source, target = tmp_path / "film.fr.srt.gz", tmp_path / "film.en.srt.gz"
+    mark = b"\xef\xbb\xbf"
+    source.write_bytes(gzip.compress(mark + srt(SOURCES).encode()))
+    status, out, err = trained("--input", source, "--output", target)
+    assert (status, out) == (0, ""), err
+    expected = srt(trained.lines("\n".join(SOURCES)))
+    assert gzip.decompress(target.read_bytes()) == mark + expected.encode()
+
+
+def test_a_wrapped_paragraph_is_translated_as_one_text(trained: Cli) -> None:
+    text = SOURCES[0]
+    first, *rest = text.split(" ")
+    (expected,) = trained.lines(text)
+    status, out, _ = trained("--document", stdin=f"{first}\n{' '.join(rest)}\n\n{text}")
+    assert status == 0
+    wrapped, once = out.split("\n\n")
+    assert wrapped.replace("\n", " ") == once == expected
+
+
+def test_tags_that_are_left_out_are_a_warning_with_the_line_of_the_text(trained: Cli) -> None:
+    text = srt([SOURCES[0], SOURCES[1].replace(" ", " <i>", 1) + "</i>"])
+    status, out, err = trained("--form", "srt", stdin=text)
+    assert (status, out) == (0, srt(trained.lines("\n".join(SOURCES[:2]))))
+    assert "warning: line 7: The tags <i> </i> are left out" in err
+    assert "1 tags" in err
+
+
+def test_an_error_in_the_middle_of_a_stream_names_its_line(cli: Cli) -> None:
+    status, _, err = cli("--form", "jsonl", "--field", "t", *FEW_TOKENS, stdin='{"t": "a"}\n{"t": null}\n')
+    assert status == 2
+    assert "stdin:2: expected an object with a string under 't'" in err
+    assert "Traceback" not in err
+
+
+def test_interrupted_subtitles_are_continued_to_the_same_result(
+    trained: Cli, confirmed_at_once: None, tmp_path: Path
+) -> None:
+    text = srt(SOURCES)
+    whole, target = tmp_path / "film.srt", tmp_path / "out.srt"
+    whole.write_bytes(text.encode())
+    status, out, err = trained("--form", "srt", "--output", target, stdin=text.encode()[:-40] + b"\xff")
+    assert status == 2, err
+    assert not target.exists()
+    partial = (tmp_path / "out.srt.partial").read_bytes()
+    assert partial.count(b"-->") > 3
+    status, out, err = trained("--input", whole, "--output", target, "--resume")
+    assert (status, out) == (0, ""), err
+    assert target.read_bytes().startswith(partial)
+    assert target.read_bytes().decode() == srt(trained.lines("\n".join(SOURCES)))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.sampled_from("ab1.- \n\t>#*—\u2028\u00a0")))
+def test_a_document_keeps_its_blank_lines_and_rules(cli: Cli, text: str) -> None:
+    status, out, err = cli("--document", *FEW_TOKENS, stdin=text)
+    assert status == 0, err
+    kept = [piece.source for piece in pieces_of(text, "document") if not piece.texts]
+    rest = out
+    for each in kept:
+        _, found, rest = rest.partition(each)
+        assert found == each
+    assert out.endswith("\n") == text.endswith("\n")
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5))
+def test_json_lines_stay_objects_whatever_the_text(cli: Cli, texts: list[str]) -> None:
+    records = [{"id": n, "t": text} for n, text in enumerate(texts)]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    status, out, err = cli("--field", "t", *FEW_TOKENS, stdin=text)
+    assert status == 0, err
+    found = [json.loads(line) for line in out.split("\n")[:-1]]
+    assert [record["id"] for record in found] == list(range(len(texts)))
+    assert all(isinstance(record["t"], str) and list(record) == ["id", "t"] for record in found)

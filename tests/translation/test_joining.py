@@ -1,0 +1,54 @@
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.translation.joining import best_combinations
+
+
+def hypotheses(scores: list[tuple[bool, int]]) -> list[Hypothesis]:
+    """As a search returns them: complete ones first, each kind by score."""
+    return [
+        Hypothesis([], float(score), float(score), finished)
+        for finished, score in sorted(scores, key=lambda each: (not each[0], -each[1]))
+    ]
+
+
+parts = st.lists(
+    st.tuples(st.lists(st.tuples(st.booleans(), st.integers(-9, 0)), min_size=1, max_size=4), st.integers(1, 5)),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(parts, st.integers(1, 6))
+def test_the_best_combinations_are_those_that_trying_all_finds(
+    parts: list[tuple[list[tuple[bool, int]], int]], n: int
+) -> None:
+    found, weights = [hypotheses(scores) for scores, _ in parts], [weight for _, weight in parts]
+    every = sorted(
+        (
+            sum(not each.finished for each in chosen),
+            -sum(each.score * weight for each, weight in zip(chosen, weights, strict=True)) / sum(weights),
+        )
+        for chosen in product(*found)
+    )
+    best = best_combinations(found, weights, n)
+    assert [each.n_cut for each in best] == [n_cut for n_cut, _ in every[:n]]
+    assert [-each.score for each in best] == pytest.approx([cost for _, cost in every[:n]])
+    assert len({tuple(each.ranks) for each in best}) == len(best)
+    assert best[0].ranks == [0] * len(parts)
+
+
+def test_one_part_keeps_its_hypotheses_as_they_are() -> None:
+    found = hypotheses([(True, -1), (True, -3), (False, -2)])
+    best = best_combinations([found], [7], 5)
+    assert [(each.ranks, each.score) for each in best] == [([0], -1.0), ([1], -3.0), ([2], -2.0)]
+
+
+def test_a_line_of_very_many_parts_takes_no_time() -> None:
+    found = [hypotheses([(True, -1), (True, -2)])] * 20_000
+    best = best_combinations(found, [1] * 20_000, 3)
+    assert [sum(each.ranks) for each in best] == [0, 1, 1]

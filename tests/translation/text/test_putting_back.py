@@ -1,0 +1,217 @@
+"""Things that are taken out of a line and put back into its translation."""
+
+import random
+import re
+import time
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from seq2seq.translation.text.kept import KINDS, things
+from seq2seq.translation.text.putting_back import Part, put_back
+from seq2seq.translation.text.realigning import realigned
+from seq2seq.translation.text.taking_out import Taken, take_out
+from seq2seq.translation.text.units import Links, units
+
+BITS = [
+    "un", "Chat", "l'avocat", "arc-en-ciel", "12.5", "是的。", "été", "😀", "👩‍👩‍👧", "<b>", "</b>", "<i>", "</i>",
+    "<p>", "</p>", "<br/>", "&nbsp;", "http://a.b/c", "{x}", "%s", "a@b.fr", ",", ".", " .", "«", "»", '"', "(", ")",
+    "!", "…", " ", " ", " ", " ", "  ", "\t", "\u00a0", "'",
+]  # fmt: skip
+lines = st.lists(st.sampled_from(BITS), max_size=24).map("".join)
+# Well-formed elements, words and other things.
+words = st.sampled_from(["un", "chat", "noir", "dort,", "(là)", "ici."])
+nested = st.recursive(
+    st.one_of(words, st.sampled_from(["😀", "{x}", "<br/>"])),
+    lambda inner: st.tuples(st.sampled_from("bip"), st.lists(inner, max_size=4)).map(
+        lambda element: f"<{element[0]}>{' '.join(element[1])}</{element[0]}>"
+    ),
+    max_leaves=12,
+)
+documents = st.lists(nested, max_size=5).map(" ".join)
+
+
+def whole(text: str, translation: str) -> list[Part]:
+    return [Part(0, len(text), 0, len(translation))]
+
+
+def identical(text: str) -> Links:
+    return [[i] for i in range(len(units(text)))]
+
+
+def taken_of(line: str) -> Taken:
+    return take_out(line, things(line, KINDS))
+
+
+def translated(line: str, translation: str, alignment: str) -> str:
+    """`alignment` has pairs of words, counted from 0, as "0-1 1-0"."""
+    taken = taken_of(line)
+    linked: list[list[int]] = [[] for _ in units(taken.text)]
+    for pair in alignment.split():
+        src, tgt = map(int, pair.split("-"))
+        linked[src].append(tgt)
+    return put_back(translation, taken, whole(taken.text, translation), linked).text
+
+
+def shuffled(text: str, seed: int) -> tuple[str, Links]:
+    """The words of a text in another order, each with the punctuation that its place had."""
+    places = units(text)
+    order = list(range(len(places)))
+    random.Random(seed).shuffle(order)  # the word that comes to each place
+    ends, starts = [0, *(place.end for place in places)], [*(place.start for place in places), len(text)]
+    marks = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+    words = [text[places[i].start : places[i].end] for i in order]
+    mixed = marks[0] + "".join(word + mark for word, mark in zip(words, marks[1:], strict=True))
+    linked: list[list[int]] = [[] for _ in places]
+    if len(units(mixed)) != len(places):  # words that touched became one
+        return text, identical(text)
+    for tgt, src in enumerate(order):
+        linked[src].append(tgt)
+    return mixed, linked
+
+
+@pytest.mark.parametrize(
+    ("line", "translation", "alignment", "expected"),
+    [
+        ("Un <b>chat</b> noir dort.", "A black cat sleeps.", "0-0 1-2 2-1 3-3", "A black <b>cat</b> sleeps."),
+        ("Un <b>chat noir</b> dort.", "A black cat sleeps.", "0-0 1-2 2-1 3-3", "A <b>black cat</b> sleeps."),
+        ("Le <b>un</b> et <i>deux</i>.", "A two and one.", "0-0 1-3 2-2 3-1", "A <i>two</i> and <b>one</b>."),
+        ("Un chat 😀 noir.", "A black cat.", "0-0 1-2 2-1", "A black cat 😀."),
+        ("Un chat noir 😀.", "A black cat.", "0-0 1-2 2-1", "A black cat 😀."),
+        ("😀 Chat noir ! 😀", "Black cat!", "0-1 1-0", "😀 Black cat! 😀"),
+        ("Salut {x}, Léa", "Hello Léa", "0-0 1-1", "Hello {x} Léa"),
+        ("Salut, {x} Léa", "Léa, hello", "0-1 1-0", "Léa, hello {x}"),
+        ("Salut {x} Léa", "Hello, Léa", "0-0 1-1", "Hello {x}, Léa"),
+        ("Salut {x} !", "Hello!", "0-0", "Hello {x}!"),
+        ("Voir http://a.fr/b?c.", "See.", "0-0", "See http://a.fr/b?c."),
+        ("« <b>Le chat</b> » dort", "“The cat” sleeps", "0-0 1-1 2-2", "“<b>The cat</b>” sleeps"),
+        ("<b>« Le chat »</b> dort", "“The cat” sleeps", "0-0 1-1 2-2", "<b>“The cat”</b> sleeps"),
+        ("l'<b>avocat</b> dort", "the lawyer sleeps", "0-0 1-1 2-2", "the <b>lawyer</b> sleeps"),
+        ("the <b>lawyer</b> 😀", "l'avocat", "0-0 1-1", "l'<b>avocat</b> 😀"),
+        ("Un<br/>deux<br/>trois", "One two three", "0-0 1-1 2-2", "One<br/>two<br/>three"),
+        ("in<b>cred</b>ible", "unbelievable", "0-0", "<b>unbelievable</b>"),
+        ("<b>un</b> <i>deux</i>", "b a b a", "0-1 0-3 1-0 1-2", "<i>b a b</i> <b>a</b>"),  # they would cross
+        ("<b>un <i>deux</i></b> trois", "three two one", "0-2 1-1 2-0", "three <b><i>two</i> one</b>"),
+        ("Un <p>deux", "two One", "0-1 1-0", "two One <p>"),  # opened, never closed
+        ("Un <b></b> deux", "two One", "0-1 1-0", "two One <b></b>"),
+        ("(😀) un", "one", "0-0", "😀 one"),
+        ("Un 😀 deux", "", "", "😀"),
+    ],
+)
+def test_things_go_where_their_words_went(line: str, translation: str, alignment: str, expected: str) -> None:
+    assert translated(line, translation, alignment) == expected
+
+
+def test_a_thing_stays_in_its_part_of_the_line() -> None:
+    line = "😀 Un. 😎 Deux 🐱 trois. 🐶"
+    taken, translation = taken_of(line), "Y x. B a."
+    assert taken.text == "Un. Deux trois."
+    parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
+    assert put_back(translation, taken, parts, [[1], [3], [2]]).text == "😀 Y x. 😎 B a 🐱. 🐶"
+
+
+def test_an_element_around_parts_is_around_their_translations() -> None:
+    taken = taken_of("<b>Un. Deux</b> trois.")
+    parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
+    # Without attention, all words of a part are linked to all of its translation.
+    assert put_back("Y x. B a.", taken, parts, [range(2), [3], [2]]).text == "<b>Y x. B a</b>."
+
+
+@given(lines)
+@example("<b>un</b> <i>deux</i>")
+@example("un{x}deux")
+@example("un<p>,</p>")
+@example("u<b>n</b>deux<i>trois</i>4")
+@settings(derandomize=True, max_examples=200)
+def test_what_is_taken_out_of_a_line_and_put_back_is_the_line(line: str) -> None:
+    taken = taken_of(line)
+    restored = put_back(taken.text, taken, whole(taken.text, taken.text), identical(taken.text))
+    assert restored.text == (line.strip() if taken.items else line)
+    for item, start in zip(taken.items, restored.starts, strict=True):
+        assert restored.text[start : start + len(item.text)] == item.text
+
+
+@given(lines, st.integers(0, 99))
+@settings(derandomize=True, max_examples=200)
+def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> None:
+    taken = taken_of(line)
+    translation, linked = shuffled(taken.text, seed)
+    restored = put_back(translation, taken, whole(taken.text, translation), linked)
+    spans = sorted((start, start + len(item.text)) for start, item in zip(restored.starts, taken.items, strict=True))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    for item, start in zip(taken.items, restored.starts, strict=True):
+        assert restored.text[start : start + len(item.text)] == item.text
+        if item.partner is not None:
+            partner = restored.starts[item.partner]
+            assert (start < partner) == (item.start < taken.items[item.partner].start)
+    words = list(restored.text)
+    for start, end in spans:
+        words[start:end] = " " * (end - start)
+    assert "".join("".join(words).split()) == "".join(translation.split())
+
+
+@given(documents, st.integers(0, 99))
+@settings(derandomize=True, max_examples=200)
+def test_elements_that_are_well_formed_stay_so(line: str, seed: int) -> None:
+    taken = taken_of(line)
+    translation, linked = shuffled(taken.text, seed)
+    text = put_back(translation, taken, whole(taken.text, translation), linked).text
+    assert Counter(re.findall("<.*?>", text)) == Counter(re.findall("<.*?>", line))
+    assert is_well_formed(text)
+
+
+def is_well_formed(text: str) -> bool:
+    stack = []
+    for slash, name in re.findall(r"<(/?)([bip])>", text):
+        if not slash:
+            stack.append(name)
+        elif not stack or stack.pop() != name:
+            return False
+    return not stack
+
+
+@given(lines, st.integers(0, 99))
+@settings(derandomize=True, max_examples=100)
+def test_kept_things_are_aligned_with_themselves_and_words_as_before(line: str, seed: int) -> None:
+    taken = taken_of(line)
+    if not taken.items:
+        return
+    translation, linked = shuffled(taken.text, seed)
+    restored = put_back(translation, taken, whole(taken.text, translation), linked)
+    src_words, tgt_words = taken.text.split(), translation.split()
+    every = [(src, tgt) for src in range(len(src_words)) for tgt in range(len(tgt_words))]
+    pairs = realigned(every, line, taken, translation, restored)
+    src_words, tgt_words = line.split(), restored.text.split()
+    assert all(src < len(src_words) and tgt < len(tgt_words) for src, tgt in pairs)
+    for item in taken.items:
+        assert any(item.text in src_words[src] and item.text in tgt_words[tgt] for src, tgt in pairs)
+    letters = {tgt for tgt, word in enumerate(tgt_words) if not any(item.text in word for item in taken.items)}
+    assert letters <= {tgt for _, tgt in pairs}
+
+
+def test_alignment_counts_the_words_of_the_line_as_it_was() -> None:
+    line = "Un <i class='x'>chat</i> 😀 noir ."
+    taken, translation = taken_of(line), "A black cat."
+    assert taken.text == "Un chat noir ."
+    restored = put_back(translation, taken, whole(taken.text, translation), [[0], [2], [1]])
+    assert restored.text == "A black <i class='x'>cat</i> 😀."
+    pairs = realigned([(0, 0), (1, 2), (2, 1), (3, 2)], line, taken, translation, restored)
+    #     0  1  2                3  4    5
+    #     Un <i class='x'>chat</i> 😀 noir .    A black <i class='x'>cat</i> 😀.
+    assert pairs == [(0, 0), (1, 2), (2, 3), (2, 4), (3, 4), (4, 1), (5, 3), (5, 4)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bit", ["a😀", "!😀", "a <b>", "a<b>b</b>", "! <b>!</b>", "</b>!", "<b>a </b>", "&nbsp;a"])
+def test_the_time_is_proportional_to_the_length_of_the_line(bit: str) -> None:
+    def seconds(n: int) -> float:
+        line = bit * (n // len(bit))
+        start = time.process_time()
+        taken = taken_of(line)
+        put_back(taken.text, taken, whole(taken.text, taken.text), identical(taken.text))
+        return time.process_time() - start
+
+    assert seconds(24_000) < 0.2 + 8 * min(seconds(6_000) for _ in range(2))  # 16 times as long, if it were quadratic
