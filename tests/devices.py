@@ -1,7 +1,8 @@
-"""Devices that tests write to."""
+"""Devices and disks that tests write to."""
 
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,11 @@ def device(folder: Path, name: str) -> Path:
     except OSError:
         pytest.skip("no device can be made here")
     return folder / name
+
+
+def mount(*options: object) -> None:
+    """Call `mount`, which only root may do."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("only root mounts")
+    if subprocess.run(["mount", *map(str, options)], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")

@@ -15,7 +15,7 @@ from tests.places import ROOT
 # The rooms of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator, so
 # for all others it stands above translation/.
 STAGES = [
-    ("errors", "vocabulary", "files"),
+    ("errors", "vocabulary", "files", "option_values"),
     ("config", "exit_status"),
     ("hardware",),
     ("corpus",),
@@ -119,7 +119,9 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "artifacts.model_card",
         "reports",
         "translation.text",
+        "translation.forms",
         "translation.output",
+        "translation.resumable",
         "translation.records",
         "translation.score_report",
     ],

@@ -1,0 +1,132 @@
+"""Send pairs of signals to translations at random moments:  python -m tests.faults.signals_in_pairs 200 --model RUN
+
+Each translation must end within 5 s, in order, with an output that is whole or not there, and leave no process behind.
+If it has kept lines, `--resume` must finish them to the same bytes. With --fresh, each translation imports everything
+anew, and signals come in the middle of that too.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tests.faults.programs import Program, descendants, lives, until
+from tests.translating import sentences
+
+LIMIT_S = 5  # seconds from the second signal to the end
+_TRACES = ("Traceback", "Exception ignored", "worker process", "Fatal Python error", "Error in sys.excepthook")
+
+
+class Pairs:
+    """Translations of one text with one model.
+
+    Attributes:
+        options: of each of them.
+        whole: what comes out if nothing interrupts them.
+        usual_s: how long they take then.
+        n_resumed: how many of those that were interrupted had kept lines.
+    """
+
+    def __init__(self, folder: Path, model: Path, n_lines: int = 1200, is_fresh: bool = False) -> None:
+        text = folder / "text"
+        text.write_text("".join(f"{source}\n" for source, _ in sentences(n_lines)))
+        self.model = model
+        self.options = ("--model", model, "--input", text)
+        self.is_fresh = is_fresh
+        self.n_resumed = 0
+        begin_s = time.monotonic()
+        fault = self._finish(folder / "whole", "--quiet")
+        assert not fault, fault
+        self.usual_s = time.monotonic() - begin_s
+        self.whole = (folder / "whole").read_bytes()
+
+    def fault(self, folder: Path, drawn: random.Random) -> str:
+        """Translate, interrupt that, go on; and say what is wrong, or nothing."""
+        signals = drawn.choices([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], weights=[4, 4, 1], k=2)
+        delay_s = drawn.uniform(0, 1.1 * self.usual_s)
+        pause_s = drawn.uniform(0, 1.2) ** 3
+        send = drawn.choice([os.kill, os.killpg])  # a terminal and a batch system send signals to a whole group
+        folder.mkdir()
+        with Program(*self.options, "--output", folder / "out", is_fresh=self.is_fresh) as program:
+            until(lambda: program.handles_signals or program.has_ended)
+            time.sleep(delay_s)
+            for signum, wait_s in zip(signals, (pause_s, 0.0), strict=True):
+                program.workers |= descendants(program.id)
+                if program.has_ended:
+                    break
+                with suppress(ProcessLookupError):  # it ended in this moment
+                    send(program.id, signum)
+                program.ends_within(wait_s)
+            fault = _end_of(program, signals, folder / "out") or self._left(folder)
+        first, second = (signum.name for signum in signals)
+        moment = f"{first} after {delay_s:.3f} s, {second} after {pause_s:.3f} s, {send.__name__}"
+        return fault and f"{moment}: {fault}"
+
+    def _left(self, folder: Path) -> str:
+        """What is wrong with the files that were left, and with what they become."""
+        names = sorted(path.name for path in folder.iterdir())
+        if names == ["out.partial", "out.partial.json"]:
+            self.n_resumed += 1
+            if fault := self._finish(folder / "out", "--resume"):
+                return f"resumed: {fault}"
+        elif names not in ([], ["out"]):
+            return f"it left {', '.join(names)}"
+        is_right = not names or (folder / "out").read_bytes() == self.whole
+        return "" if is_right else "the output is not that of an unbroken run"
+
+    def _finish(self, output: Path, option: str) -> str:
+        with Program(*self.options, "--output", output, option) as program:
+            return "" if program.status() == 0 else program.told
+
+
+def _end_of(program: Program, signals: Sequence[signal.Signals], output: Path) -> str:
+    """What is wrong with how it ended."""
+    end_s = time.monotonic() + LIMIT_S
+    try:
+        status = program.status(LIMIT_S)
+    except AssertionError as error:
+        return str(error)
+    first, second = signals
+    expected = [0, 128 + first, 128 + second, -second]  # the last: it came when Python itself ended
+    if output.exists():
+        expected.append(-first)
+    if status not in expected:
+        return f"status {status}: {program.told}"
+    if any(trace in program.told for trace in _TRACES):
+        return program.told
+    while left := list(filter(lives, program.workers)):
+        if time.monotonic() > end_s:
+            return f"{len(left)} workers live on"
+        time.sleep(0.01)
+    return ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Returns 1 if any translation did not end in order."""
+    parser = argparse.ArgumentParser(description="Send pairs of signals to translations at random moments.")
+    parser.add_argument("n", type=int)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lines", type=int, default=1200)
+    parser.add_argument("--fresh", action="store_true")
+    options = parser.parse_args(argv)
+    drawn = random.Random(options.seed)
+    n_faults = 0
+    with tempfile.TemporaryDirectory() as name:
+        pairs = Pairs(Path(name), options.model.resolve(), options.lines, options.fresh)
+        for number in range(options.n):
+            if fault := pairs.fault(Path(name, str(number)), drawn):
+                n_faults += 1
+                print(fault, flush=True)
+    print(f"{options.n - n_faults} ended in order; {pairs.n_resumed} had kept lines")
+    return min(1, n_faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
