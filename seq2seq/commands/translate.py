@@ -57,11 +57,11 @@ _KEY = re.compile(rf"(?<![\w.])(?:decoding\.)?({'|'.join(_OPTION_OF)})=")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Translate text with a trained model: one line out for each line in, blank lines included."
+    parser.description = "Translate text with a trained model: a line for each line, a document for a document."
     parser.epilog = (
         "Files may be compressed (.gz, .xz, .bz2, .zst). Lines end at LF only, text is UTF-8. The search has the "
-        "settings of the model's validation, unless you give others. Lines longer than those in training are split "
-        "into sentences, and a warning says so."
+        "settings of the model's validation, unless you give others. Lines of more sentences than those in training "
+        "are split, and joined again."
     )
     add = parser.add_argument
     add(

@@ -183,8 +183,11 @@ def test_text_that_is_not_utf_8_is_refused_or_replaced(cli: Cli, tmp_path: Path)
     source.write_bytes(data)
     message = "error: {}:2: byte 7 of the line (0xe9) is not UTF-8"
     assert message.format(source) in cli.refusal("--input", source, "--output", target)
-    assert message.format("stdin") in cli.refusal("--output", target, "--errors", "strict", stdin=data)
     assert list(tmp_path.iterdir()) == [source]
+    refused = cli.refusal("--output", target, "--errors", "strict", stdin=data)
+    assert message.format("stdin") in refused
+    assert "\n1 translated lines are kept in" in refused  # a stream cannot be read before the work begins
+    assert not target.exists()
     for files, stdin in ((("--input", source), b""), ((), data)):
         status, out, err = cli(*files, "--errors", "replace", "--json", *GREEDY, stdin=stdin)
         assert status == 0, err
