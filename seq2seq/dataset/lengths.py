@@ -57,11 +57,6 @@ class TrainingLengths:
         return self.src_tokens["99.9"]
 
     @property
-    def longest_target(self) -> int:
-        """Tokens of the longest targets, but for one in a thousand."""
-        return self.tgt_tokens["99.9"]
-
-    @property
     def usual_sentences(self) -> int:
         """The most sentences that at least 5% of the lines have: 1 if lines of two or more are rare."""
         more = [k for k in range(2, len(self.sentences) + 1) if sum(self.sentences[k - 1 :]) >= _USUAL - 1e-9]

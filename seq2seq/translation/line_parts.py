@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seq2seq.corpus.sentences import sentence_ends
+from seq2seq.corpus.sentences import n_sentences, sentence_ends
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.splitting import Part, split_line
 
@@ -35,21 +35,23 @@ class LineSplitter:
         (ids,) = self.encode([text.strip()])
         if not ids:
             return [], []
-        if self.max_sentences is None and len(ids) <= self.max_tokens:
-            return [Part(text.strip(), 0)], [ids]
+        is_whole = self.max_sentences is None or n_sentences(text) <= self.max_sentences
+        if is_whole and len(ids) <= self.max_tokens:
+            return [Part(text.strip(), len(text) - len(text.lstrip()))], [ids]
         parts = split_line(text, self.max_tokens, self._count_tokens, max_sentences=self.max_sentences)
         if len(parts) == 1:
             return parts, [ids]
         # A part may hold nothing but characters that the tokenizer leaves out.
-        kept = [(part, ids) for part, ids in zip(parts, self._ids(parts), strict=True) if ids]
+        kept = [
+            (part, ids)
+            for part, ids in zip(parts, self.tokenizer.encode([part.text for part in parts]), strict=True)
+            if ids
+        ]
         return [part for part, _ in kept], [ids for _, ids in kept]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text. A blank one has none, even if the tokenizer would make tokens of spaces."""
         return self.tokenizer.encode(["" if text.isspace() else text for text in texts])
-
-    def _ids(self, parts: Sequence[Part]) -> list[list[int]]:
-        return self.tokenizer.encode([part.text for part in parts])
 
     def _count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in self.tokenizer.encode(texts)]

@@ -87,6 +87,7 @@ def _fingerprint(translator: Translator, decoding: DecodingConfig, request: Tran
     del settings["max_batch_tokens"]
     return {
         "model": translator.fingerprint,
+        "weights": request.engine.weights,
         "engine": type(translator.engine).__name__,
         "precision": translator.engine.precision,
         "form": request.form,

@@ -48,7 +48,6 @@ class Found(NamedTuple):
 class _Source(NamedTuple):
     """A line as it was read."""
 
-    number: int  # from 0
     text: str
     taken: Taken  # what is translated of it
     parts: list[Part]  # of what is translated
@@ -121,7 +120,7 @@ class Stream:
                 for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
             ]
             lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-            yield Line(_Source(number, text, taken, parts), sentences, lengths, len(text))
+            yield Line(_Source(text, taken, parts), sentences, lengths, len(text))
             number += 1
 
     def _prefixes(self, prefix: str, text: str, parts: list[Part], number: int) -> Sequence[Sequence[int]]:

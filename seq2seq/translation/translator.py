@@ -19,7 +19,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Engine
+from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
@@ -169,13 +169,13 @@ class Translator:
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
-        self.engine.check(
-            searched_with,
+        needs = Needs(
             attention=options.alignment or options.takes_out,
             prefixes=prefixes is not None,
             token_scores=options.token_scores,
             required=bool(options.terms),
         )
+        self.engine.check(searched_with, needs)
         keeps_numbers = "numbers" in options.keep
         demands = Demands(
             tokenizer=self.tokenizer,
@@ -223,14 +223,16 @@ class Translator:
             first_number: number of pairs before the first one, for messages.
             on_done: called with the number of pairs that are done, some time before they are returned.
         Raises:
+            ConfigError: the split is unknown.
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
         """
-        tag_ids = self.tokenizer.tag(tag)
+        options = TranslationOptions(tag=tag, split=split)
+        tag_ids = self.tokenizer.tag(options.tag)
         scoring = Scoring(
             engine=self.engine,
             workers=self.workers,
-            splitter=self._splitter(split, len(tag_ids)),
+            splitter=self._splitter(options.split, len(tag_ids)),
             decoding=decoding or self.decoding,
             tag_ids=tag_ids,
             on_done=on_done or _ignore,
@@ -240,7 +242,7 @@ class Translator:
     def _can_require(self, decoding: DecodingConfig) -> bool:
         """Whether the search can be made to find certain phrases."""
         try:
-            self.engine.check(decoding, required=True)
+            self.engine.check(decoding, Needs(required=True))
         except ConfigError:
             return False
         return True

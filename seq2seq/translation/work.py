@@ -85,7 +85,8 @@ class Work:
         translated = translate_pieces(pieces, lambda texts: self._translated(texts, watch, first_number=n_texts))
         for piece, translations in self._confirming(translated):
             findings = [finding for translation in translations for finding in translation.findings]
-            watch.count_written(piece.line, [*piece.findings, *findings], len(translations))
+            n_parts = max((len(translation.parts) for translation in translations), default=0)
+            watch.count_written(piece.line, [*piece.findings, *findings], n_parts)
             self._write(piece.source, piece.render([translation.text for translation in translations]))
 
     def _translated(

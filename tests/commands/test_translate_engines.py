@@ -32,6 +32,11 @@ def test_the_models_of_an_ensemble_have_weights(run_dir: Path, tmp_path: Path) -
         assert both.lines(TEXT, "--weights", *weights) == Cli(alone).lines(TEXT)
     assert both.lines(TEXT, "--weights", 2, 2) == both.lines(TEXT)
     assert "weights" in both.refusal("--weights", 1, stdin=TEXT)
+    target = tmp_path / "out"
+    assert both("--weights", 1, 2, "--output", target, stdin=TEXT)[0] == 0
+    assert "with other settings: weights was [1.0, 2.0] and is now [2.0, 1.0]" in both.refusal(
+        "--weights", 2, 1, "--output", target, "--resume", stdin=TEXT
+    )
 
 
 def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained_dir: Path) -> None:

@@ -11,6 +11,15 @@ from tests.translating import Cli
 SRT = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\n- {}\n- {}\n"
 
 
+def test_texts_of_several_sentences_are_counted(trained: Cli) -> None:
+    """Not the strings of several lines, each of which is a text."""
+    one, two = json.dumps({"t": "\n".join(SOURCES[:3])}), json.dumps({"t": f"{SOURCES[0]} {SOURCES[1]}"})
+    for text, is_told in ((one, False), (two, True), (f"{one}\n{two}", True)):
+        status, _, err = trained("--form", "jsonl", "--field", "t", stdin=f"{text}\n")
+        assert status == 0, err
+        assert ("which were split and joined again: 1\n" in err) == is_told
+
+
 def test_a_document_stays_a_document(trained: Cli) -> None:
     texts = SOURCES[:3]
     document = "# {}\n\n\n  - {}\n {}"

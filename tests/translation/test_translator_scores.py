@@ -6,6 +6,7 @@ from math import inf
 
 import pytest
 
+from seq2seq.errors import ConfigError
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import kinds, texts
@@ -91,6 +92,11 @@ def test_pairs_that_cannot_be_scored_have_a_reason_and_stop_no_other(translator:
         assert (each.score == each.log_prob == -inf) == bool(each.reason)
     assert scored[2].score == 0
     assert scored[-1].score == pytest.approx(next(translator.score([("Oui !", "Oui !")])).score, abs=1e-5)
+
+
+def test_a_split_that_does_not_exist_is_refused(translator: Translator) -> None:
+    with pytest.raises(ConfigError, match="split='sometimes' is not one of"):
+        translator.score([], split="sometimes")
 
 
 @pytest.mark.slow

@@ -124,6 +124,14 @@ def test_alignments_of_parts_count_the_words_of_the_line(trained: Translator) ->
         assert starts[part] <= src < starts[part + 1]
 
 
+@pytest.mark.parametrize("split", ["auto", "never"])
+def test_white_space_before_a_line_moves_no_link(trained: Translator, split: str) -> None:
+    line = paragraph(8, 1)
+    plain, indented = trained.translate([line, f"      {line}"], alignment=True, split=split)
+    assert indented.hypotheses[0].alignment == plain.hypotheses[0].alignment
+    assert len({src for src, _ in plain.hypotheses[0].alignment or []}) > 1
+
+
 def test_a_part_inside_a_word_is_aligned_with_that_word(translator: Translator) -> None:
     (found,) = translator.translate([f"Oui {'é' * 60} !"], alignment=True, beam_size=1)
     alignment = found.hypotheses[0].alignment

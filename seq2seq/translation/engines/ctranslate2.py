@@ -17,7 +17,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_limit, length_penalty, min_length
 from seq2seq.errors import ConfigError
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines.protocol import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -71,24 +71,16 @@ class CTranslate2Engine:
     def start_worker(self) -> None:
         """Do nothing: CTranslate2 has its own threads."""
 
-    def check(
-        self,
-        config: DecodingConfig,
-        *,
-        attention: bool = False,
-        prefixes: bool = False,
-        token_scores: bool = False,
-        required: bool = False,
-    ) -> None:
+    def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`."""
         problems = list(_problems(config, len(self._pieces)))
-        if attention:
+        if needs.attention:
             problems.append(_NO_ATTENTION)
-        if prefixes:
+        if needs.prefixes:
             problems += _prefix_problems(config)
-        if token_scores:
+        if needs.token_scores:
             problems += _rule_problems("scores of tokens", "does not return them", config)
-        if required:
+        if needs.required:
             problems.append("CTranslate2 cannot make a translation contain given phrases")
         if problems:
             raise _refusal(problems)
@@ -101,12 +93,12 @@ class CTranslate2Engine:
         Raises:
             ConfigError: CTranslate2 cannot do what is asked for; `check` finds that out earlier.
         """
-        self.check(
-            config,
+        needs = Needs(
             prefixes=any(sentence.prefix for sentence in sentences),
             token_scores=token_scores,
             required=any(sentence.required for sentence in sentences),
         )
+        self.check(config, needs)
         found = self._search(sentences, config)
         return self._with_token_scores(sentences, found) if token_scores else found
 

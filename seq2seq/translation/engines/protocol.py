@@ -1,6 +1,7 @@
 """What the translator needs from an engine. Both engines have it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +20,23 @@ class Sentence(NamedTuple):
     is_aligned: bool = False  # whether the attention of its hypotheses is wanted, too
 
 
+@dataclass(frozen=True, kw_only=True)
+class Needs:
+    """What an engine will be asked for, beside a search.
+
+    Attributes:
+        attention: whether `Engine.attention` will be called.
+        prefixes: whether a sentence may have a prefix.
+        token_scores: whether `Engine.decode` will be asked for them.
+        required: whether a sentence may have required phrases.
+    """
+
+    attention: bool = False
+    prefixes: bool = False
+    token_scores: bool = False
+    required: bool = False
+
+
 class Engine(Protocol):
     """A model with a search. Several threads may call its methods at the same time."""
 
@@ -31,22 +49,9 @@ class Engine(Protocol):
     def start_worker(self) -> None:
         """Set up a worker, which calls this before anything else."""
 
-    def check(
-        self,
-        config: DecodingConfig,
-        *,
-        attention: bool = False,
-        prefixes: bool = False,
-        token_scores: bool = False,
-        required: bool = False,
-    ) -> None:
+    def check(self, config: DecodingConfig, needs: Needs) -> None:
         """Refuse, before any work, what this engine cannot do.
 
-        Args:
-            attention: whether `attention` will be called.
-            prefixes: whether a sentence may have a prefix.
-            token_scores: whether `decode` will be asked for them.
-            required: whether a sentence may have required phrases.
         Raises:
             ConfigError: names each thing in a line of its own.
         """

@@ -19,7 +19,7 @@ from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines.protocol import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
@@ -80,17 +80,9 @@ class PyTorchEngine:
                 other.start()
                 other.join()
 
-    def check(
-        self,
-        config: DecodingConfig,
-        *,
-        attention: bool = False,
-        prefixes: bool = False,
-        token_scores: bool = False,
-        required: bool = False,
-    ) -> None:
+    def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`. Only required phrases do not go together with all other settings."""
-        if not required:
+        if not needs.required:
             return
         problems = []
         if config.sampling:
@@ -114,7 +106,7 @@ class PyTorchEngine:
             ConfigError: see `check`.
         """
         required = [sentence.required for sentence in sentences]
-        self.check(config, required=any(required))
+        self.check(config, Needs(required=any(required)))
         src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]

@@ -8,7 +8,7 @@ import numpy as np
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
 
 
 class Replicas:
@@ -34,19 +34,9 @@ class Replicas:
         """See `Engine.start_worker`."""
         self.engines[0].start_worker()
 
-    def check(
-        self,
-        config: DecodingConfig,
-        *,
-        attention: bool = False,
-        prefixes: bool = False,
-        token_scores: bool = False,
-        required: bool = False,
-    ) -> None:
+    def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`."""
-        self.engines[0].check(
-            config, attention=attention, prefixes=prefixes, token_scores=token_scores, required=required
-        )
+        self.engines[0].check(config, needs)
 
     def decode(
         self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False

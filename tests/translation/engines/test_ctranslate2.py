@@ -17,7 +17,7 @@ from seq2seq.config import DecodingConfig, TokenizerConfig
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines.protocol import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
 from tests.translation.engines.reference import beam_search, next_log_probs
@@ -210,7 +210,7 @@ def test_settings_that_ctranslate2_does_not_have_are_refused(
 ) -> None:
     config = dataclasses.replace(BEAM, **changes)
     with pytest.raises(ConfigError, match=message):
-        engine.check(config, prefixes=bool(prefix))
+        engine.check(config, Needs(prefixes=bool(prefix)))
     with pytest.raises(ConfigError, match=message):
         engine.decode([Sentence([5, 6], prefix)], config)
 
@@ -228,11 +228,11 @@ def test_scores_of_tokens_that_would_not_add_up_are_refused(engine: CTranslate2E
     config = dataclasses.replace(BEAM, **rule)
     ((name, value),) = rule.items()
     with pytest.raises(ConfigError, match=rf"scores of tokens with decoding\.{name}={value}: .*; use engine=torch"):
-        engine.check(config, token_scores=True)
+        engine.check(config, Needs(token_scores=True))
     with pytest.raises(ConfigError, match="scores of tokens with"):
         engine.decode(sentences(), config, token_scores=True)
-    engine.check(config)
-    engine.check(BEAM, token_scores=True)
+    engine.check(config, Needs())
+    engine.check(BEAM, Needs(token_scores=True))
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_all_that_it_cannot_do_is_named_at_once(
     engine: CTranslate2Engine, changes: dict[str, Any], asked: dict[str, bool], messages: list[str]
 ) -> None:
     with pytest.raises(ConfigError) as refused:
-        engine.check(dataclasses.replace(BEAM, **changes), **asked)
+        engine.check(dataclasses.replace(BEAM, **changes), Needs(**asked))
     lines = str(refused.value).split("\n")
     assert len(lines) == len(messages)
     assert all(any(message in line for line in lines) for message in messages)
@@ -267,9 +267,9 @@ def test_a_setting_that_is_younger_than_the_engine_is_refused_unless_it_changes_
     class Younger(DecodingConfig):
         no_stutter: bool = False
 
-    engine.check(Younger())
+    engine.check(Younger(), Needs())
     with pytest.raises(ConfigError, match=r"decoding\.no_stutter=True is unknown to CTranslate2; use engine=torch"):
-        engine.check(Younger(no_stutter=True))
+        engine.check(Younger(no_stutter=True), Needs())
 
 
 def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine) -> None:

@@ -14,7 +14,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model
@@ -230,9 +230,9 @@ def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> 
 )
 def test_searches_without_room_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
     tested, config = engine(), DecodingConfig(**changes)
-    tested.check(config, attention=True, prefixes=True, token_scores=True)
+    tested.check(config, Needs(attention=True, prefixes=True, token_scores=True))
     with pytest.raises(ConfigError, match=message):
-        tested.check(config, required=True)
+        tested.check(config, Needs(required=True))
     with pytest.raises(ConfigError, match=message):
         tested.decode([Sentence([5, 6], required=[[7]])], config)
 

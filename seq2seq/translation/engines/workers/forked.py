@@ -66,6 +66,8 @@ class Forked:
         It forks again only if this process has no more threads than after its first forks: a child would wait forever
         for a lock that another thread holds.
         """
+        if len(self._workers) >= n_workers:  # as in nearly all calls; to count threads takes longer than all the rest
+            return True
         if self._n_threads is None or all(map(le, _n_threads(), self._n_threads)):
             with suppress(OSError):  # no memory for one more, or too many processes
                 while len(self._workers) < n_workers:
