@@ -1,0 +1,54 @@
+"""Write text as people write it, to see what a model makes of it:  python -m seq2seq disguise test.fr --as typos"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from seq2seq.corpus.disguises import DISGUISES, SEED
+from seq2seq.option_values import not_negative_integer
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write text as people write it: in capitals, without accents, with typing errors, with emoji."
+    parser.epilog = (
+        "The same text, kinds and seed give the same result. A test set can be disguised as it is read, too: "
+        "data.test={NAME: {source: test, disguise: typos}}."
+    )
+    add = parser.add_argument
+    add(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="source text, then its translations, a line for each line; - is stdin; plain, .gz, .xz, .bz2 or .zst",
+    )
+    add("--as", dest="kinds", required=True, metavar="KINDS", help="names of --list, with commas: one after another")
+    add(
+        "--seed",
+        type=not_negative_integer,
+        default=SEED,
+        metavar="N",
+        help=f"of what is left to chance; default: {SEED}",
+    )
+    add("--output", nargs="+", type=Path, default=[], metavar="FILE", help="one for each FILE; default: stdout")
+    add("--list", action=_List, nargs=0, help="print the kinds and end")
+
+
+class _List(argparse.Action):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[str] | None,
+        option_string: str | None = None,
+    ) -> None:
+        width = max(map(len, DISGUISES))
+        print("\n".join(f"{name:{width}}  {disguise.reason}" for name, disguise in DISGUISES.items()))
+        parser.exit()
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.corpus.disguises.kinds import named
+    from seq2seq.corpus.disguises.write import write_disguised
+
+    write_disguised(args.files, args.output, named(args.kinds.split(",")), args.seed)

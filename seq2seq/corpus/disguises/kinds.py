@@ -1,0 +1,97 @@
+"""The list of disguises."""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from seq2seq.corpus.disguises import insertions, letters, marks, spaces, typos
+from seq2seq.errors import ConfigError
+
+SEED = 1  # of test sets in disguise
+VERSION = 1  # of what the disguises write: raise it with every change, so that cached test sets are made anew
+
+
+@dataclass(frozen=True)
+class Disguise:
+    """A way in which people write a sentence.
+
+    Attributes:
+        name: in configurations and on the command line.
+        reason: who writes so.
+        apply: from the texts of a sentence (its source, then its translations) to as many texts, with `draw` for what
+            is left to chance. It depends on nothing else. A blank text stays blank, and none gets a line end.
+        ignores_case: whether scores of such text have to ignore case.
+        n_lines: how many lines become one. `apply` gets texts that are joined already; see `joined`.
+    """
+
+    name: str
+    reason: str
+    apply: Callable[[Sequence[str], random.Random], list[str]]
+    ignores_case: bool = False
+    n_lines: int = 1
+
+
+Change = Callable[[str, random.Random], str]
+Piece = Callable[[random.Random], str]
+
+
+def _of_source(change: Change, texts: Sequence[str], draw: random.Random) -> list[str]:
+    src, *translations = texts
+    return [change(src, draw), *translations]
+
+
+def _source_only(name: str, change: Change, reason: str) -> Disguise:
+    # Not a function inside this one: worker processes get disguises by pickle.
+    return Disguise(name, reason, partial(_of_source, change))
+
+
+def _on_both_sides(name: str, piece: Piece, reason: str) -> Disguise:
+    return Disguise(name, reason, partial(insertions.with_piece, piece))
+
+
+def _as_they_are(texts: Sequence[str], draw: random.Random) -> list[str]:
+    return list(texts)
+
+
+_KINDS = (
+    Disguise(
+        "upper",
+        "ALL IN CAPITALS, as in headlines and forms: few of training's subwords",
+        letters.upper,
+        ignores_case=True,
+    ),
+    Disguise(
+        "title", "Every Word With A Capital, as in titles: each may look like a name", letters.title, ignores_case=True
+    ),
+    Disguise(
+        "lower", "all in lower case, as in chats and searches: names look like words", letters.lower, ignores_case=True
+    ),
+    _source_only("accents", letters.without_accents, "no accents, as on a foreign keyboard: other words, or none"),
+    _source_only("quotes", marks.other_quotes, "the other quotes: typographic from word processors, else straight"),
+    _source_only("stop", marks.without_stop, "no full stop, as in messages and headings: the end seems to be missing"),
+    _source_only("typos", typos.with_typo, "one typing error: a word that training never had"),
+    _source_only("spaces", spaces.with_odd_spaces, "one or two odd spaces, as pasted from web pages and PDFs"),
+    _on_both_sides("emoji", insertions.emoji, "an emoji, as in messages: often left out or repeated"),
+    _on_both_sides("urls", insertions.url, "a URL or an e-mail address: has to come through letter by letter"),
+    _on_both_sides("numbers", insertions.number, "one number more, as in lists and references: has to come through"),
+    _on_both_sides(
+        "placeholders", insertions.placeholder, "a placeholder, as in texts of programs: has to come through"
+    ),
+    Disguise("join", "two lines on one: more sentences than a line of training has", _as_they_are, n_lines=2),
+    Disguise("join3", "three lines on one", _as_they_are, n_lines=3),
+)
+DISGUISES = {disguise.name: disguise for disguise in _KINDS}
+
+
+def named(names: Iterable[str]) -> list[Disguise]:
+    """The disguises of these names.
+
+    Raises:
+        ConfigError: an unknown name.
+    """
+    names = list(names)
+    for name in names:
+        if name not in DISGUISES:
+            raise ConfigError(f"there is no disguise {name!r}; choose from {', '.join(DISGUISES)}")
+    return [DISGUISES[name] for name in names]

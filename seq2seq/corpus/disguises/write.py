@@ -1,0 +1,55 @@
+"""Files in disguise: a source file, and its translations if there are any."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from seq2seq.corpus.disguises.kinds import Disguise
+from seq2seq.corpus.disguises.stream import disguised_in_turn
+from seq2seq.corpus.reader import aligned, read_lines, read_stream
+from seq2seq.corpus.sources import COMPRESSIONS
+from seq2seq.errors import CorpusError
+from seq2seq.files import atomic_file
+
+_STDIN = Path("-")
+
+
+def write_disguised(files: Sequence[Path], outputs: Sequence[Path], disguises: Sequence[Disguise], seed: int) -> None:
+    """Write each file in disguise, line by line: a large file takes no more memory than a small one.
+
+    Args:
+        files: a source, then its translations; `-` is stdin.
+        outputs: one for each file, which appear when they are whole. None: the source goes to stdout.
+    Raises:
+        CorpusError: files that cannot be read or are not parallel, or outputs that cannot be written.
+    """
+    _check(files, outputs)
+    readers = [read_stream(sys.stdin.buffer, "stdin") if file == _STDIN else read_lines(file) for file in files]
+    names = ["stdin" if file == _STDIN else str(file) for file in files]
+    rows = disguised_in_turn(aligned(readers, names), disguises, seed)
+    with ExitStack() as written:
+        streams = [written.enter_context(atomic_file(output)) for output in outputs] or [sys.stdout.buffer]
+        for row in rows:
+            for stream, text in zip(streams, row, strict=True):
+                stream.write(f"{text}\n".encode())
+
+
+def _check(files: Sequence[Path], outputs: Sequence[Path]) -> None:
+    if files.count(_STDIN) > 1:
+        raise CorpusError("stdin (-) stands for two files; name one of them")
+    if len(outputs) != len(files) and (outputs or len(files) > 1):
+        raise CorpusError(f"--output names {len(outputs)} files for {len(files)}; name one for each, in their order")
+    inputs = {file.resolve(): file for file in files if file != _STDIN}
+    seen: set[Path] = set()
+    for output in outputs:
+        target = output.resolve()
+        if target in inputs:
+            raise CorpusError(f"--output {output} would overwrite {inputs[target]}; choose another name")
+        if target in seen:
+            raise CorpusError(f"--output names {output} twice; choose two names")
+        if output.exists() and not output.is_file():
+            raise CorpusError(f"--output {output}: is not a regular file; name a file, or leave it out for stdout")
+        if output.suffix in COMPRESSIONS:
+            raise CorpusError(f"--output {output}: would not be compressed; leave out {output.suffix}")
+        seen.add(target)

@@ -1,0 +1,151 @@
+"""`python -m seq2seq disguise`: what it writes, and what it refuses."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq.cli import main
+from seq2seq.corpus.disguises import DISGUISES
+from tests.places import ROOT
+
+SAMPLE = ROOT / "data/sample"
+
+
+def run(*words: object, stdin: bytes = b"", seed: str = "0") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "seq2seq", "disguise", *map(str, words)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": seed},
+        input=stdin,
+        capture_output=True,
+    )
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(["disguise", *map(str, words)])
+    assert stopped.value.code == 2
+    out, err = capsys.readouterr()
+    assert not out
+    return err
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    src = written(tmp_path / "a.fr", "L'été arrive.\n\nÇa va, Léa ?\n")
+    return src, written(tmp_path / "a.en", "Summer comes.\n\nAll well, Léa?\n")
+
+
+def test_stdin_becomes_stdout_in_the_order_of_the_kinds() -> None:
+    done = run("-", "--as", "upper,accents,stop,join", stdin="l'été.\nÇa va ?\n".encode())
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "L'ETE CA VA ?\n", b"")
+    done = run("-", "--as", "join,upper,accents,stop", stdin="l'été.\nÇa va.\n".encode())
+    assert done.stdout.decode() == "L'ETE. CA VA\n"
+
+
+def test_each_translation_gets_a_file_with_a_line_for_each_line(tmp_path: Path, pair: tuple[Path, Path]) -> None:
+    outputs = [tmp_path / "new/b.fr", tmp_path / "new/b.en"]
+    main(["disguise", *map(str, pair), "--as", "upper", "--output", *map(str, outputs)])
+    assert outputs[0].read_text(encoding="utf-8") == "L'ÉTÉ ARRIVE.\n\nÇA VA, LÉA ?\n"
+    assert outputs[1].read_text(encoding="utf-8") == "SUMMER COMES.\n\nALL WELL, LÉA?\n"
+
+
+def test_compressed_files_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    text = "\ufeffL'été.\r\nIl dort.\r\n".encode()
+    (tmp_path / "a.fr.gz").write_bytes(gzip.compress(text))
+    for done in (run(tmp_path / "a.fr.gz", "--as", "lower"), run("-", "--as", "lower", stdin=gzip.compress(text))):
+        assert done.stdout.decode() == "l'été.\nil dort.\n"
+
+
+def test_the_same_seed_writes_the_same_in_every_process() -> None:
+    words = (SAMPLE / "test.fr", "--as", "typos,spaces,emoji")
+    first, again, other = run(*words, seed="1"), run(*words, seed="2"), run(*words, "--seed", 2)
+    assert first.returncode == 0
+    assert first.stdout == again.stdout != other.stdout
+    assert first.stdout.count(b"\n") == other.stdout.count(b"\n") == 500
+
+
+def test_the_list_has_every_kind_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["disguise", "--list"])
+    assert not stopped.value.code
+    rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert rows == [[name, disguise.reason] for name, disguise in DISGUISES.items()]
+
+
+@pytest.mark.parametrize("words", [["--as", "typo"], ["--as", "upper, typo"], ["--as", ""]])
+def test_an_unknown_kind_is_refused_with_the_list(
+    words: list[str], pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, pair[0], *words)
+    assert message.startswith("error: there is no disguise '")
+    assert all(name in message for name in DISGUISES)
+
+
+def test_files_that_do_not_fit_are_refused_and_nothing_is_written(
+    tmp_path: Path, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    src, tgt = pair
+    short, bad = written(tmp_path / "short.en", "Summer comes.\n"), tmp_path / "bad.en"
+    bad.write_bytes(b"Summer.\n\n\xff\n")
+    outputs = tmp_path / "x.fr", tmp_path / "x.en"
+    before = sorted(tmp_path.iterdir())
+    cases: list[tuple[list[object], str]] = [
+        ([src, short, "--output", *outputs], f"{src} has 3 lines but {short} has 1"),
+        ([src, bad, "--output", *outputs], f"{bad}:3: byte 1 of the line (0xff) is not UTF-8"),
+        ([src, tmp_path / "none.en", "--output", *outputs], f"cannot read {tmp_path / 'none.en'}"),
+        ([src, tmp_path, "--output", *outputs], f"cannot read {tmp_path}: Is a directory"),
+        ([src, tgt], "--output names 0 files for 2"),
+        ([src, tgt, "--output", outputs[0]], "--output names 1 files for 2"),
+        ([src, "--output", *outputs], "--output names 2 files for 1"),
+        ([src, tgt, "--output", outputs[0], src], f"--output {src} would overwrite {src}"),
+        ([src, tgt, "--output", outputs[0], outputs[0]], "twice"),
+        ([src, "--output", tmp_path / "x.gz"], "would not be compressed"),
+        ([src, "--output", tmp_path], "is not a regular file"),
+        ([src, "--output", os.devnull], "is not a regular file"),
+        (["-", "-", "--output", *outputs], "stdin (-) stands for two files"),
+    ]
+    for words, expected in cases:
+        message = refused(capsys, *words, "--as", "upper")
+        assert message.startswith("error: ") and expected in message
+        assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_link_to_an_input_is_an_input(
+    tmp_path: Path, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link").symlink_to(pair[0])
+    assert "would overwrite" in refused(capsys, pair[0], "--as", "upper", "--output", tmp_path / "link")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = f"{sys.executable} -m seq2seq disguise {SAMPLE / 'train.fr'} --as upper | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
+@pytest.mark.slow
+def test_a_large_file_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
+    large = tmp_path / "large.fr"
+    large.write_bytes((SAMPLE / "train.fr").read_bytes() * 20)
+    code = (
+        "import resource, sys; from seq2seq.cli import main; main()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    peaks = []
+    for file in (SAMPLE / "test.fr", large):
+        words = ["disguise", str(file), "--as", "join3,upper", "--output", str(tmp_path / "out.fr")]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        peaks.append(int(done.stderr))
+    assert peaks[1] - peaks[0] < 5_000  # KiB
