@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
-from seq2seq.dataset.lengths import TrainingLengths
+from seq2seq.dataset.seen import SeenText
 
 
 def model_card(
@@ -14,14 +14,14 @@ def model_card(
     vocab_size: int,
     weights: Sequence[str],
     run: RunDirectory | None,
-    seen: TrainingLengths | None = None,
+    seen: SeenText | None = None,
 ) -> str:
     """The text of README.md, in Markdown.
 
     Args:
         weights: a line of text for each form of the weights.
         run: the run with the scores, if it has ended; None if there is no run.
-        seen: the lengths of the training text, if the model has them.
+        seen: what the training text was like, if the model says so.
     Raises:
         RunError: the files with the scores are damaged.
     """
@@ -67,6 +67,7 @@ def _scores(run: RunDirectory | None) -> list[str]:
         metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score.signature)
         for scores in tests.values()
         for metric, score in scores.items()
+        if "|case:lc|" not in score.signature  # a disguise that ignores case
     }
     for metric, value in valid.items():  # scored like the tests, but stored without interval and signature
         rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")

@@ -51,7 +51,7 @@ class RunDirectory:
                     model.ckpt        the weights that won the selection
         selection.json                scores on valid of all candidates
         scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
-        hypotheses/TEST.LANG          translations of each test set, one a line
+        hypotheses/TEST.LANG          translations of each test set, one a line; in disguise, TEST/DISGUISE.LANG
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
         summary.txt                   the run and its scores on one screen
         export/FORMAT/                model directories (artifacts/model_directory.py)
@@ -149,6 +149,18 @@ class RunDirectory:
             }
         except (TypeError, AttributeError) as error:
             raise RunError(f"{self.path / 'scores.json'}: has no scores, so it is damaged; restore it") from error
+
+    def metrics_of(self, test: str) -> list[str]:
+        """The metrics of a test set; none if the scores were not kept."""
+        return list(self._scores_of(test))
+
+    def ignored_case(self, test: str) -> bool:
+        """Whether the test set was scored without case."""
+        bleu = self._scores_of(test).get("bleu")
+        return bleu is not None and "|case:lc|" in bleu.signature
+
+    def _scores_of(self, test: str) -> dict[str, Interval]:
+        return self.scores().get(test, {}) if (self.path / "scores.json").is_file() else {}
 
     def tests(self) -> list[str]:
         """Names of the test sets that the run translated; none before its end."""

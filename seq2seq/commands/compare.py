@@ -1,6 +1,7 @@
 """Test whether two runs differ by more than chance:  python -m seq2seq compare RUN_A RUN_B
 
-It reads only what finished runs keep: `config.yaml`, `hypotheses/` and `references/`.
+It reads only what finished runs keep: `config.yaml`, `hypotheses/` and `references/`, and which scores are in
+`scores.json`.
 """
 
 import argparse
@@ -16,7 +17,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_b", type=Path, metavar="RUN_B", help="directory of another finished run")
     parser.add_argument("--test", action="append", default=[], metavar="NAME", help="only this test set; repeatable")
     parser.add_argument(
-        "--metrics", nargs="+", choices=METRICS, default=TEST_METRICS, help=f"default: {' '.join(TEST_METRICS)}"
+        "--metrics",
+        nargs="+",
+        choices=METRICS,
+        default=[],
+        help=f"default: those of the runs, of {' '.join(TEST_METRICS)}",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
 

@@ -4,13 +4,17 @@ corpus/train                      a prefix: the files corpus/train.fr and corpus
 corpus/train.tsv                  one file with both languages; also .jsonl
 {src: FILE, tgt: FILE}            two files
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
+{source: SOURCE, disguise: NAMES} a test set as people write it (seq2seq/corpus/disguises/); also with a tag
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seq2seq.errors import ConfigError
+
+# The keys of a source with more to say about its text.
+_WRAPPED = ({"source", "tag"}, {"source", "disguise"}, {"source", "tag", "disguise"})
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,12 @@ class SourcePath:
 
     path: str
     tag: str | None = None
+    disguises: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
-        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`."""
-        return _stem(self.path)
+        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` in disguise."""
+        return _stem(self.path, self.disguises)
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,11 @@ class SourceFiles:
     src: str
     tgt: str
     tag: str | None = None
+    disguises: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
-        return _stem(self.src)
+        return _stem(self.src, self.disguises)
 
 
 SourceSpec = SourcePath | SourceFiles
@@ -48,7 +54,7 @@ def parse_sources(key: str, value: object) -> list[SourceSpec]:
     Args:
         key: of the configuration, for messages.
     Raises:
-        ConfigError: an entry that has none of the forms, or an empty list.
+        ConfigError: an entry that has none of the forms, an empty list, or a disguise where there is no test.
     """
     entries = value if isinstance(value, list) else [value]
     if not entries:
@@ -70,31 +76,48 @@ def parse_tests(value: object) -> list[tuple[str, list[SourceSpec]]]:
 
 
 def _parse(key: str, entry: object) -> SourceSpec:
-    if isinstance(entry, Mapping) and set(entry) == {"source", "tag"}:
-        return replace(_parse_untagged(key, entry["source"]), tag=str(entry["tag"]))
-    return _parse_untagged(key, entry)
+    if not isinstance(entry, Mapping) or set(entry) not in _WRAPPED:
+        return _parse_files(key, entry)
+    spec = _parse_files(key, entry["source"])
+    if "tag" in entry:
+        spec = replace(spec, tag=str(entry["tag"]))
+    if "disguise" in entry:
+        spec = replace(spec, disguises=_disguises(key, entry["disguise"]))
+    return spec
 
 
-def _parse_untagged(key: str, entry: object) -> SourceSpec:
+def _disguises(key: str, value: object) -> tuple[str, ...]:
+    """The names; `corpus/` knows which ones there are."""
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ConfigError(f"{key}: disguise={value!r} is neither a name nor a list of names, such as typos")
+    if not key.startswith("data.test"):
+        raise ConfigError(
+            f"{key}: disguise={value!r} is for test sets only; to train on such text there is data.augment"
+        )
+    return tuple(names)
+
+
+def _parse_files(key: str, entry: object) -> SourceSpec:
     if isinstance(entry, Mapping):
         if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
             raise ConfigError(
                 f"{key}: the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}} or "
-                "{source: SOURCE, tag: NAME}"
+                "{source: SOURCE, tag: NAME, disguise: NAME}"
             )
         return SourceFiles(entry["src"], entry["tgt"])
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
             f"{key}: the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or "
-            "one of these as {source: ..., tag: NAME}"
+            "one of these as {source: ..., tag: NAME, disguise: NAME}"
         )
     return SourcePath(entry)
 
 
 def _is_one_source(value: Mapping[object, object]) -> bool:
     """False for a mapping from names of test sets to sources."""
-    return bool({"src", "tgt"}.intersection(value)) or set(value) == {"source", "tag"}
+    return bool({"src", "tgt"}.intersection(value)) or set(value) in _WRAPPED
 
 
-def _stem(path: str) -> str:
-    return Path(path).name.split(".")[0]
+def _stem(path: str, disguises: Sequence[str]) -> str:
+    return "/".join([Path(path).name.split(".")[0], *(["+".join(disguises)] if disguises else [])])

@@ -7,11 +7,13 @@ before the LF, and a byte order mark at the start of a file. It keeps everything
 import codecs
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from seq2seq.corpus.compression import DAMAGE, decompressed, open_binary
+from seq2seq.corpus.disguises import SEED, disguised_in_turn, named
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
 from seq2seq.errors import CorpusError
 
@@ -98,12 +100,15 @@ def decode_lines(
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
-    """All (source, target) sentences of one corpus source, in order.
+    """All (source, target) sentences of one corpus source, in order, and in its disguises if it has any.
 
     Raises:
         CorpusError: what `read_lines` raises; an empty corpus; files with different numbers of lines; a line that does
             not have the format.
     """
+    if source.disguises:
+        yield from ((src, tgt) for src, tgt, *_ in _in_disguise(source))
+        return
     match source:
         case PairedFiles():
             pairs: Iterator[Any] = read_aligned((source.src, source.tgt))
@@ -125,12 +130,24 @@ def read_references(source: Source) -> Iterator[list[str]]:
     Raises:
         CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
-    if isinstance(source, PairedFiles) and source.references:
+    if source.disguises:
+        for _, _, *further in _in_disguise(source):
+            yield [line for line in further if line.strip()]
+    elif isinstance(source, PairedFiles) and source.references:
         for _, *further in read_aligned((source.tgt, *source.references)):
             yield [line for line in further if line.strip()]
     else:
         for _ in read_pairs(source):
             yield []
+
+
+def _in_disguise(source: Source) -> Iterator[Sequence[str]]:
+    """Sources with their targets and further references, which are disguised together."""
+    plain = replace(source, disguises=())
+    rows: Iterator[Sequence[str]] = read_pairs(plain)
+    if isinstance(plain, PairedFiles) and plain.references:
+        rows = read_aligned(plain.files)
+    return disguised_in_turn(rows, named(source.disguises), SEED)
 
 
 def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
@@ -139,7 +156,17 @@ def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
     Raises:
         CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
-    readers = [read_lines(file) for file in files]
+    return aligned([read_lines(file) for file in files], [str(file) for file in files])
+
+
+def aligned(readers: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The next line of every reader, until all end at once.
+
+    Args:
+        names: of the files, for messages.
+    Raises:
+        CorpusError: what a reader raises; files with different numbers of lines.
+    """
     for n, lines in enumerate(zip_longest(*readers)):
         if None in lines:
             counts = [
@@ -147,7 +174,7 @@ def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
             ]
             odd = next(i for i, count in enumerate(counts) if count != counts[0])
             raise CorpusError(
-                f"{files[0]} has {counts[0]} lines but {files[odd]} has {counts[odd]}; line n of one must translate "
+                f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}; line n of one must translate "
                 "line n of the other, so align the files again"
             )
         yield lines

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # imported where it is used: a run without scores saves 0.1 s
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
 TEST_METRICS = ("bleu", "chrf", "ter", "bleu_legacy_tok")  # of every test set, at the end of a run
+ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness adds
 # For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
 
@@ -69,6 +70,8 @@ def corpus_scores(
     references: References,
     metrics: Sequence[str] = ("bleu", "chrf"),
     language: str = "",
+    *,
+    ignore_case: bool = False,
 ) -> dict[str, Score]:
     """Score all sentences as one corpus. No score is a mean over sentences or batches.
 
@@ -79,6 +82,7 @@ def corpus_scores(
             `bleu_legacy_tok`. The last one is what multi-bleu.perl gives for `moses_tokens`: the number in older
             papers. If the references are tokens already, text is only lower-cased, and the signature says `tok:none`.
         language: of the sentences, such as `fr`; only `bleu_legacy_tok` needs it.
+        ignore_case: lower all letters first, as sacreBLEU's `--lowercase`; `ter` and `bleu_legacy_tok` always do.
     Returns:
         The score of each metric, by the name of the metric.
     Raises:
@@ -89,7 +93,7 @@ def corpus_scores(
     _check(hypotheses, references)
     scores = {}
     for name in metrics:
-        metric = _metric(name, references, language)
+        metric = _metric(name, references, language, ignore_case)
         value = metric.corpus_score(hypotheses, None).score
         scores[name] = Score(float(value), str(metric.get_signature()))
     return scores
@@ -101,6 +105,8 @@ def report(
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
     language: str = "",
+    *,
+    ignore_case: bool = False,
 ) -> dict[str, Interval]:
     """`corpus_scores` with 95% intervals, from resamples drawn with replacement (Koehn 2004).
 
@@ -114,7 +120,9 @@ def report(
     """
     _check(hypotheses, references)
     assert n_samples > 1
-    return {name: _interval(_metric(name, references, language), hypotheses, n_samples) for name in metrics}
+    return {
+        name: _interval(_metric(name, references, language, ignore_case), hypotheses, n_samples) for name in metrics
+    }
 
 
 def bootstrap_interval(
@@ -135,6 +143,8 @@ def paired_test(
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
     language: str = "",
+    *,
+    ignore_case: bool = False,
 ) -> dict[str, PairedScores]:
     """Test whether two systems differ by more than chance, by paired bootstrap resampling (Koehn 2004).
 
@@ -152,7 +162,9 @@ def paired_test(
     _check(baseline, references, "baseline hypotheses")
     _check(system, references)
     assert n_samples > 1
-    return {name: _paired(_metric(name, references, language), baseline, system, n_samples) for name in metrics}
+    return {
+        name: _paired(_metric(name, references, language, ignore_case), baseline, system, n_samples) for name in metrics
+    }
 
 
 def difference_interval(
@@ -242,18 +254,18 @@ def _without_progress() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _metric(name: str, references: References, language: str) -> "Metric":
+def _metric(name: str, references: References, language: str, ignore_case: bool = False) -> "Metric":
     """A metric that has analysed the references, and can score several systems against them."""
     from sacrebleu import BLEU, CHRF, TER
 
     known = _streams(references)
     if name == "bleu":
         # sacreBLEU warns if hypotheses look like tokens. `force` silences it if the references are tokens too.
-        return BLEU(references=known, force=is_tokenised(known[0]))
+        return BLEU(references=known, lowercase=ignore_case, force=is_tokenised(known[0]))
     if name == "chrf":
-        return CHRF(references=known)
+        return CHRF(references=known, lowercase=ignore_case)
     if name == "chrf++":
-        return CHRF(word_order=2, references=known)
+        return CHRF(word_order=2, references=known, lowercase=ignore_case)
     if name == "ter":
         return TER(references=known)
     if name == "bleu_legacy_tok":

@@ -31,14 +31,12 @@ class Comparison:
     tests: Mapping[str, ComparedTestSet]  # by name
 
 
-def compare(
-    a: RunDirectory, b: RunDirectory, tests: Sequence[str] = (), metrics: Sequence[str] = TEST_METRICS
-) -> Comparison:
+def compare(a: RunDirectory, b: RunDirectory, tests: Sequence[str] = (), metrics: Sequence[str] = ()) -> Comparison:
     """The paired bootstrap test of two runs, for each test set.
 
     Args:
         tests: which test sets; empty: all that both runs have.
-        metrics: any of `scores.METRICS`.
+        metrics: any of `scores.METRICS`; empty: those that both runs have of the test set.
     Raises:
         RunError: both are the same run; their languages or sentences differ; they share no such test set; or hypotheses
             or references are missing.
@@ -76,8 +74,21 @@ def _compare_on(test: str, a: RunDirectory, b: RunDirectory, metrics: Sequence[s
                 f"{a.path} and {b.path} were tested on different sentences called {test}: reference {number} "
                 f"is {_shown(in_a)} in one and {_shown(in_b)} in the other; compare them on another one with --test"
             )
-    found = paired_test(a.hypotheses(test), b.hypotheses(test), references, metrics, language=language)
+    found = paired_test(
+        a.hypotheses(test),
+        b.hypotheses(test),
+        references,
+        metrics or _shared_metrics(test, a, b),
+        language=language,
+        ignore_case=a.ignored_case(test) or b.ignored_case(test),
+    )
     return ComparedTestSet(len(references), found)
+
+
+def _shared_metrics(test: str, a: RunDirectory, b: RunDirectory) -> list[str]:
+    """The metrics that both runs have of a test set. A run that kept no scores may have all."""
+    kept = [names for run in (a, b) if (names := run.metrics_of(test))]
+    return [metric for metric in TEST_METRICS if all(metric in names for names in kept)]
 
 
 def _shown(references: tuple[str, ...] | None) -> str:

@@ -9,7 +9,17 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 
 # Keys that may differ between the runs of one row: the seed, and keys without influence on the scores.
-IGNORED = ("seed", "run_dir", "resume", "name", "data.dir", "data.cache_dir", "logger", "trainer.threads")
+IGNORED = (
+    "seed",
+    "run_dir",
+    "resume",
+    "name",
+    "data.dir",
+    "data.cache_dir",
+    "data.robustness",
+    "logger",
+    "trainer.threads",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,19 +38,24 @@ def read_result(run: RunDirectory, metrics: Sequence[str]) -> Result:
     Args:
         metrics: names as in scores.json. On valid, runs measure only BLEU and chrF.
     Raises:
-        RunError: the run is not finished, or lacks one of these metrics.
+        RunError: the run is not finished, or no test set of it has one of these metrics.
     """
     selection, tests = run.selection(), run.scores()
-    if missing := [(test, metric) for test, scores in tests.items() for metric in metrics if metric not in scores]:
-        (test, metric), known = missing[0], sorted({name for scores in tests.values() for name in scores})
-        raise RunError(f"{run.path}: has no {metric} of {test}; choose from {', '.join(known)}")
+    known = sorted({name for scores in tests.values() for name in scores})
+    if tests and (missing := [metric for metric in metrics if metric not in known]):
+        raise RunError(f"{run.path}: has no {missing[0]} of {', '.join(tests)}; choose from {', '.join(known)}")
     settings = dict(_flat(dataclasses.asdict(run.config())))
     seed, name = settings["seed"], settings["name"]
     for key in [key for key in settings if any(f"{key}.".startswith(f"{ignored}.") for ignored in IGNORED)]:
         del settings[key]
     chosen = selection.valid[selection.selected]
     valid = {f"valid {metric}": chosen[metric] for metric in metrics if metric in chosen}
-    tested = {f"{test} {metric}": scores[metric].score for test, scores in tests.items() for metric in metrics}
+    tested = {
+        f"{test} {metric}": scores[metric].score
+        for test, scores in tests.items()
+        for metric in metrics
+        if metric in scores  # a test set that data.robustness adds has fewer
+    }
     return Result(name, seed, settings, valid | tested)
 
 

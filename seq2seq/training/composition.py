@@ -12,7 +12,15 @@ from seq2seq.config import DROPOUTS, RunConfig, read_config
 from seq2seq.errors import ConfigError
 
 # What may differ when a run is resumed: how long, where and with which reports, not what is computed.
-RESUMABLE_KEYS = ("trainer.", "logger.", "decoding.", "data.dir", "data.cache_dir", "batch.n_workers")
+RESUMABLE_KEYS = (
+    "trainer.",
+    "logger.",
+    "decoding.",
+    "data.dir",
+    "data.cache_dir",
+    "data.robustness",
+    "batch.n_workers",
+)
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
 FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
 

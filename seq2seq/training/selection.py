@@ -2,15 +2,16 @@
 
 import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
 from seq2seq.artifacts.run_directory import RunDirectory, Selection
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig
+from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.evaluation.scores import TEST_METRICS, Interval, report
+from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, Interval, report
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
 from seq2seq.training.module import TranslationModule
@@ -57,16 +58,19 @@ def finish_run(
     _, selected, weights = winner
     model.load_state_dict(weights)
     if is_first_rank:
-        saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.lengths)
+        saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.seen)
         write_model(saved, run.selected, step, selected=selected, valid=valid)
     model.eval()
     tests = {}
-    for name, store in prepared.tests.items():
+    for name, test in all_test_sets(config.data).items():
+        store = prepared.tests[name]
         hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=bf16)
         references = [store.references(i) for i in range(len(store))]
         if is_first_rank:
             run.write_test(name, config.data.tgt_lang, hypotheses, references)
-        tests[name] = report(hypotheses, references, TEST_METRICS, language=config.data.tgt_lang)
+        metrics = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
+        language, ignore_case = config.data.tgt_lang, test.ignores_case
+        tests[name] = report(hypotheses, references, metrics, language=language, ignore_case=ignore_case)
     if is_first_rank:
         run.write_scores(tests)
         run.write_selection(Selection(selected, step, valid))
@@ -106,11 +110,27 @@ def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> 
     for name, scores in outcome.valid.items():
         mark = "*" if name == outcome.selected else " "
         lines.append(f" {mark} BLEU {scores['bleu']:6.2f}  chrF {scores['chrf']:6.2f}  {name}")
-    for name, found in outcome.tests.items():
+    sets = all_test_sets(config.data)
+    for name in [name for name, test in sets.items() if not test.clean]:
         lines += ["", f"test set {name}:"]
         lines += [
             f"   {metric:15} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}"
-            for metric, score in found.items()
+            for metric, score in outcome.tests[name].items()
         ]
+        disguised = {each: test for each, test in sets.items() if test.clean == name}
+        lines += _robustness(name, disguised, outcome.tests) if disguised else []
     lines += ["", f"translate with:  python translate.py --model {run_dir} --input FILE --output FILE"]
     return "\n".join(lines) + "\n"
+
+
+def _robustness(
+    clean: str, disguised: Mapping[str, TestSet], scores: Mapping[str, Mapping[str, Interval]]
+) -> list[str]:
+    """A row for each disguise of a test set: its BLEU, and what the disguise costs."""
+    lines = [f"   {'in disguise':15} {'BLEU':>6} {'change':>7}"]
+    for name, test in disguised.items():
+        bleu = scores[name]["bleu"].score
+        note = "  without case" if test.ignores_case else ""
+        change = bleu - scores[clean]["bleu"].score
+        lines.append(f"   {name.removeprefix(f'{clean}/'):15} {bleu:6.2f} {change:+7.2f}{note}")
+    return lines

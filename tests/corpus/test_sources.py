@@ -157,3 +157,14 @@ def test_tsv_columns_name_each_language_once(tmp_path, columns, count):
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(b"x\ty\n"))
     with pytest.raises(ConfigError, match=rf"has {count} columns of data\.src_lang=fr; .*'-' for a column"):
         find(DataConfig(dir=str(tmp_path), tsv_columns=columns), "a.tsv.gz")
+
+
+def test_an_unknown_disguise_is_refused_with_those_there_are(tmp_path):
+    touch(tmp_path, "a.fr", "a.en")
+    config = DataConfig(dir=str(tmp_path))
+    entry = {"source": "a", "disguise": ["lower", "typo"]}
+    with pytest.raises(ConfigError, match=r"there is no disguise 'typo'; choose from upper, title, .*, join3"):
+        find_sources(config, parse_sources("data.test", entry))
+    entry["disguise"] = ["lower", "typos"]
+    (found,) = find_sources(config, parse_sources("data.test", entry))
+    assert found.disguises == ("lower", "typos")

@@ -84,6 +84,39 @@ def test_score_and_signature_are_those_of_the_sacrebleu_command(
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
 
 
+@pytest.mark.parametrize(
+    ("metric", "arguments"),
+    [
+        ("bleu", ["-m", "bleu", "--lowercase"]),
+        ("chrf", ["-m", "chrf", "--chrf-lowercase"]),
+        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2", "--chrf-lowercase"]),
+        ("ter", ["-m", "ter"]),
+    ],
+)
+def test_scores_without_case_are_those_of_the_sacrebleu_command(
+    metric: str, arguments: list[str], tmp_path: Path
+) -> None:
+    capitals = [text.upper() for text in HYPOTHESES]
+    (tmp_path / "hypotheses").write_text("".join(f"{line}\n" for line in capitals), encoding="utf-8")
+    (tmp_path / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses", *arguments, "-w", "8"]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    printed = json.loads(done.stdout)
+    score = corpus_scores(capitals, REFERENCES, [metric], ignore_case=True)[metric]
+    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+    assert "|case:lc|" in score.signature
+    assert score.score == pytest.approx(corpus_scores(HYPOTHESES, REFERENCES, [metric], ignore_case=True)[metric].score)
+
+
+def test_intervals_and_paired_tests_ignore_case_where_they_are_told_to() -> None:
+    capitals = [text.upper() for text in HYPOTHESES]
+    intervals = report(capitals, REFERENCES, METRICS, n_samples=20, language="en", ignore_case=True)
+    paired = paired_test(capitals, HYPOTHESES, REFERENCES, METRICS, 20, "en", ignore_case=True)
+    for metric, interval in intervals.items():
+        assert paired[metric].baseline.score == pytest.approx(interval.score) == paired[metric].system.score
+        assert paired[metric].baseline.signature == interval.signature
+
+
 SECOND = ["A man cleans a window.", "", "  ", "The cat is on the mat, isn't it?", ""]
 THIRD = ["", "Two young men are outside.", "", "A cat sits on the mat.", ""]
 

@@ -180,3 +180,27 @@ def test_references_that_are_missing_or_do_not_fit_are_named(
     message = refused(capsys, poor, good)
     assert f"{poor}/references/news.en: no such file; older runs did not keep" in message
     assert f"python train.py resume={poor}" in message
+
+
+def scored(run: Path, test: str, case: str, *metrics: str) -> None:
+    """Give a run the scores of one test set."""
+    score = {"score": 1.0, "mean": 1.0, "half_width": 1.0, "signature": f"nrefs:1|case:{case}|eff:no"}
+    (run / "scores.json").write_text(json.dumps({test: dict.fromkeys(metrics, score)}))
+
+
+def test_a_test_set_is_compared_by_the_scores_that_it_has(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored(poor, "news", "lc", "bleu", "chrf", "ter")
+    scored(good, "news", "lc", "bleu", "chrf")
+    main([str(poor), str(good), "--json"])
+    found = json.loads(capsys.readouterr().out)["tests"]
+    assert list(found["news"]["metrics"]) == ["bleu", "chrf"]
+    assert list(found["talks"]["metrics"]) == list(TEST_METRICS)  # whose scores were not kept
+    expected = corpus_bleu(GOOD, [REFERENCES], lowercase=True).score
+    assert found["news"]["metrics"]["bleu"]["b"]["score"] == pytest.approx(expected)
+    assert expected > corpus_bleu(GOOD, [REFERENCES]).score
+    assert "|case:lc|" in found["news"]["metrics"]["chrf"]["signature"]
+    assert "|case:mixed|" in found["talks"]["metrics"]["chrf"]["signature"]
+    main([str(poor), str(good), "--test", "news", "--metrics", "chrf++", "--json"])
+    assert list(json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]) == ["chrf++"]

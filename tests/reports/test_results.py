@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from seq2seq.cli import main as cli
-from seq2seq.config import ModelConfig, OptimConfig, RunConfig, TrainerConfig
+from seq2seq.config import DataConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
 
 
 def main(arguments: list[str]) -> None:
@@ -94,3 +94,20 @@ def test_an_unknown_metric_names_those_there_are(tmp_path: Path, capsys: pytest.
     with pytest.raises(SystemExit, match="2"):
         main([run, "--metrics", "bleu", "comet"])
     assert "has no comet of flickr; choose from bleu, ter" in capsys.readouterr().err
+
+
+def test_a_test_set_without_a_metric_has_no_column_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = Path(finished_run(tmp_path / "run", 52.0, RunConfig()))
+    scores = json.loads((run / "scores.json").read_text())
+    scores["flickr/typos"] = {"bleu": score(44.0)}
+    (run / "scores.json").write_text(json.dumps(scores))
+    main([str(run), "--metrics", "bleu", "ter"])
+    assert rows(capsys.readouterr().out)[0] == [
+        "run", "seeds", "valid bleu", "flickr bleu", "flickr ter", "flickr/typos bleu",
+    ]  # fmt: skip
+
+
+def test_runs_with_and_without_robustness_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robust = RunConfig(data=DataConfig(robustness=True))
+    main([finished_run(tmp_path / "a", 52.0, RunConfig()), finished_run(tmp_path / "b", 54.0, robust)])
+    assert len(rows(capsys.readouterr().out)) == 3

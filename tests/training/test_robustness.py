@@ -1,0 +1,108 @@
+"""A run that is tested in disguise, and what it leaves behind."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from seq2seq import cli
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.corpus.disguises import DISGUISES
+from tests.training.tiny_runs import arguments, command, tiny_config, train_with
+
+pytestmark = pytest.mark.slow
+
+LEARNING = {"trainer.max_epochs": 6, "optim.lr": 0.02, "model.d_model": 32}
+TESTS = {"plain": "test", "chat": {"source": "test", "disguise": ["upper", "typos"]}}
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "run"
+    train_with(tiny_config(corpus, path, LEARNING | {"data.test": TESTS, "data.robustness": True}))
+    return RunDirectory(path)
+
+
+def test_each_disguise_has_its_scores_and_plain_test_sets_have_all(run):
+    scores = run.scores()
+    assert list(scores) == ["plain", *(f"plain/{name}" for name in DISGUISES), "chat"]
+    assert list(scores["plain"]) == list(scores["chat"]) == ["bleu", "chrf", "ter", "bleu_legacy_tok"]
+    for name in DISGUISES:
+        assert list(scores[f"plain/{name}"]) == ["bleu", "chrf"]
+    logged = {metric.name: metric.value for metric in run.metrics()}
+    assert logged["test/plain/typos/bleu"] == pytest.approx(scores["plain/typos"]["bleu"].score, abs=1e-3)
+
+
+def test_scores_without_case_are_those_of_sacrebleu_on_the_files(run):
+    for test, lowercase in (("plain", False), ("plain/typos", False), ("plain/title", True), ("chat", True)):
+        hypotheses, references = lines(run.path / f"hypotheses/{test}.en"), lines(run.path / f"references/{test}.en")
+        chrf = sacrebleu.CHRF(lowercase=lowercase)
+        found = run.scores()[test]["chrf"]
+        assert found.score == pytest.approx(chrf.corpus_score(hypotheses, [references]).score, abs=1e-4)
+        assert found.signature.replace("|bs:1000|seed:12345", "") == str(chrf.get_signature())
+
+
+def test_what_is_tested_is_what_the_command_writes(run, corpus, tmp_path):
+    for name in DISGUISES:
+        files, outputs = [corpus / "test.fr", corpus / "test.en"], [tmp_path / "src", tmp_path / "tgt"]
+        cli.main(["disguise", *map(str, files), "--as", name, "--output", *map(str, outputs)])
+        assert lines(run.path / f"references/plain/{name}.en") == lines(tmp_path / "tgt")
+
+
+def test_the_summary_shows_what_each_disguise_costs(run):
+    text = (run.path / "summary.txt").read_text()
+    table = text.partition("test set plain:")[2].partition("test set chat:")[0].splitlines()
+    rows = [line.split() for line in table if line.split() and line.split()[0] in DISGUISES]
+    assert [row[0] for row in rows] == list(DISGUISES)
+    scores = run.scores()
+    for name, bleu, change, *note in rows:
+        expected = scores[f"plain/{name}"]["bleu"].score
+        assert float(bleu) == pytest.approx(expected, abs=0.01)
+        assert float(change) == pytest.approx(expected - scores["plain"]["bleu"].score, abs=0.01)
+        assert note == (["without", "case"] if DISGUISES[name].ignores_case else [])
+    assert "plain/" not in text
+
+
+def test_such_runs_are_compared_and_listed(run, tmp_path, capsys):
+    shutil.copytree(run.path, tmp_path / "other")
+    cli.main(["compare", str(run.path), str(tmp_path / "other"), "--json"])
+    found = json.loads(capsys.readouterr().out)["tests"]
+    for test, scores in run.scores().items():
+        assert found[test]["metrics"].keys() == scores.keys()
+        for metric, score in scores.items():
+            assert found[test]["metrics"][metric]["signature"] == score.signature
+            assert found[test]["metrics"][metric]["a"]["score"] == pytest.approx(score.score, abs=1e-4)
+    cli.main(["results", str(run.path), "--metrics", "bleu", "ter"])
+    header = capsys.readouterr().out.splitlines()[0]
+    assert " plain ter | plain/upper bleu | plain/title bleu | " in header and "plain/upper ter" not in header
+
+
+def test_a_finished_run_is_tested_in_disguise_when_it_is_resumed(corpus, tmp_path):
+    train_with(tiny_config(corpus, tmp_path / "run"))
+    run = RunDirectory(tmp_path / "run")
+    before = run.scores()
+    done = command(f"resume={tmp_path / 'run'}", "data.robustness=true")
+    assert done.returncode == 0, done.stderr
+    after = run.scores()
+    assert list(after) == ["test", *(f"test/{name}" for name in DISGUISES)]
+    assert after["test"] == before["test"]
+
+
+def test_an_unknown_disguise_and_one_in_the_training_text_are_refused(corpus, tmp_path):
+    for change, message in (
+        (
+            "data.test={chat: {source: test, disguise: typo}}",
+            "data.test.chat: there is no disguise 'typo'; choose from upper",
+        ),
+        ("data.train={source: train, disguise: typos}", "data.train: disguise='typos' is for test sets only"),
+    ):
+        key, _, value = change.partition("=")
+        refused = command(*arguments(corpus, tmp_path / "run", {key: value}))
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert refused.stderr.startswith(f"error: {message}")
