@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from seq2seq.config.augment import AugmentConfig
 from seq2seq.config.checks import at_least
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
 from seq2seq.errors import ConfigError
@@ -29,12 +30,14 @@ class DataConfig:
     train: WrittenSources = "train"  # training text: a source or a list of sources
     valid: WrittenSources = "valid"  # validation text: a source or a list of sources
     test: WrittenSources = "test"  # test sets: a source, a list of sources, or {NAME: SOURCE}
+    robustness: bool = False  # also test in every disguise of docs/robustness.md, by BLEU and chrF
     tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages; `-` skips a column
     max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
     drop_duplicates: bool = False  # leave out repeated pairs of the training text
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
+    augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
     cache_dir: str = ""  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
 
     @property
@@ -63,6 +66,7 @@ class DataConfig:
             yield f"data.max_length_ratio={self.max_length_ratio} is below 1 and would drop every pair; use 0 or > 1"
         if not 0 <= self.tag_dropout < 1:
             yield f"data.tag_dropout={self.tag_dropout} is not a probability below 1"
+        yield from self.augment.problems()
         malformed = list(self._malformed_sources())
         yield from malformed or self._source_problems()
 

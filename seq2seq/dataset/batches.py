@@ -2,8 +2,8 @@
 
 The plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one micro-batch,
 and every rank gets the same number of them. A position in the plan is one number. So a checkpoint saves only (epoch,
-batches done), and resuming is arithmetic. Where a temperature mixes sources, the plan is made of slots, and
-`seq2seq/dataset/mixture.py` fills these with pairs.
+batches done), and resuming is arithmetic. The plan is made of slots: the pairs themselves, or places that
+`seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (disguises) fill with pairs.
 
 Shapes: B pairs, S source tokens, T target tokens
 """
@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.mixture import Indices, Mixture
+from seq2seq.dataset.mixture import Indices
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -50,10 +50,27 @@ class Pairs(Protocol):
     def tgt(self, index: int) -> npt.NDArray[Any]: ...
 
 
+class Slots(Protocol):
+    """Places in an epoch. Each one holds a pair, and may hold another one in the next epoch."""
+
+    @property
+    def src_lengths(self) -> npt.NDArray[Any]: ...  # tokens that the source in a slot has at most, without eos
+    @property
+    def tgt_lengths(self) -> npt.NDArray[Any]: ...
+    def pairs(self, epoch: int) -> Indices: ...  # the pair in each slot
+
+
+class Rows(NamedTuple):
+    """The rows of one micro-batch."""
+
+    slots: Indices
+    pairs: Indices  # in these slots
+
+
 class PairReader(Protocol):
     """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
 
-    def __call__(self, index: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]: ...
+    def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]: ...
 
 
 def plan_epoch(
@@ -81,14 +98,14 @@ def plan_epoch(
     if longest > max_tokens:
         raise ConfigError(f"batch.max_tokens={max_tokens} cannot hold a sentence of {longest} tokens; raise it")
     rng = np.random.default_rng((seed, epoch))
-    order = _by_length(rng.permutation(n_pairs), src_lengths, tgt_lengths)
+    order = by_length(rng.permutation(n_pairs), src_lengths, tgt_lengths)
     batches = _cut(order, np.maximum(src_lengths[order], tgt_lengths[order]) + 1, max_tokens)
     _split_until_even(batches, world_size)
     groups = rng.permutation(len(batches) // world_size)
     return [batches[group * world_size + rank] for group in groups for rank in range(world_size)]
 
 
-def _by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
+def by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
     """Sort by target length, then by source length. Source lengths rise and fall in turn.
 
     A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
@@ -148,21 +165,21 @@ class _Steps(Dataset[list[Batch]]):
     """The optimizer steps of one rank in one epoch. Each step is a list of micro-batches."""
 
     def __init__(
-        self, pairs: Pairs, plan: list[Indices], accumulate: int, epoch: int, read_pair: PairReader | None
+        self, pairs: Pairs, plan: list[Rows], accumulate: int, epoch: int, read_pair: PairReader | None
     ) -> None:
         self.pairs, self.plan, self.accumulate = pairs, plan, accumulate
         self.epoch, self.read_pair = epoch, read_pair
 
     def __getitem__(self, step: int) -> list[Batch]:
         batches = self.plan[step * self.accumulate : (step + 1) * self.accumulate]
-        sentences = [self._read(indices) for indices in batches]
+        sentences = [self._read(rows) for rows in batches]
         n_tokens = sum(len(row) + 1 for _, tgt in sentences for row in tgt)  # + eos
         return [collate(src, tgt, n_tokens) for src, tgt in sentences]
 
-    def _read(self, indices: Indices) -> tuple[list[Any], list[Any]]:
+    def _read(self, rows: Rows) -> tuple[list[Any], list[Any]]:
         if self.read_pair is None:
-            return [self.pairs.src(i) for i in indices], [self.pairs.tgt(i) for i in indices]
-        pairs = [self.read_pair(int(i), self.epoch) for i in indices]
+            return [self.pairs.src(i) for i in rows.pairs], [self.pairs.tgt(i) for i in rows.pairs]
+        pairs = [self.read_pair(int(i), self.epoch, int(slot)) for i, slot in zip(rows.pairs, rows.slots, strict=True)]
         return [src for src, _ in pairs], [tgt for _, tgt in pairs]
 
 
@@ -189,18 +206,19 @@ class BatchLoader:
         rank: int = 0,
         world_size: int = 1,
         read_pair: PairReader | None = None,
-        mixture: Mixture | None = None,
+        slots: Slots | None = None,
     ) -> None:
-        self.pairs, self.config, self.seed, self.read_pair, self.mixture = pairs, config, seed, read_pair, mixture
+        """slots: None if an epoch has each pair once, as it is stored."""
+        self.pairs, self.config, self.seed, self.read_pair, self.slots = pairs, config, seed, read_pair, slots
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
-        self._planned: tuple[int, list[Indices]] | None = None
+        self._planned: tuple[int, list[Rows]] | None = None
 
     @property
-    def plan(self) -> list[Indices]:
+    def plan(self) -> list[Rows]:
         """This rank's micro-batches of the current epoch."""
         if self._planned is None or self._planned[0] != self.epoch:
-            slots = self.mixture or self.pairs
+            slots = self.slots or self.pairs
             batches = plan_epoch(
                 slots.src_lengths,
                 slots.tgt_lengths,
@@ -210,10 +228,8 @@ class BatchLoader:
                 world_size=self.world_size,
             )
             share = batches[self.rank :: self.world_size]
-            if self.mixture is not None:
-                pairs = self.mixture.pairs(self.epoch)
-                share = [pairs[rows] for rows in share]
-            self._planned = self.epoch, share
+            pairs = self.slots.pairs(self.epoch) if self.slots else None
+            self._planned = self.epoch, [Rows(rows, rows if pairs is None else pairs[rows]) for rows in share]
         return self._planned[1]
 
     def __len__(self) -> int:

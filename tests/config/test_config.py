@@ -160,6 +160,11 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 is below 1"),
         ({"data": {"temperature": 0.9}}, "data.temperature=0.9 is below 1.0, the smallest value that works"),
         ({"data": {"tag_dropout": 1.0}}, "data.tag_dropout=1.0 is not a probability below 1"),
+        ({"data": {"augment": {"typos": 1.1}}}, "data.augment.typos=1.1 is not a share from 0 to 1"),
+        (
+            {"data": {"augment": {"upper": 0.6, "title": 0.5}}},
+            "data.augment: upper, title and lower exclude each other, and their shares add up to more than 1",
+        ),
         (
             {"data": {"train": [{"source": "a", "tag": "Law"}, "b"]}},
             "data.train: the tag 'Law' is not made of a-z, 0-9, _ and - alone; rename it",
@@ -218,14 +223,19 @@ def test_all_problems_are_reported_together():
     assert len(lines) == 4
 
 
+def section_of(config, group):
+    sections = dataclasses.asdict(config)
+    return sections["data"]["augment"] if group == "augment" else sections[group]
+
+
 @pytest.mark.parametrize("option", OPTIONS)
 def test_each_option_of_each_group_works(option):
     group, name = option.split("=")
     config = read_config(composed(option))
     file = OmegaConf.load(CONF / group / f"{name}.yaml")
-    expected: Any = OmegaConf.merge(dataclasses.asdict(RunConfig())[group], file)  # it may refer to its section
+    expected: Any = OmegaConf.merge(section_of(RunConfig(), group), file)  # it may refer to its section
     own = {key: expected[key] for key in map(str, file) if key != "defaults"}
-    section = dataclasses.asdict(config)[group]
+    section = section_of(config, group)
     assert {key: section[key] for key in own} == own
 
 

@@ -83,9 +83,7 @@ def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(n_pairs, 
     n_pairs = [*n_pairs, 20]  # enough for three ranks
     mixture, pairs = mixed(n_pairs, temperature)
     loaders = [
-        BatchLoader(
-            pairs, BatchConfig(max_tokens=max_tokens), seed=3, rank=rank, world_size=world_size, mixture=mixture
-        )
+        BatchLoader(pairs, BatchConfig(max_tokens=max_tokens), seed=3, rank=rank, world_size=world_size, slots=mixture)
         for rank in range(world_size)
     ]
     n_batches = set()

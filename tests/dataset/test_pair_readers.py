@@ -29,12 +29,12 @@ def segmentation(tokenizer, seed=1, alpha=0.3, max_length=200):
 
 def test_sampled_segmentations_are_a_function_of_seed_epoch_and_sentence(tokenizer):
     sample = segmentation(tokenizer)
-    first = [sample(i, 2) for i in range(40)]
+    first = [sample(i, 2, i) for i in range(40)]
     torch.manual_seed(5)
-    assert [segmentation(tokenizer)(i, 2) for i in reversed(range(40))] == first[::-1]
+    assert [segmentation(tokenizer)(i, 2, i) for i in reversed(range(40))] == first[::-1]
     for other in (segmentation(tokenizer, seed=2), sample):
         epoch = 3 if other is sample else 2
-        assert sum(other(i, epoch) == first[i] for i in range(40)) < 10
+        assert sum(other(i, epoch, i) == first[i] for i in range(40)) < 10
     assert tokenizer.decode([src for src, _ in first]) == SENTENCES
     assert tokenizer.decode([tgt for _, tgt in first]) == SENTENCES[::-1]
 
@@ -43,7 +43,7 @@ def test_sampled_segmentations_that_the_model_cannot_hold_give_way_to_the_best_o
     best = tokenizer.encode(SENTENCES)
     limit = max(map(len, best)) + 1
     for index in range(40):
-        src, tgt = segmentation(tokenizer, alpha=0.9, max_length=limit)(index, 0)
+        src, tgt = segmentation(tokenizer, alpha=0.9, max_length=limit)(index, 0, index)
         assert (src, tgt) == (best[index], best[39 - index])
 
 
@@ -56,7 +56,7 @@ def test_tags_are_left_out_at_the_asked_rate():
 
     def left_out(seed, epoch):
         read = TagDropout(store, tokenizer, 0.1, seed)  # type: ignore[arg-type]
-        return {i for i in range(20_000) if read(i, epoch)[0] == [100 + i]}
+        return {i for i in range(20_000) if read(i, epoch, i)[0] == [100 + i]}
 
     found = left_out(1, 0)
     assert 1800 < len(found) < 2200  # 2,000 expected, standard deviation 42

@@ -54,7 +54,7 @@ FEW = 4
 def rows_of(loader: BatchLoader) -> list[tuple[int, ...]]:
     """The sources of one epoch, without padding and in the order of the pairs."""
     rows = [tuple(token for token in row.tolist() if token != PAD) for batch in loader for row in batch.src]
-    order = [int(i) for rows in loader.plan for i in rows]
+    order = [int(i) for rows in loader.plan for i in rows.pairs]
     return [row for _, row in sorted(zip(order, rows, strict=True))]
 
 

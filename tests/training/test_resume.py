@@ -52,6 +52,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "sampling": {"tokenizer.subword_regularization": 0.2, "trainer.val_every_n_steps": 6, "trainer.max_epochs": 2},
     "workers": {"batch.n_workers": 2, "trainer.max_steps": 25, "trainer.max_epochs": 0},
     "temperature": {"data.train": ["train", "valid"], "data.temperature": 4.0, "batch.max_tokens": 220},
+    "disguises": {
+        "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
+        "data.valid": {"source": "valid", "tag": "b"},
+        "data.temperature": 2.0,
+        "data.augment.join": 0.3,
+        "data.augment.typos": 0.3,
+        "data.augment.upper": 0.3,
+        "data.augment.emoji": 0.3,
+        "tokenizer.vocab_size": 400,
+    },
     "tags": {
         "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
         "data.valid": {"source": "valid", "tag": "b"},

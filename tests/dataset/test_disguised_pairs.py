@@ -1,0 +1,209 @@
+"""Pairs that are read in disguise: from prepared text to the batches of an epoch."""
+
+import dataclasses
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from seq2seq.config import BatchConfig, RunConfig
+from seq2seq.corpus.disguises import DISGUISES
+from seq2seq.dataset.augmentation import Augmentation
+from seq2seq.dataset.batches import BatchLoader
+from seq2seq.dataset.growth import measure_growths
+from seq2seq.dataset.prepare import Prepared, prepare
+from seq2seq.dataset.subword_text import spelling_shares, subword_text
+from seq2seq.training.data import TranslationData
+from seq2seq.vocabulary import BOS, EOS, PAD
+from tests.dataset.small_corpus import write_split
+from tests.training.tiny_runs import tiny_config
+
+ALL = dict.fromkeys(("stop", "accents", "typos", "upper", "quotes", "spaces", "emoji", "urls", "numbers"), 0.2)
+WORDS = ["un", "deux", "chien", "forêt", "garçon", "l'été", "marche", "près", "mange"]
+
+
+def sentence(number: int) -> str:
+    n_words = 2 + number % 7
+    return f"{' '.join(WORDS[(number * 7 + k * (1 + number % 3)) % len(WORDS)] for k in range(n_words))} {number}."
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("disguised")
+    for split, first, n in (("train", 0, 300), ("more", 500, 40), ("valid", 300, 5), ("test", 310, 5)):
+        write_split(folder, split, [(sentence(i), f"EN {sentence(i)}") for i in range(first, first + n)])
+    return folder
+
+
+def prepared(corpus, augment: dict[str, float], **changes: Any) -> tuple[Prepared, RunConfig]:
+    keys = {f"data.augment.{name}": share for name, share in augment.items()}
+    keys |= {"tokenizer.vocab_size": 400} | {name.replace("__", "."): value for name, value in changes.items()}
+    config = tiny_config(corpus, corpus / "run", keys)
+    return prepare(config), config
+
+
+def loader_of(corpus, augment: dict[str, float], **changes: Any) -> BatchLoader:
+    text, config = prepared(corpus, augment, **changes)
+    return TranslationData(config, text).train_dataloader()
+
+
+def read_of(corpus, augment: dict[str, float], **changes: Any) -> dict[int, tuple[str, str]]:
+    """The texts of one epoch, by the number of the pair."""
+    text, config = prepared(corpus, augment, **changes)
+    tokenizer, loader = text.tokenizer, TranslationData(config, text).train_dataloader()
+    batches = list(loader)
+    rows = [int(pair) for each in loader.plan for pair in each.pairs]
+    sides = [
+        tokenizer.decode([[token for token in row.tolist() if token not in (PAD, BOS, EOS)] for row in side])
+        for side in (
+            [row for batch in batches for row in batch.src],
+            [row for batch in batches for row in batch.tgt_in],
+        )
+    ]
+    return dict(zip(rows, zip(*sides, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("name", ["upper", "title", "lower"])
+def test_both_sides_are_disguised_where_the_target_follows(corpus, name):
+    read = read_of(corpus, {name: 1.0})
+    disguised = {i: (src, tgt) for i, (src, tgt) in read.items() if (src, tgt) != (sentence(i), f"EN {sentence(i)}")}
+    assert len(disguised) > 250  # some do not fit
+    change = {"upper": str.upper, "lower": str.lower}.get(name)
+    for i, (src, tgt) in disguised.items():
+        if change is not None:
+            assert (src, tgt) == (change(sentence(i)), change(f"EN {sentence(i)}"))
+        else:
+            assert (src.lower(), tgt.lower()) == (sentence(i).lower(), f"EN {sentence(i)}".lower())
+
+
+@pytest.mark.parametrize("name", ["stop", "accents", "typos"])
+def test_only_the_source_is_disguised_where_people_make_mistakes(corpus, name):
+    read = read_of(corpus, {name: 1.0})
+    assert all(tgt == f"EN {sentence(i)}" for i, (_, tgt) in read.items())
+    assert sum(src != sentence(i) for i, (src, _) in read.items()) > 200
+
+
+def test_a_joined_pair_has_the_next_ones_of_its_source_in_order_on_both_sides(corpus):
+    read = read_of(corpus, {"join": 0.5, "join3": 0.3}, data__train=["train", "more"])
+    numbers = [*range(300), *range(500, 540)]
+    found: Counter[int] = Counter()
+    for i, (src, tgt) in read.items():
+        members = [int(word[:-1]) for word in src.split() if word[:-1].isdigit()]
+        assert members[0] == numbers[i]
+        assert members == sorted(members) and members[-1] - members[0] <= 4  # within a source, numbers are consecutive
+        assert src == " ".join(map(sentence, members))
+        assert tgt == " ".join(f"EN {sentence(each)}" for each in members)
+        found[len(members)] += 1
+    assert found[2] > 0.4 * 340 and found[3] > 0.15 * 340 and found[1] > 0.15 * 340
+
+
+def test_batches_keep_their_budget_and_their_number(corpus):
+    augment = ALL | {"join": 0.2, "join3": 0.1}
+    loader = loader_of(corpus, augment, batch__max_tokens=300, model__max_length=80, data__max_sentence_tokens=60)
+    n_batches, n_tokens = set(), set()
+    for epoch in range(4):
+        batches = list(loader)
+        assert loader.epoch == epoch
+        assert all(max(batch.src.numel(), batch.tgt_in.numel()) <= 300 for batch in batches)
+        assert all(max(batch.src.shape[1], batch.tgt_in.shape[1]) <= 80 for batch in batches)
+        assert sorted(int(i) for rows in loader.plan for i in rows.pairs) == list(range(300))
+        n_batches |= {len(batches), len(loader)}
+        n_tokens.add(sum(int((batch.src != PAD).sum()) for batch in batches))
+    assert len(n_batches) == 1
+    assert len(n_tokens) > 1
+
+
+def test_most_disguises_fit(corpus):
+    augment = dict.fromkeys(ALL, 0.05)
+    loader = loader_of(corpus, augment)
+    read_pair = loader.read_pair
+    assert isinstance(loader.slots, Augmentation) and read_pair is not None
+    n_disguised = n_plain = 0
+    for rows in loader.plan:
+        for slot, pair in zip(rows.slots, rows.pairs, strict=True):
+            if loader.slots.disguises(slot):
+                src, tgt = read_pair(int(pair), 0, int(slot))
+                is_plain = src == loader.pairs.src(pair).tolist() and tgt == loader.pairs.tgt(pair).tolist()
+                n_disguised, n_plain = n_disguised + (not is_plain), n_plain + is_plain
+    assert n_disguised > 80
+    assert n_plain < 0.2 * n_disguised  # too long, or without an accent or a quote to change
+
+
+def test_an_epoch_is_a_function_of_seed_and_epoch_in_every_process(corpus):
+    augment = ALL | {"join": 0.3}
+    loader, again, workers = (loader_of(corpus, augment, batch__n_workers=n) for n in (0, 0, 2))
+    epochs = [[[side.tolist() for side in batch] for batch in loader] for _ in range(2)]
+    assert epochs[0] != epochs[1]
+    again.load_state_dict({"epoch": 1, "done": 3, "world_size": 1})
+    assert [[side.tolist() for side in batch] for batch in again] == epochs[1][3:]
+    assert [[side.tolist() for side in batch] for batch in workers] == epochs[0]
+    assert loader.read_pair is not None
+    assert pickle.loads(pickle.dumps(loader.read_pair))(7, 1, 7) == loader.read_pair(7, 1, 7)
+
+
+def test_disguised_sources_keep_their_tags(corpus):
+    tagged = [{"source": "train", "tag": "a"}, {"source": "more", "tag": "b"}]
+    text, config = prepared(
+        corpus,
+        {"upper": 0.5, "join": 0.5},
+        data__train=tagged,
+        data__valid={"source": "valid", "tag": "a"},
+        data__tag_dropout=0.0,
+    )
+    loader = TranslationData(config, text).train_dataloader()
+    tags = {True: text.tokenizer.tag("a")[0], False: text.tokenizer.tag("b")[0]}
+    for rows, batch in zip(loader.plan, loader, strict=True):
+        for pair, row in zip(rows.pairs, batch.src, strict=True):
+            assert row[0] == tags[bool(pair < 300)]
+            assert not set(row[1:].tolist()) & set(tags.values())
+
+
+def test_without_disguises_batches_are_those_of_before(corpus):
+    loader = loader_of(corpus, {})
+    assert loader.slots is None and loader.read_pair is None
+    text, config = prepared(corpus, {"typos": 0.0})
+    plain = BatchLoader(text.train, BatchConfig(**dataclasses.asdict(config.batch)), seed=config.seed)
+    assert [[side.tolist() for side in batch] for batch in loader] == [
+        [side.tolist() for side in batch] for batch in plain
+    ]
+
+
+def test_growths_are_those_of_the_text(corpus):
+    text, _ = prepared(corpus, {"upper": 0.05, "typos": 0.1})
+    growths = measure_growths(text.train, text.tokenizer, ["join", "upper", "stop", "typos"])
+    assert list(growths) == ["upper", "stop", "typos"]
+    assert growths["stop"][0].times == 1.0 and growths["stop"][0].more == 0
+    lines = [(text.train.src_text(i), text.train.tgt_text(i)) for i in range(300)]
+    before, after = (
+        np.array([[len(ids) for ids in text.tokenizer.encode(pair)] for pair in pairs])
+        for pairs in (lines, [[side.upper() for side in pair] for pair in lines])
+    )
+    for side in (0, 1):
+        times, more = growths["upper"][side]
+        assert 0.9 <= (after[:, side] <= np.ceil(before[:, side] * times) + more).mean() < 1
+    assert growths["typos"][1] == (1.0, 0)  # targets have none
+
+
+def test_subwords_are_learned_from_disguised_text(corpus):
+    plain, capitals = (prepared(corpus, augment)[0].tokenizer for augment in ({}, {"upper": 0.3}))
+    text = sentence(5)
+    assert len(capitals.encode([text.upper()])[0]) < 0.7 * len(plain.encode([text.upper()])[0])
+    assert prepared(corpus, {"typos": 0.3})[0].tokenizer.fingerprint == plain.fingerprint
+
+
+def test_the_text_of_subwords_has_the_shares():
+    pairs = [(f"chien {i}", f"dog {i}") for i in range(2000)]
+    lines = list(subword_text(pairs, {"upper": 0.25}))
+    n_upper = sum(line.isupper() for line in lines[::2])
+    assert 440 < n_upper < 560  # 500 expected, standard deviation 19
+    assert [line.isupper() for line in lines[::2]] == [line.isupper() for line in lines[1::2]]
+    assert list(subword_text(pairs, {})) == [line for pair in pairs for line in pair]
+    assert spelling_shares({"typos": 0.1, "upper": 0.2, "emoji": 0.3}) == {"upper": 0.2}
+
+
+def test_every_key_of_the_configuration_is_a_disguise():
+    from seq2seq.config.augment import AugmentConfig
+
+    assert {field.name for field in dataclasses.fields(AugmentConfig)} == set(DISGUISES)
