@@ -1,11 +1,14 @@
 """Workers that are threads of this process."""
 
 import queue
+import threading
 from collections.abc import Container
 from concurrent.futures import ThreadPoolExecutor
 
 from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.workers.jobs import Job, Outcome, outcome
+
+_NAME = "worker"  # begins the name of each thread
 
 
 class Threads:
@@ -32,7 +35,7 @@ class Threads:
     def recruit(self, n_workers: int) -> bool:
         """See `Crew.recruit`. Their number never changes."""
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(n_workers, "worker", self._engine.start_worker)
+            self._pool = ThreadPoolExecutor(n_workers, _NAME, self._engine.start_worker)
             self._n_workers = n_workers
         return True
 
@@ -64,7 +67,9 @@ class Threads:
     def close(self) -> None:
         """See `Crew.close`. Waits for the jobs that run."""
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            # The garbage collector may call this in one of the threads, which cannot wait for itself.
+            is_worker = threading.current_thread().name.startswith(_NAME)
+            self._pool.shutdown(wait=not is_worker, cancel_futures=True)
 
 
 def _do(engine: Engine, job: Job, outcomes: "queue.SimpleQueue[Outcome]") -> None:
