@@ -8,7 +8,8 @@ import hashlib
 import io
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
 
@@ -194,8 +195,14 @@ class Tokenizer:
         pieces: list[str] = self._processor.id_to_piece(list(ids))
         return pieces
 
-    def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
-        return Tokenizer, (self.proto,)
+    def __reduce__(self) -> tuple[Callable[[bytes], "Tokenizer"], tuple[bytes]]:
+        return _unpickled, (self.proto,)
+
+
+@lru_cache(maxsize=4)
+def _unpickled(proto: bytes) -> Tokenizer:
+    """A worker gets the same tokenizer with each batch, and to build one takes longer than a small batch."""
+    return Tokenizer(proto)
 
 
 def _processor(proto: bytes) -> sentencepiece.SentencePieceProcessor:

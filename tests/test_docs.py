@@ -33,7 +33,7 @@ def test_each_key_and_each_group_stands_once() -> None:
 @pytest.mark.parametrize("key", [key for key, _ in keys(RunConfig)])
 def test_each_key_has_a_comment_where_it_is_defined(key: str) -> None:
     *section, field = key.split(".")
-    file = ROOT / "seq2seq/config" / f"{section[0] if section else 'run'}.py"
+    file = ROOT / "seq2seq/config" / f"{section[-1] if section else 'run'}.py"
     assert re.search(rf"^    {field}: .*  # \S", file.read_text(), re.M), key
 
 

@@ -22,6 +22,7 @@ from tests.documentation import code_lines, keys, pages
 from tests.places import ROOT
 
 KEYS = {key for key, _ in keys(RunConfig)}
+KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
 # Options of other programs: Hydra, sacreBLEU, pip, git, pytest.
 OF_OTHERS = {

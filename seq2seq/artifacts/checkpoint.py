@@ -7,7 +7,7 @@ A checkpoint is a file that `torch.save` writes. It holds only tensors and plain
     tokenizer           a SentencePiece model, as uint8
     tokenizer_sha256    SHA-256 of the tokenizer that the weights were trained with
     state_dict          weights; the names of those of the Transformer begin with `model.`
-    seen                lengths of the training text (dataset/lengths.py); missing in those of older versions
+    seen                what the training text was like (dataset/seen.py); missing in those of older versions
     global_step         optimizer steps done
     wandb_id            id of the W&B run; empty or missing if there is none
     selected, valid     in `model.ckpt`: the weights that won, and what all candidates scored on valid
@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.saved_model import SavedModel, read_lengths
+from seq2seq.artifacts.saved_model import SavedModel, read_seen
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_file
 
@@ -70,7 +70,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
     tokenizer = bytes(content["tokenizer"].numpy())
     sha256 = str(content["tokenizer_sha256"])
-    model = SavedModel(content["config"], tokenizer, sha256, weights, read_lengths(content, path))
+    model = SavedModel(content["config"], tokenizer, sha256, weights, read_seen(content, path))
     return Checkpoint(path, model, int(content.get("global_step", 0)), str(content.get("wandb_id", "")))
 
 
@@ -81,7 +81,7 @@ def description_of(model: SavedModel) -> dict[str, Any]:
         "config": dict(model.config),
         "tokenizer": torch.frombuffer(bytearray(model.tokenizer), dtype=torch.uint8),
         "tokenizer_sha256": model.tokenizer_sha256,
-        **model.stored_lengths,
+        **model.stored_seen,
     }
 
 

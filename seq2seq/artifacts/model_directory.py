@@ -1,6 +1,6 @@
 """A model directory: a trained model in a form to ship.
 
-    config.json          the configuration of the run, the SHA-256 of the tokenizer, the lengths of the training text
+    config.json          the configuration of the run, the SHA-256 of the tokenizer, what the training text was like
     tokenizer.model      SentencePiece
     README.md            what the model is, what it scored, how to use it
     model.safetensors    weights for PyTorch
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from seq2seq.artifacts.saved_model import SavedModel, read_lengths
+from seq2seq.artifacts.saved_model import SavedModel, read_seen
 from seq2seq.config import BUNDLED
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
@@ -65,7 +65,7 @@ def read_model_directory(path: Path) -> SavedModel:
             "directory again"
         )
     stored = StoredWeights(weights, sha256) if weights.exists() else {}
-    return SavedModel(content["config"], tokenizer, sha256, stored, read_lengths(content, path / CONFIG))
+    return SavedModel(content["config"], tokenizer, sha256, stored, read_seen(content, path / CONFIG))
 
 
 def write_model_directory(
@@ -93,7 +93,7 @@ def write_model_directory(
                 "format_version": FORMAT_VERSION,
                 "tokenizer_sha256": model.tokenizer_sha256,
                 "config": portable(model.config),
-                **model.stored_lengths,
+                **model.stored_seen,
             }
             write_json(building / CONFIG, description)
             (building / TOKENIZER).write_bytes(model.tokenizer)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seq2seq.config import RunConfig
-from seq2seq.dataset.lengths import TrainingLengths
+from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError
 from seq2seq.tokenizer import Tokenizer
 
@@ -25,14 +25,14 @@ class SavedModel:
         tokenizer: a SentencePiece model.
         tokenizer_sha256: SHA-256 of the tokenizer that the weights were trained with.
         weights: weights of the Transformer, by name; empty if there are weights for CTranslate2 only.
-        seen: the lengths of the text that the weights were trained on; None if an older version saved the model.
+        seen: what the text was like that the weights were trained on; None if an older version saved the model.
     """
 
     config: Mapping[str, Any]
     tokenizer: bytes
     tokenizer_sha256: str
     weights: Mapping[str, "Tensor"]
-    seen: TrainingLengths | None = None
+    seen: SeenText | None = None
 
     @classmethod
     def of(
@@ -40,19 +40,19 @@ class SavedModel:
         config: RunConfig,
         tokenizer: Tokenizer,
         weights: Mapping[str, "Tensor"],
-        seen: TrainingLengths | None = None,
+        seen: SeenText | None = None,
     ) -> "SavedModel":
         """The parts to store of a model in memory."""
         return cls(asdict(config), tokenizer.proto, tokenizer.fingerprint, weights, seen)
 
     @property
-    def stored_lengths(self) -> dict[str, Any]:
+    def stored_seen(self) -> dict[str, Any]:
         """The field that keeps `seen` in each form on disk; no field if there is nothing to keep."""
         return {_SEEN: asdict(self.seen)} if self.seen is not None else {}
 
 
-def read_lengths(content: Mapping[str, Any], path: Path) -> TrainingLengths | None:
-    """What `stored_lengths` put beside the other fields of a model; None if an older version saved it.
+def read_seen(content: Mapping[str, Any], path: Path) -> SeenText | None:
+    """What `stored_seen` put beside the other fields of a model; None if an older version saved it.
 
     Args:
         path: where `content` comes from.
@@ -62,7 +62,7 @@ def read_lengths(content: Mapping[str, Any], path: Path) -> TrainingLengths | No
     if (stored := content.get(_SEEN)) is None:
         return None
     try:
-        return TrainingLengths.from_json(stored)
+        return SeenText.from_json(stored)
     except ValueError as error:
         raise CheckpointError(
             f"{path}: its {_SEEN!r} is {error}, so it was changed after training; restore the file"

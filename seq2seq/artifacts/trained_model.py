@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.artifacts.model_directory import CTRANSLATE2, WEIGHTS, is_model_directory, read_model_directory
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig, read_config
-from seq2seq.dataset.lengths import TrainingLengths
+from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 
@@ -60,8 +60,8 @@ class TrainedModel:
         return self.saved.weights
 
     @property
-    def seen(self) -> TrainingLengths | None:
-        """The lengths of the text that the model was trained on; None if an older version saved the model."""
+    def seen(self) -> SeenText | None:
+        """What the text was like that the model was trained on; None if an older version saved the model."""
         return self.saved.seen
 
     def build(self) -> "Transformer":

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError, UserError
 from seq2seq.option_values import above_zero, device, not_negative, not_negative_integer, positive, probability
-from seq2seq.translation.descriptors import STDIN, STDOUT, open_descriptor
+from seq2seq.translation.descriptors import destination, open_descriptor, source
 from seq2seq.translation.engines.options import ENGINES
 from seq2seq.translation.forms.read import FORMS, form_of
+from seq2seq.translation.normalizations import KINDS as NORMALIZATIONS
 from seq2seq.translation.options import METRICS
 from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.text.splitting import SPLITS
@@ -51,7 +52,7 @@ _OPTION_OF = {
     "min_length_a": "--min-length A B with A",
     "min_length_b": "--min-length A B with B",
     **{name: f"--{name}" for name in ("device", "engine", "precision", "tag", "threads", "typography", "workers")},
-    **{name: f"--{name}" for name in ("candidates", "mbr", "split", "weights")},
+    **{name: f"--{name}" for name in ("candidates", "mbr", "normalize", "split", "weights")},
 }
 _KEY = re.compile(rf"(?<![\w.])(?:decoding\.)?({'|'.join(_OPTION_OF)})=")
 
@@ -81,6 +82,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--quiet", action="store_true", help="nothing on stderr but errors and scores")
     _add_files(parser.add_argument_group("files").add_argument)
+    _add_text(parser.add_argument_group("text").add_argument)
     _add_records(parser.add_argument_group("what is written").add_argument)
     _add_scores(parser.add_argument_group("scores").add_argument)
     _add_search(parser.add_argument_group("search").add_argument)
@@ -132,6 +134,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
             alignment=args.alignment,
             typography=args.typography or "",
             split=args.split,
+            normalize=args.normalize,
             mbr=args.mbr or "",
             candidates=args.candidates,
             keep=args.keep or (),
@@ -184,7 +187,7 @@ def _check_form(args: argparse.Namespace) -> None:
 
 
 def _add_files(add: Callable[..., Any]) -> None:
-    add("--input", type=_source, metavar="FILE", help="text to translate; default: stdin, which is also -")
+    add("--input", type=source, metavar="FILE", help="text to translate; default: stdin, which is also -")
     add(
         "--form",
         choices=FORMS,
@@ -200,7 +203,7 @@ def _add_files(add: Callable[..., Any]) -> None:
     )
     add(
         "--output",
-        type=_destination,
+        type=destination,
         metavar="FILE",
         help="the translations; FILE appears when it is complete, until then they are in FILE.partial; default: "
         "stdout, which is also -",
@@ -212,6 +215,9 @@ def _add_files(add: Callable[..., Any]) -> None:
         default="strict",
         help="what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict",
     )
+
+
+def _add_text(add: Callable[..., Any]) -> None:
     add(
         "--split",
         choices=SPLITS,
@@ -220,13 +226,20 @@ def _add_files(add: Callable[..., Any]) -> None:
         "always, or never; a line that is too long for the model is always split",
     )
     add(
+        "--normalize",
+        default="auto",
+        metavar="KINDS",
+        help="what is read as training had it, and given back: auto (what the model was not trained for, the default), "
+        f"never, always, or some of {','.join(NORMALIZATIONS)}",
+    )
+    add(
         "--buffer",
         type=not_negative,
         default=0.2,
         metavar="SECONDS",
         help="how long a line that comes through a pipe may wait for others to be translated with; default: 0.2",
     )
-    add("--prefix", type=_source, metavar="FILE", help="begin translation n with line n of FILE, unless it is blank")
+    add("--prefix", type=source, metavar="FILE", help="begin translation n with line n of FILE, unless it is blank")
     add(
         "--keep",
         type=_kinds,
@@ -235,7 +248,7 @@ def _add_files(add: Callable[..., Any]) -> None:
     )
     add(
         "--terms",
-        type=_source,
+        type=source,
         metavar="FILE",
         help="a glossary: on each line a term, a tab and the words that must stand for it in the translation",
     )
@@ -278,7 +291,7 @@ def _add_scores(add: Callable[..., Any]) -> None:
     )
     add(
         "--score",
-        type=_source,
+        type=source,
         metavar="FILE",
         help="translate nothing: write how probable the model finds each line of FILE as a translation",
     )
@@ -382,14 +395,6 @@ def _kinds(text: str) -> tuple[str, ...]:
     if not set(kinds) <= set(KINDS):
         raise ValueError
     return kinds
-
-
-def _source(text: str) -> Path:
-    return STDIN if text == "-" else Path(text)
-
-
-def _destination(text: str) -> Path:
-    return STDOUT if text == "-" else Path(text)
 
 
 _kinds.__name__ = f"kinds (all, or some of {', '.join(KINDS)})"  # which argparse shows

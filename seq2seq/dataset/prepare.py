@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import accumulate, chain
@@ -22,16 +22,20 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from seq2seq.config import DataConfig, RunConfig
+from seq2seq.config import DataConfig, RunConfig, SourceSpec
+from seq2seq.corpus.disguises import SEED
+from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
+from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
-from seq2seq.dataset.lengths import SourceLengths, TrainingLengths, training_lengths
 from seq2seq.dataset.mixture import copies
+from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
+from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 
@@ -44,16 +48,16 @@ _TEST = "test/"  # begins the name of a test set among all splits, so that one m
 class Prepared:
     """All that training needs of the text.
 
-    `train` is filtered, and has text only if its segmentation is sampled. `valid` and `tests` (by their names in
-    `data.test`) hold every pair of their files, also blank and long ones, with text: the references. `lengths` are
-    those in an epoch of `train`.
+    `train` is filtered, and has text only if its segmentation is sampled or some of it is disguised. `valid` and
+    `tests` (by their names in `data.test`, and those that `data.robustness` adds) hold every pair of their files, also
+    blank and long ones, with text: the references. `seen` is what an epoch of `train` has.
     """
 
     tokenizer: Tokenizer
     train: PairStore
     valid: PairStore
     tests: dict[str, PairStore]
-    lengths: TrainingLengths
+    seen: SeenText
     report: dict[str, Any]
 
 
@@ -81,24 +85,25 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
             f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
             "set data.cache_dir to another directory"
         ) from error
-    lengths = _lengths(splits["train"], stores["train"], config.data.temperature)
+    seen = _seen(splits["train"], stores["train"], config.data.temperature)
     report = _report(config, splits, digests, tokenizer, stores)
-    report["splits"]["train"]["sentences"] = lengths.sentences
+    report["splits"]["train"]["sentences"] = seen.sentences
     logger.info("data report\n%s", render(report))
     return Prepared(
         tokenizer=tokenizer,
         train=stores["train"],
         valid=stores["valid"],
-        tests={name: stores[_TEST + name] for name in config.data.tests},
-        lengths=lengths,
+        tests={name: stores[_TEST + name] for name in all_test_sets(config.data)},
+        seen=seen,
         report=report,
     )
 
 
 def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     """The sources of every split, or one error that lists the problems of all."""
-    wanted = {"train": config.train_sources, "valid": config.valid_sources}
-    wanted |= {_TEST + name: specs for name, specs in config.tests.items()}
+    wanted: dict[str, Sequence[SourceSpec]] = {"train": config.train_sources, "valid": config.valid_sources}
+    tests = all_test_sets(config)
+    wanted |= {_TEST + name: test.sources for name, test in tests.items() if not test.clean}
     corpus_dir(config)  # if the directory is wrong: one message, not one for each split
     splits: dict[str, list[Source]] = {}
     problems: list[str] = []
@@ -110,6 +115,9 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
             problems += [f"data.{key}: {line}" for line in str(error).splitlines()]
     if problems:
         raise CorpusError("\n".join(problems))
+    for name, test in tests.items():
+        if test.clean:  # the files of a test set that was found
+            splits[_TEST + name] = find_sources(config, test.sources, with_references=True)
     return splits
 
 
@@ -132,7 +140,10 @@ def _cache_dir(config: DataConfig) -> Path:
 def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:
     """The tokenizer for this training text and these settings."""
     settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
-    key = _key({"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings})
+    shares = spelling_shares(config.data.augment.shares)
+    disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
+    made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
+    key = _key(made_from | disguises)
     directory = cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
@@ -151,7 +162,7 @@ def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests:
             damaged.unlink()
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
         pairs = chain.from_iterable(map(read_pairs, train))
-        tokenizer = Tokenizer.train(chain.from_iterable(pairs), config.tokenizer, config.data.tags)
+        tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
@@ -168,7 +179,7 @@ def _store(
 ) -> PairStore:
     """The store of one split."""
     filters = PairFilter(config.data) if split == "train" else None
-    keep_text = split != "train" or config.tokenizer.subword_regularization > 0
+    keep_text = split != "train" or config.tokenizer.subword_regularization > 0 or bool(config.data.augment.shares)
     made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
     key = _key(
         made_from
@@ -250,6 +261,7 @@ def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[st
     """All that decides the pairs and the tags of the sources. The places of the files do not count."""
     return [
         {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
+        | ({"disguises": [*source.disguises, SEED, DISGUISES_VERSION]} if source.disguises else {})
         for source in sources
     ]
 
@@ -265,9 +277,13 @@ def _report(
     tokenizer: Tokenizer,
     stores: Mapping[str, PairStore],
 ) -> dict[str, Any]:
-    """The data report: for each split the report of its store, its files, and its overlap with the training text."""
+    """The data report: for each split the report of its store, its files, and its overlap with the training text.
+
+    A test set that `data.robustness` adds is checked, and left out: its text is that of another one.
+    """
     longest = config.model.max_length - 1  # one more token ends a sentence
     seen = stores["train"].hashes
+    added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
     report: dict[str, Any] = {}
     for name, store in stores.items():
         split = dict(store.manifest["report"])
@@ -285,7 +301,8 @@ def _report(
                     f"{name}: {n_long:,} pairs have a side of more than {longest} tokens, which the model cannot take; "
                     f"raise model.max_length={config.model.max_length}, or split those lines into sentences"
                 )
-        report[name] = split
+        if name not in added:
+            report[name] = split
     return {
         "languages": {"src": config.data.src_lang, "tgt": config.data.tgt_lang},
         "tokenizer": {"vocab_size": tokenizer.vocab_size, "fingerprint": tokenizer.fingerprint},
@@ -293,19 +310,19 @@ def _report(
     }
 
 
-def _lengths(sources: list[Source], store: PairStore, temperature: float) -> TrainingLengths:
-    """The lengths in an epoch of training."""
+def _seen(sources: list[Source], store: PairStore, temperature: float) -> SeenText:
+    """What an epoch of training has."""
     n_pairs = store.n_pairs_of_sources
     ends = list(accumulate(n_pairs))
     of_sources = []
     n_an_epoch = _pairs_an_epoch(n_pairs, temperature)
-    for source, end, n, m, sentences in zip(
-        sources, ends, n_pairs, n_an_epoch, store.sentences_of_sources, strict=True
+    for source, end, n, m, sentences, looks in zip(
+        sources, ends, n_pairs, n_an_epoch, store.sentences_of_sources, store.looks_of_sources, strict=True
     ):
         src, tgt = (lengths[end - n : end] for lengths in (store.src_lengths, store.tgt_lengths))
         src = src - (src > 0) if source.tag else src
-        of_sources.append(SourceLengths(src, tgt, sentences, m / max(n, 1)))
-    return training_lengths(of_sources)
+        of_sources.append(SeenSource(src, tgt, sentences, looks, m / max(n, 1)))
+    return seen_in_epoch(of_sources)
 
 
 def _pairs_an_epoch(n_pairs: list[int], temperature: float) -> list[int]:

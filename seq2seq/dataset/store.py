@@ -17,6 +17,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import cached_property
 from itertools import chain, compress, islice
 from pathlib import Path
@@ -28,12 +29,12 @@ from numpy.typing import NDArray
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.report import split_report
-from seq2seq.dataset.lengths import SentenceCounter
+from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.files import atomic_directory
 from seq2seq.tokenizer import Tokenizer
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
 _REFERENCES = "references"
@@ -173,6 +174,11 @@ class PairStore:
         return counts
 
     @property
+    def looks_of_sources(self) -> list[Looks]:
+        """For each corpus source, how some of its source lines are written."""
+        return [looks_from_json(each) for each in self.manifest["looks_of_sources"]]
+
+    @property
     def hashes(self) -> dict[str, Hashes]:
         """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
         return {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
@@ -236,11 +242,15 @@ def write_store(
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
     with atomic_directory(directory) as building:
-        n_read, n_kept, sentences = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
+        n_read, n_kept, samples = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
-        counts = {"n_pairs_of_sources": n_kept, "sentences_of_sources": [each.histogram() for each in sentences]}
+        counts = {
+            "n_pairs_of_sources": n_kept,
+            "sentences_of_sources": [sample.sentences() for sample in samples],
+            "looks_of_sources": [asdict(sample.looks()) for sample in samples],
+        }
         _write_manifest(building, n_read, counts, tokenizer, filters, keep_text, made_from or {})
     return PairStore.open(directory)
 
@@ -261,9 +271,7 @@ class _StoreWriter:
         ]
         self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
 
-    def add(
-        self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None, sentences: SentenceCounter
-    ) -> int:
+    def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None, sample: LineSample) -> int:
         """Encode a block, filter it, and write the pairs that stay, sources after their tag. Returns their number."""
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
         ids = [self._tokenizer.encode(side) for side in lines]
@@ -274,7 +282,7 @@ class _StoreWriter:
             pair_hashes = pair_hashes[kept]
             ids = [list(compress(side, kept)) for side in ids]
             lines = [list(compress(side, kept)) for side in lines]
-        sentences.add(lines[0])
+        sample.add(lines[0])
         ids[0] = [tag + src if src else src for src in ids[0]]
         for hash_file, hashes in zip(self._hashes, (hash_lines(lines[0]), pair_hashes), strict=True):
             hash_file.write(hashes.astype("<u8").tobytes())
@@ -316,18 +324,18 @@ def _write_arrays(
     tags: Sequence[str] | None,
     filters: PairFilter | None,
     keep_text: bool,
-) -> tuple[int, list[int], list[SentenceCounter]]:
-    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, and their sentences."""
+) -> tuple[int, list[int], list[LineSample]]:
+    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, and a sample of them."""
     n_read = 0
     n_kept = [0] * len(sources)
-    sentences = [SentenceCounter() for _ in sources]
+    samples = [LineSample() for _ in sources]
     next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
         writer = _StoreWriter(stack, building, tokenizer, keep_text)
         for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
             tag = tokenizer.tag(name)
             while block := list(islice(pairs, _BLOCK)):
-                n_kept[number] += writer.add(block, tag, filters, sentences[number])
+                n_kept[number] += writer.add(block, tag, filters, samples[number])
                 n_read += len(block)
                 if time.monotonic() > next_message:
                     logger.info("encoded %s pairs", f"{n_read:,}")
@@ -336,7 +344,7 @@ def _write_arrays(
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place, so that its pages can leave memory
-    return n_read, n_kept, sentences
+    return n_read, n_kept, samples
 
 
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:

@@ -16,7 +16,7 @@ from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
 from seq2seq.dataset.batches import Batch
-from seq2seq.dataset.lengths import TrainingLengths
+from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -43,7 +43,7 @@ class TranslationModule(pl.LightningModule):
         tokenizer: Tokenizer,
         total_steps: int,
         validate: Callable[[Transformer], dict[str, float]],
-        lengths: TrainingLengths | None = None,
+        lengths: SeenText | None = None,
     ) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer

@@ -116,7 +116,7 @@ def _module(
     config: RunConfig, prepared: Prepared, total_steps: int, validation: Validation, start: TrainedModel | None
 ) -> TranslationModule:
     """The model with its optimizer; with the weights of `start`, if there is one."""
-    module = TranslationModule(config, prepared.tokenizer, total_steps, validation, prepared.lengths)
+    module = TranslationModule(config, prepared.tokenizer, total_steps, validation, prepared.seen)
     if start:
         log.info("starting from the weights of %s", start.path)
         module.model.load_state_dict(start.build().state_dict())

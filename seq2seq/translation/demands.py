@@ -40,17 +40,27 @@ class Demands:
             if written != translation:
                 raise ConfigError(f"the model writes {translation!r} as {written!r}; put that into the glossary")
 
-    def phrases(self, text: str, parts: Sequence[Part]) -> list[list[list[int]]]:
-        """For each part of a text: the tokens of all that its translation must contain, as often as it must."""
-        if not self.terms and not self.keeps_numbers:
+    def terms_of(self, text: str, parts: Sequence[Part]) -> list[list[str]]:
+        """For each part of a text: what its translation must contain for the terms in it, as often as it must."""
+        if not self.terms:
             return [[] for _ in parts]
-        matches = self._glossary.find(text) if self.terms else []
-        phrases = []
+        matches = self._glossary.find(text)
+        found = []
         for part in parts:
             end = part.start + len(part.text)
             first, stop = (bisect_left(matches, place, key=lambda match: match.start) for place in (part.start, end))
-            inside = [match.translation for match in matches[first:stop] if match.end <= end]
-            found = self.tokenizer.encode(inside)
+            found.append([match.translation for match in matches[first:stop] if match.end <= end])
+        return found
+
+    def phrases(self, parts: Sequence[Part], terms: Sequence[Sequence[str]]) -> list[list[list[int]]]:
+        """For each part: the tokens of all that its translation must contain, as often as it must.
+
+        Args:
+            terms: of each part, see `terms_of`.
+        """
+        phrases = []
+        for part, wanted in zip(parts, terms, strict=True):
+            found = self.tokenizer.encode(wanted)
             if self.searches_numbers:
                 found += self._numbers(part.text)
             phrases.append(found)

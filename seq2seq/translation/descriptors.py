@@ -33,3 +33,13 @@ def open_descriptor(path: Path | None) -> int | None:
 def is_stream(path: Path | None) -> bool:
     """Whether what is written to `path` cannot be read again: stdout (None), an open descriptor, a device, a pipe."""
     return path is None or open_descriptor(path) is not None or (path.exists() and not path.is_file())
+
+
+def source(name: str) -> Path:
+    """The file that an option names; `-` is stdin."""
+    return STDIN if name == "-" else Path(name)
+
+
+def destination(name: str) -> Path:
+    """The file that an option names; `-` is stdout."""
+    return STDOUT if name == "-" else Path(name)

@@ -2,33 +2,37 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text import putting_back
-from seq2seq.translation.text.kept import things
+from seq2seq.translation.text.kept import Thing
 from seq2seq.translation.text.putting_back import Restored, put_back
 from seq2seq.translation.text.splitting import Part
 from seq2seq.translation.text.taking_out import Taken, take_out
 from seq2seq.translation.text.units import links, units, units_of_pieces
 
 
-def taken_from(line: str, kinds: Collection[str]) -> Taken:
-    """`line` without the things of these kinds. If no letter is left, and no digit, then nothing is to translate."""
-    taken = take_out(line, things(line, kinds))
+def taken_from(line: str, things: Sequence[Thing]) -> Taken:
+    """`line` without these things. If no letter is left, and no digit, then nothing is to translate."""
+    taken = take_out(line, things)
     if taken.items and not any(map(str.isalnum, taken.text)):
         return Taken("", taken.items)
     return taken
 
 
-def without(prefix: str, taken: Taken, kinds: Collection[str]) -> str:
-    """The beginning of a translation, without what comes back from the line."""
+def without(prefix: str, taken: Taken, things: Callable[[str], Sequence[Thing]]) -> str:
+    """The beginning of a translation, without what comes back from the line.
+
+    Args:
+        things: what of a text is taken out.
+    """
     back = Counter(item.text for item in taken.items)
     doubled = []
-    for thing in things(prefix, kinds) if back else ():
+    for thing in things(prefix) if back else ():
         if back[thing.text]:
             back[thing.text] -= 1
             doubled.append(thing._replace(partner=None))

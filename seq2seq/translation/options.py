@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
+from seq2seq.translation.normalizations import AUTO, kinds_of
 from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.text.splitting import SPLITS
@@ -52,11 +53,13 @@ class TranslationOptions:
         candidates: with `mbr`, how many translations the search finds; 0: as many as the beam holds, or 32 samples.
         keep: kinds of things that come through unchanged, some of `kept.KINDS`.
         terms: words of the source, and what must stand for them in the translation, letter by letter.
+        normalize: what is changed in a line before it is translated, as training had it: `auto` what the model was not
+            trained for, `never` nothing, `always` all kinds, or some of `normalizations.KINDS` with commas between.
         split: which lines of several sentences are split: `auto` those with more sentences than lines in training had,
             `always` all, `never` none. Whatever it is, a line is split if it is too long for the model.
         typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
-        ConfigError: the typography, the split, the metric or a kind of thing is unknown, or a term is blank.
+        ConfigError: the typography, the split, the metric, a kind of change or of thing is unknown, or a term is blank.
     """
 
     tag: str = ""
@@ -68,6 +71,7 @@ class TranslationOptions:
     keep: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
     split: str = "auto"
+    normalize: str = AUTO
 
     def __post_init__(self) -> None:
         if self.typography and self.typography not in TYPOGRAPHIES:
@@ -76,6 +80,7 @@ class TranslationOptions:
             raise ConfigError(f"mbr={self.mbr!r} is not one of {', '.join(METRICS)}")
         if self.split not in SPLITS:
             raise ConfigError(f"split={self.split!r} is not one of {', '.join(SPLITS)}")
+        kinds_of(self.normalize)
         if unknown := [kind for kind in self.keep if kind not in KINDS]:
             raise ConfigError(f"keep={unknown[0]!r} is not one of {', '.join(KINDS)}")
         if not all(side.strip() for term in self.terms for side in term):

@@ -10,6 +10,7 @@ from typing import Any
 
 from seq2seq.translation.result import Scored, TextHypothesis, Translation
 from seq2seq.translation.text.alignment import pharaoh
+from seq2seq.translation.text.rewriting import Change
 
 FORMS = ("line", "n-best", "json")
 _BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it
@@ -39,6 +40,9 @@ def as_json(number: int, translation: Translation) -> str:
         record["parts"] = translation.parts
     if translation.kept:
         record["kept"] = translation.kept
+    if translation.changes:
+        record["normalized"] = _normalized(translation.changes)
+        record["translated_as"] = translation.translated_as
     record["hypotheses"] = [_as_object(hypothesis) for hypothesis in translation.hypotheses]
     record["warnings"] = [{"kind": finding.kind, "message": finding.message} for finding in translation.findings]
     return json.dumps(record, ensure_ascii=False) + "\n"
@@ -59,6 +63,8 @@ def score(number: int, scored: Scored, is_json: bool) -> str:
         "log_prob": _finite(scored.log_prob),
         "tokens": [{"piece": piece, "log_prob": _finite(log_prob)} for piece, log_prob in scored.tokens],
     }
+    if scored.changes:
+        record["normalized"] = _normalized(scored.changes)
     if scored.reason:
         record["reason"] = scored.reason
     return json.dumps(record, ensure_ascii=False) + "\n"
@@ -96,6 +102,10 @@ def _as_object(hypothesis: TextHypothesis) -> dict[str, Any]:
             for part in hypothesis.attention
         ]
     return record
+
+
+def _normalized(changes: Iterable[Change]) -> list[dict[str, str]]:
+    return [{"kind": change.kind, "from": change.before, "to": change.after} for change in changes]
 
 
 def _finite(log_prob: float) -> float | None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seq2seq.translation.text.health import Finding
+from seq2seq.translation.text.rewriting import Change
 
 
 class Attention(NamedTuple):
@@ -50,6 +51,8 @@ class Translation:
         kept: what was taken out of the line and put back into each hypothesis, in the order of the line; the parts do
             not have it.
         findings: reasons why a reader should look at this translation; mostly none.
+        changes: what was changed in the line before it was translated, as training had it.
+        translated_as: the line as the model read it, if anything was changed; else empty.
     """
 
     source: str
@@ -58,6 +61,8 @@ class Translation:
     parts: list[str]
     findings: list[Finding] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    translated_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ class Scored:
         log_prob, score: as in `TextHypothesis`; both -inf if there is a `reason`.
         tokens: pieces of all sentences with their log-probabilities; each sentence ends with `</s>`.
         reason: why the translation has no score, or no probability; mostly empty.
+        changes: what was changed in the source, see `Translation`.
     """
 
     source: str
@@ -77,3 +83,4 @@ class Scored:
     score: float
     tokens: list[tuple[str, float]]
     reason: str = ""
+    changes: list[Change] = field(default_factory=list)

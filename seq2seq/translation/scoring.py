@@ -13,8 +13,10 @@ from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.in_order import InOrder, Line
 from seq2seq.translation.line_parts import LineSplitter, part_of
+from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Scored
+from seq2seq.translation.text.rewriting import Change
 from seq2seq.translation.text.sentence_pairs import pair_sentences
 from seq2seq.translation.text.splitting import Part, sentences
 from seq2seq.vocabulary import EOS
@@ -33,6 +35,7 @@ class _Given(NamedTuple):
 
     source: str
     text: str
+    changes: list[Change]  # of the source
     reason: str  # why it is not scored
 
 
@@ -43,7 +46,8 @@ _Line = Line[_Given, _Pair, list[float]]
 class Scoring:
     """Scores pairs of lines with one engine; see `Translator.score`.
 
-    A line of several sentences is scored sentence by sentence, as it would be translated.
+    A line of several sentences is scored sentence by sentence, as it would be translated, and its source is read with
+    the marks, spaces and letter forms of training.
 
     Attributes:
         decoding: only its normalisation and its size of batches are used.
@@ -53,6 +57,7 @@ class Scoring:
     engine: Engine
     workers: Workers
     splitter: LineSplitter
+    normaliser: Normaliser
     decoding: DecodingConfig
     tag_ids: list[int]
     on_done: Callable[[int], None]
@@ -72,9 +77,10 @@ class Scoring:
 
     def _read(self, pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[_Line]:
         for number, (src, tgt) in enumerate(pairs, start=first_number):
-            items, reason = self._items(src, tgt, number)
+            rewritten, changes = self.normaliser.rewritten(src)
+            items, reason = self._items(rewritten.text, tgt, number)
             lengths = [max(len(pair.source), len(pair.target)) for pair in items]
-            yield Line(_Given(src, tgt, reason), items, lengths, len(src) + len(tgt))
+            yield Line(_Given(src, tgt, changes, reason), items, lengths, len(src) + len(tgt))
 
     def _items(self, src: str, tgt: str, number: int) -> tuple[list[_Pair], str]:
         """What is to be scored, and the reason why nothing is."""
@@ -110,7 +116,7 @@ class Scoring:
         given = line.payload
         if not line.items:
             log_prob = -inf if given.reason else 0.0
-            return Scored(given.source, given.text, log_prob, log_prob, [], given.reason)
+            return Scored(given.source, given.text, log_prob, log_prob, [], given.reason, given.changes)
         weights = [len(pair.source) - len(self.tag_ids) for pair in line.items]
         tokens: list[tuple[str, float]] = []
         total = score = 0.0
@@ -121,7 +127,7 @@ class Scoring:
             score += sum(log_probs) / penalty * (weight / sum(weights))
             tokens += zip(self.splitter.tokenizer.pieces([*pair.target, EOS]), log_probs, strict=True)
         reason = "the model cannot write one of its characters" if total == -inf else ""
-        return Scored(given.source, given.text, total, score, tokens, reason)
+        return Scored(given.source, given.text, total, score, tokens, reason, given.changes)
 
 
 def _text(line: str, parts: Sequence[Part]) -> str:

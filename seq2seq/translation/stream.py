@@ -4,53 +4,66 @@
 """
 
 import dataclasses
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.consensus import consensus
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.in_order import InOrder, Line
 from seq2seq.translation.joining import Combination, best_combinations
-from seq2seq.translation.keeping import need_attention, restore, taken_from, without
+from seq2seq.translation.keeping import need_attention, restore, without
 from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences, part_of
+from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
+from seq2seq.translation.searching import Found, search
 from seq2seq.translation.text.alignment import after_respacing, word_alignment, words_of_pieces
+from seq2seq.translation.text.casing import Style, given_back
 from seq2seq.translation.text.health import Finding, findings, unread
 from seq2seq.translation.text.putting_back import Restored
-from seq2seq.translation.text.realigning import realigned, words_with_themselves
+from seq2seq.translation.text.realigning import of_line, realigned, words_with_themselves
 from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin, sentences
 from seq2seq.translation.text.taking_out import Taken
 from seq2seq.translation.text.typography import TYPOGRAPHIES
+from seq2seq.translation.text.unknown import is_foreign
 from seq2seq.vocabulary import EOS
-
-
-class Found(NamedTuple):
-    """What the search found for one sentence."""
-
-    hypotheses: list[Hypothesis]
-    attention: list[np.ndarray] | None  # for each hypothesis (T, S); None if the sentence does not need it
 
 
 class _Source(NamedTuple):
     """A line as it was read."""
 
-    text: str
-    taken: Taken  # what is translated of it
+    line: str
+    reading: Reading
     parts: list[Part]  # of what is translated
+    terms: list[list[str]]  # what the glossary wants in the translation of each part
+
+    @property
+    def taken(self) -> Taken:
+        """What is translated of the line, and what is put back."""
+        return self.reading.taken
+
+    def style(self, index: int) -> Style | None:
+        """The style of a headline that the translation of a part is given back."""
+        part, styled = self.parts[index], self.reading.styled
+        first = bisect_right(styled, part.start, key=lambda each: each.end)
+        is_inside = first < len(styled) and styled[first].start < part.start + len(part.text)
+        return styled[first].style if is_inside else None
+
+    def original_of(self, index: int) -> str:
+        """A part as the line has it, before it was put in sentence case."""
+        part = self.parts[index]
+        return self.reading.original[part.start : part.start + len(part.text)]
 
 
 class _Joined(NamedTuple):
@@ -66,6 +79,8 @@ class Stream:
     """Translates lines with one engine and one set of options; see `Translator.translate_stream`.
 
     Attributes:
+        normaliser: says how a line is read.
+        has_attention: whether the engine says where the things go that are taken out of lines.
         longest_seen: tokens of the longest sources in training; None if that is not known.
         tag_ids: one id that each source begins with, or none.
         demands: what translations must contain.
@@ -77,6 +92,8 @@ class Stream:
     engine: Engine
     workers: Workers
     tokenizer: Tokenizer
+    normaliser: Normaliser
+    has_attention: bool
     splitter: LineSplitter
     longest_seen: int | None
     tag_ids: list[int]
@@ -90,11 +107,10 @@ class Stream:
     def run(self, lines: Iterable[tuple[str, str] | None], first_number: int) -> Generator[Translation, None, None]:
         """Translate `lines`, each with its prefix; None where no line is there at the moment."""
         searched_with = self.options.searched_with(self.decoding)
-        tokenizer = self.tokenizer if self.options.mbr else None
         options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
         in_order = InOrder[_Source, Sentence, Found](
             self.workers,
-            lambda sentences: self.workers.submit(search, sentences, searched_with, options, tokenizer),
+            lambda sentences: self.workers.submit(search, sentences, searched_with, options, self.tokenizer),
             Pool(searched_with.max_batch_tokens, n_hypotheses(searched_with)),
             self.patience_s,
             self.on_done,
@@ -109,19 +125,32 @@ class Stream:
                 yield None
                 continue
             text, prefix = line
-            taken = taken_from(text, self.options.keep)
-            parts, sources = self.splitter.split(taken.text)
-            prefixes = self._prefixes(without(prefix, taken, self.options.keep), taken.text, parts, number)
-            phrases = self.demands.phrases(taken.text, parts)
-            are_aligned = need_attention(taken, parts)
+            reading = self._reading(text, prefix)
+            taken = reading.taken
+            # A part has one style, so that its translation can be given that.
+            splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
+            parts, sources = splitter.split(taken.text)
+            own_prefix = without(prefix, taken, self.normaliser.things)
+            prefixes = self._prefixes(own_prefix, taken.text, parts, number)
+            # In the letters of the line, since a term with capitals is found by its capitals.
+            terms = self.demands.terms_of(reading.original, parts)
+            phrases = self.demands.phrases(parts, terms)
+            are_aligned = need_attention(taken, parts) if self.has_attention else [False] * len(parts)
             # All sentences of a line share its random numbers.
             sentences = [
                 Sentence(self.tag_ids + source, prefix, number, required, is_aligned)
                 for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
             ]
             lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-            yield Line(_Source(text, taken, parts), sentences, lengths, len(text))
+            yield Line(_Source(text, reading, parts, terms), sentences, lengths, len(text))
             number += 1
+
+    def _reading(self, line: str, prefix: str) -> Reading:
+        # A translation begins with its prefix letter by letter, so no headline is made of it.
+        reading = self.normaliser.read(line, keeps_case=bool(prefix.strip()))
+        if reading.is_mixed and self.splitter.max_sentences is None:
+            return self.normaliser.read(line, keeps_case=True)
+        return reading
 
     def _prefixes(self, prefix: str, text: str, parts: list[Part], number: int) -> Sequence[Sequence[int]]:
         """The tokens that the translation of each part begins with.
@@ -156,16 +185,30 @@ class Stream:
         suspicions = self._findings(line, found, combinations[0], joined[0].plain, n_src_tokens)
         parts = [part.text for part in source.parts]
         kept = [item.text for item in source.taken.items]
-        return Translation(source.text, hypotheses[0].text, hypotheses, parts, suspicions, kept)
+        changes = source.reading.changes
+        read = source.taken.text if changes else ""
+        return Translation(source.line, hypotheses[0].text, hypotheses, parts, suspicions, kept, changes, read)
 
     def _untranslated(self, source: _Source) -> Translation:
         """A line without anything to translate. If it has things that are kept, it comes out as it was."""
         if not source.taken.items:
-            return Translation(source.text, "", [TextHypothesis("", 0.0, 0.0)], [], unread(source.text))
-        text = source.text.translate(LINE_ENDS)
+            return Translation(source.line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(source.line))
+        text = source.line.translate(LINE_ENDS)
         pairs = words_with_themselves(text) if self.options.alignment else None
         kept = [item.text for item in source.taken.items]
-        return Translation(source.text, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], kept=kept)
+        suspicions = []
+        if foreign := [change.before for change in source.reading.changes if is_foreign(change.before)]:
+            message = f"nothing of the line is translated, since training had no such letters ({foreign[0]!r})"
+            suspicions.append(Finding("untranslated", message))
+        return Translation(
+            source.line,
+            text,
+            [TextHypothesis(text, 0.0, 0.0, alignment=pairs)],
+            [],
+            suspicions,
+            kept,
+            source.reading.changes,
+        )
 
     def _findings(
         self, line: _Line, found: list[Found], best: Combination, text: str, n_src_tokens: list[int]
@@ -174,6 +217,11 @@ class Stream:
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
         suspicions += self.demands.missing(source, text)
+        suspicions += [
+            Finding("retried", f"the first translation {each.retried}; this is what a second search found")
+            for each in found
+            if each.retried
+        ]
         longest = max(n_src_tokens)
         if self.longest_seen is not None and longest > self.longest_seen:
             suspicions.append(
@@ -201,6 +249,7 @@ class Stream:
         chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
         texts = [text.translate(LINE_ENDS) for text in texts]
+        texts = [self._given_back(text, source, index) for index, text in enumerate(texts)]
         plain = rejoin(texts, source.parts, self.tgt_lang)
         text = TYPOGRAPHIES[self.options.typography](plain) if self.options.typography else plain
         joined = TextHypothesis(
@@ -235,8 +284,15 @@ class Stream:
         ]
         pairs = after_respacing(self._alignment(source, plain, spans, targets, attention), plain, text)
         if source.taken.items:
-            pairs = realigned(pairs, source.text, source.taken, text, restored)
+            pairs = realigned(pairs, source.reading.text, source.taken, text, restored)
+        if source.reading.words is not None:
+            pairs = of_line(pairs, source.reading.words)
         return _Joined(dataclasses.replace(joined, attention=attention, alignment=pairs), plain)
+
+    def _given_back(self, text: str, source: _Source, index: int) -> str:
+        """The translation of a part as a headline, if the part was one."""
+        style = source.style(index)
+        return given_back(text, style, source.original_of(index), source.terms[index]) if style else text
 
     def _token_scores(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[str, float]]:
         scores: list[tuple[str, float]] = []
@@ -268,40 +324,6 @@ class Stream:
             tgt_part = list(islice(tgt_words, len(ids)))[:n_tgt]
             pairs.update(word_alignment(weights, list(islice(src_words, n_src)), tgt_part))
         return sorted(pairs)
-
-
-def search(
-    engine: Engine,
-    sentences: list[Sentence],
-    decoding: DecodingConfig,
-    options: TranslationOptions,
-    tokenizer: Tokenizer | None,
-) -> list[Found]:
-    """Search one batch; a worker calls this. The tokenizer is needed to choose by consensus."""
-    found = engine.decode(sentences, decoding, token_scores=options.token_scores)
-    if tokenizer is not None:
-        found = [_by_consensus(hypotheses, options.mbr, tokenizer) for hypotheses in found]
-    are_aligned = [options.alignment or sentence.is_aligned for sentence in sentences]
-    if not any(are_aligned):
-        return [Found(hypotheses, None) for hypotheses in found]
-    # A hypothesis of `max_length` tokens leaves no place for the eos that `attention` appends.
-    pairs = [
-        (sentence.source, hypothesis.tokens[: engine.max_length - 1])
-        for sentence, hypotheses, is_aligned in zip(sentences, found, are_aligned, strict=True)
-        for hypothesis in (hypotheses if is_aligned else ())
-    ]
-    attention = iter(engine.attention(*zip(*pairs, strict=True)))
-    return [
-        Found(hypotheses, list(islice(attention, len(hypotheses))) if is_aligned else None)
-        for hypotheses, is_aligned in zip(found, are_aligned, strict=True)
-    ]
-
-
-def _by_consensus(hypotheses: list[Hypothesis], metric: str, tokenizer: Tokenizer) -> list[Hypothesis]:
-    """The hypotheses with their expected metric as the score, best first."""
-    utilities = consensus(tokenizer.decode([each.tokens for each in hypotheses]), metric)
-    scored = [dataclasses.replace(each, score=score) for each, score in zip(hypotheses, utilities, strict=True)]
-    return sorted(scored, key=lambda each: (not each.finished, -each.score))
 
 
 def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
-from seq2seq.dataset.lengths import TrainingLengths
+from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.demands import Demands
@@ -22,6 +22,8 @@ from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.line_parts import LineSplitter
+from seq2seq.translation.normalising import Normaliser
+from seq2seq.translation.normalizations import AUTO
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import Scoring
@@ -69,8 +71,8 @@ class Translator:
         return dataclasses.replace(self.config.decoding, max_batch_tokens=self.engine.max_batch_tokens)
 
     @property
-    def seen(self) -> TrainingLengths | None:
-        """How long the lines were that the first model was trained on; None if it does not say."""
+    def seen(self) -> SeenText | None:
+        """What the text was like that the first model was trained on; None if it does not say."""
         return self.models[0].seen
 
     @cached_property
@@ -100,6 +102,7 @@ class Translator:
         alignment: bool = False,
         typography: str = "",
         split: str = "auto",
+        normalize: str = AUTO,
         mbr: str = "",
         candidates: int = 0,
         keep: Sequence[str] = (),
@@ -111,7 +114,8 @@ class Translator:
         Args:
             decoding: settings of the search; None for `self.decoding`, the ones that the model was validated with.
             prefixes: see `translate_stream`.
-            tag, token_scores, alignment, typography, split, mbr, candidates, keep, terms: see `TranslationOptions`.
+            tag, token_scores, alignment, typography, split, normalize, mbr, candidates, keep, terms: see
+                `TranslationOptions`.
             settings: single settings that replace those of `decoding`, such as beam_size=1.
         Raises:
             UserError: as `translate_stream` does.
@@ -124,6 +128,7 @@ class Translator:
             alignment=alignment,
             typography=typography,
             split=split,
+            normalize=normalize,
             mbr=mbr,
             candidates=candidates,
             keep=tuple(keep),
@@ -169,30 +174,26 @@ class Translator:
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
-        needs = Needs(
-            attention=options.alignment or options.takes_out,
-            prefixes=prefixes is not None,
-            token_scores=options.token_scores,
-            required=bool(options.terms),
+        self.engine.check(
+            searched_with,
+            Needs(
+                attention=options.alignment or options.takes_out,
+                prefixes=prefixes is not None,
+                token_scores=options.token_scores,
+                required=bool(options.terms),
+            ),
         )
-        self.engine.check(searched_with, needs)
-        keeps_numbers = "numbers" in options.keep
-        demands = Demands(
-            tokenizer=self.tokenizer,
-            terms=options.terms,
-            keeps_numbers=keeps_numbers,
-            searches_numbers=keeps_numbers and self._can_require(searched_with),
-        )
-        demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
             engine=self.engine,
             workers=self.workers,
             tokenizer=self.tokenizer,
+            normaliser=self._normaliser(options.normalize, options.keep),
+            has_attention=self._can(searched_with, Needs(attention=True)),
             splitter=self._splitter(options.split, len(tag_ids)),
             longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
-            demands=demands,
+            demands=self._demands(options, searched_with),
             tgt_lang=self.config.data.tgt_lang,
             decoding=decoding,
             options=options,
@@ -208,6 +209,7 @@ class Translator:
         *,
         tag: str = "",
         split: str = "auto",
+        normalize: str = AUTO,
         first_number: int = 0,
         on_done: Callable[[int], None] | None = None,
     ) -> Generator[Scored, None, None]:
@@ -220,32 +222,50 @@ class Translator:
             pairs: source and translation.
             decoding: only its normalisation and its size of batches are used; None for `self.decoding`.
             tag, split: see `TranslationOptions`.
+            normalize: the same, but only of quotation marks, spaces and letter forms: what translating takes out of a
+                line, or puts in sentence case, is in the given translation.
             first_number: number of pairs before the first one, for messages.
             on_done: called with the number of pairs that are done, some time before they are returned.
         Raises:
-            ConfigError: the split is unknown.
+            ConfigError: the split or the normalization is unknown.
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
         """
-        options = TranslationOptions(tag=tag, split=split)
+        options = TranslationOptions(tag=tag, split=split, normalize=normalize)
         tag_ids = self.tokenizer.tag(options.tag)
         scoring = Scoring(
             engine=self.engine,
             workers=self.workers,
             splitter=self._splitter(options.split, len(tag_ids)),
+            normaliser=self._normaliser(options.normalize, ()),
             decoding=decoding or self.decoding,
             tag_ids=tag_ids,
             on_done=on_done or _ignore,
         )
         return scoring.run(pairs, first_number)
 
-    def _can_require(self, decoding: DecodingConfig) -> bool:
-        """Whether the search can be made to find certain phrases."""
+    def _demands(self, options: TranslationOptions, searched_with: DecodingConfig) -> Demands:
+        keeps_numbers = "numbers" in options.keep
+        demands = Demands(
+            tokenizer=self.tokenizer,
+            terms=options.terms,
+            keeps_numbers=keeps_numbers,
+            searches_numbers=keeps_numbers and self._can(searched_with, Needs(required=True)),
+        )
+        demands.check()
+        return demands
+
+    def _can(self, decoding: DecodingConfig, needs: Needs) -> bool:
+        """Whether the engine has what is needed."""
         try:
-            self.engine.check(decoding, Needs(required=True))
+            self.engine.check(decoding, needs)
         except ConfigError:
             return False
         return True
+
+    def _normaliser(self, normalize: str, keep: Sequence[str]) -> Normaliser:
+        looks = None if self.seen is None else self.seen.looks
+        return Normaliser(self.config, self.tokenizer, looks, normalize, keep)
 
     def _splitter(self, split: str, n_tags: int) -> LineSplitter:
         readable = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - n_tags)

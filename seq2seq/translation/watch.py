@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from seq2seq.exit_status import ERASE_LINE, ERASE_REST
 from seq2seq.translation.text.health import Finding
+from seq2seq.translation.text.rewriting import Change
 
 MAX_SHOWN_WARNINGS = 20
 _INTERVAL_S = 0.5  # between two lines of progress
@@ -33,6 +34,8 @@ class Watch:
         self._shows_progress = shows_progress
         self._findings: Counter[str] = Counter()
         self._n_flagged = 0  # lines with warnings
+        self._changes: Counter[str] = Counter()  # lines with changes of each kind
+        self._n_changed = 0
         self._n_split = 0  # lines that were translated in parts
         self._verb = verb
         self._begin_s = self._shown_s = time.monotonic()
@@ -54,8 +57,12 @@ class Watch:
         with suppress(OSError):  # what nobody can read stops no work
             print(f"\r{text}{ERASE_REST}", end="", file=sys.stderr, flush=True)
 
-    def count_written(self, number: int, findings: Sequence[Finding], n_parts: int = 1) -> None:
-        """Count a line of so many parts, and warn of what was found in its translation."""
+    def count_written(
+        self, number: int, findings: Sequence[Finding], n_parts: int = 1, changes: Sequence[Change] = ()
+    ) -> None:
+        """Count a line of so many parts, which was changed so, and warn of what was found in its translation."""
+        self._n_changed += bool(changes)
+        self._changes.update(list(dict.fromkeys(change.kind for change in changes)))
         self._n_split += n_parts > 1
         self._n_written += 1
         self._n_flagged += bool(findings)
@@ -75,6 +82,9 @@ class Watch:
         self.say(f"{self._verb} {self._n_written:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){before}")
         if self._n_split:
             self.say(f"lines of several sentences, which were split and joined again: {self._n_split:,}")
+        if self._n_changed:
+            kinds = ", ".join(f"{n:,} {kind}" for kind, n in self._changes.most_common())
+            self.say(f"lines that were read as training had them, see --normalize: {self._n_changed:,} ({kinds})")
         if self._findings:
             kinds = ", ".join(f"{n} {kind}" for kind, n in self._findings.most_common())
             self.say(f"have a look at {self._n_flagged} of them: {kinds}")

@@ -67,7 +67,7 @@ class Work:
         n_done = output.n_lines_done
         with closing(self._translated(self._live(lines), watch, n_done, prefixes)) as translations:
             for number, translation in self._numbered(translations):
-                watch.count_written(number, translation.findings, len(translation.parts))
+                watch.count_written(number, translation.findings, len(translation.parts), translation.changes)
                 self._write(translation.source, record(number, translation))
                 if request.references:
                     texts.append(translation.text)
@@ -86,7 +86,8 @@ class Work:
         for piece, translations in self._confirming(translated):
             findings = [finding for translation in translations for finding in translation.findings]
             n_parts = max((len(translation.parts) for translation in translations), default=0)
-            watch.count_written(piece.line, [*piece.findings, *findings], n_parts)
+            changes = [change for translation in translations for change in translation.changes]
+            watch.count_written(piece.line, [*piece.findings, *findings], n_parts, changes)
             self._write(piece.source, piece.render([translation.text for translation in translations]))
 
     def _translated(
@@ -114,6 +115,7 @@ class Work:
             self.decoding,
             tag=options.tag,
             split=options.split,
+            normalize=options.normalize,
             first_number=output.n_lines_done,
             on_done=watch.count_found,
         )

@@ -17,12 +17,12 @@ from seq2seq.artifacts.checkpoint import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.dataset.lengths import PERCENTS, TrainingLengths
+from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
 
 MODEL = SavedModel({"seed": 3}, b"\x00spm\xff", "ab", {"w": torch.ones(50, 7)})
 PERCENTILES = {f"{percent:g}": i for i, percent in enumerate(PERCENTS)}
-LENGTHS = TrainingLengths(9, PERCENTILES, PERCENTILES, [0.9, 0.1])
+LENGTHS = SeenText(9, PERCENTILES, PERCENTILES, [0.9, 0.1])
 
 
 def save(path, step=1):

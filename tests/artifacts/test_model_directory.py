@@ -18,7 +18,7 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import read_config
-from seq2seq.dataset.lengths import PERCENTS, TrainingLengths
+from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -56,7 +56,7 @@ def test_reading_gives_back_what_was_written(directory: Path) -> None:
 
 def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(directory: Path, tmp_path: Path) -> None:
     percentiles = {f"{percent:g}": i for i, percent in enumerate(PERCENTS)}
-    lengths = TrainingLengths(9, percentiles, percentiles, [0.9, 0.1])
+    lengths = SeenText(9, percentiles, percentiles, [0.9, 0.1])
     assert read_model_directory(write(tmp_path / "new", dataclasses.replace(MODEL, seen=lengths))).seen == lengths
     content = json.loads((directory / "config.json").read_text())
     assert "seen" not in content  # as in the directories of older versions

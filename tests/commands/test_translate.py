@@ -51,10 +51,10 @@ def test_n_best_lists_are_tables(cli: Cli) -> None:
 def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
     long = " ".join(SOURCES[:4]).lower().replace(".", "")  # one sentence, which is too long
     sources = [SOURCES[0], "", long, '\u2028 a\tb\x0b"c\\']
-    lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2)
+    lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2, "--normalize", "never")
     records = [json.loads(line) for line in lines]
     translator = seq2seq.load(trained_dir, device="cpu", precision="float32", threads=1)
-    expected = translator.translate(sources, n_best=2)
+    expected = translator.translate(sources, n_best=2, normalize="never")
     for number, (record, translation) in enumerate(zip(records, expected, strict=True), start=1):
         assert set(record) - {"parts"} == {"line", "source", "translation", "hypotheses", "warnings"}
         assert (record["line"], record["source"], record["translation"]) == (
@@ -159,12 +159,29 @@ def test_french_typography_is_restored(trained: Cli, monkeypatch: pytest.MonkeyP
     assert record["translation"] == record["hypotheses"][0]["text"] == "L’eau «\u202fa\u202f»\u202f?"
 
 
+def test_headlines_and_emoji_are_normalized_as_asked_for(trained: Cli) -> None:
+    plain, headline = trained.lines("Ba be bi bo.\n")[0], "BA BE BI BO. 😀\n"
+    status, out, err = trained(stdin=headline)
+    assert (status, out) == (0, f"{plain.upper()} 😀\n")
+    assert "lines that were read as training had them, see --normalize: 1 (1 pieces, 1 case)" in err
+    assert trained.lines(headline, "--normalize", "always") == [f"{plain.upper()} 😀"]
+    assert "😀" in trained.lines("Ba be bi bo. 😀\n", "--normalize", "case,pieces")[0]
+    assert trained.lines(headline, "--normalize", "never") != [f"{plain.upper()} 😀"]
+    (record,) = map(json.loads, trained.lines(headline, "--json"))
+    assert record["normalized"] == [
+        {"kind": "pieces", "from": "😀", "to": ""},
+        {"kind": "case", "from": "BA BE BI BO.", "to": "Ba be bi bo."},
+    ]
+    assert (record["translated_as"], record["kept"]) == ("Ba be bi bo.", ["😀"])
+    assert "error: --normalize='qotes' is not one of auto, never, always" in trained.refusal("--normalize", "qotes")
+
+
 # --- the search ---
 
 
 def test_settings_of_the_search_reach_it(cli: Cli) -> None:
     outputs = {
-        options: cli.lines(TEXT, "--n-best", 1, *options)
+        options: cli.lines(TEXT, "--n-best", 1, "--no-repeat-ngram", 9, *options)
         for options in (
             (),
             GREEDY,
@@ -243,7 +260,7 @@ def test_samples_depend_on_their_seed_alone(cli: Cli, run_dir: Path) -> None:
 
 
 def test_samples_come_from_the_likelier_tokens(cli: Cli) -> None:
-    greedy = cli.lines(TEXT, *GREEDY)
+    greedy = cli.lines(TEXT, *GREEDY, "--no-repeat-ngram", 99)  # with a rule there is no second search
     for options in (("--top-k", 1), ("--top-p", 1e-9), ("--temperature", 1e-6)):
         assert cli.lines(TEXT, "--sample", *options) == greedy
     drawn = {options: cli.lines(TEXT, "--sample", *options) for options in (
@@ -271,14 +288,14 @@ def test_each_translation_begins_with_its_prefix(cli: Cli, tmp_path: Path) -> No
 def test_the_report_counts_lines_and_kinds_of_warnings(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seq2seq.translation.watch.MAX_SHOWN_WARNINGS", 2)
     long = "é" * 25  # two byte pieces each
-    status, _, err = cli(*GREEDY, stdin=f"\n{long}\n\n{long}\n{long}\n")
+    status, _, err = cli(*GREEDY, "--normalize", "never", stdin=f"\n{long}\n\n{long}\n{long}\n")
     assert status == 0
     assert re.search(r"^warning: line 2: a sentence of more than 40 tokens was cut ", err, re.MULTILINE)
     assert err.count("warning: line ") == 2
     assert "further warnings are counted, but not shown" in err
     assert re.search(r"^translated 5 lines in [\d.]+ s \([\d.]+ lines/s\)$", err, re.MULTILINE)
     assert re.search(r"^have a look at 3 of them: .*3 split", err, re.MULTILINE)
-    assert cli(*GREEDY, "--quiet", stdin=f"{long}\n")[2] == ""
+    assert cli(*GREEDY, "--normalize", "never", "--quiet", stdin=f"{long}\n")[2] == ""
 
 
 def test_progress_is_shown_to_terminals_only(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,22 @@ def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list
     assert "--sample draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
 
 
+def test_ctranslate2_puts_things_back_at_the_ends_of_sentences(exported: Path, trained: Cli) -> None:
+    lines = ["😀 Ba be bi bo.", "Ba be bi bo 😀.", "BA BE 😀 BI BO. DA DE DI.", "Ba be bi bo. 😀 Da de di."]
+    text = "".join(f"{line}\n" for line in lines)
+    found = Cli(exported).lines(text)
+    expected = trained.lines(text)
+    assert [found[0], found[1], found[3]] == [expected[0], expected[1], expected[3]]
+    first, second = expected[2].replace(" 😀", "").split(". ")
+    assert found[2] == f"{first} 😀. {second}"  # nobody knows where it stood
+
+
+def test_ctranslate2_searches_a_second_time(exported: Path) -> None:
+    line = "Ba xyz xyz vw pq rs nn tt uu wh pq zz.\n"  # nothing that was learned
+    status, out, err = Cli(exported)("--normalize", "never", "--beam-size", 1, stdin=line)
+    assert status == 0 and "the first translation repeated '" in err, (out, err)
+
+
 def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported: Path, tmp_path: Path) -> None:
     """It was said in the batch with the first prefix: for this one after all lines before it."""
     output = tmp_path / "out"
@@ -165,7 +181,20 @@ def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pyte
         return decode(self, sentences, config, **options)
 
     monkeypatch.setattr(PyTorchEngine, "decode", watched)
-    options = ("--device", "cpu", "--precision", "bfloat16", "--threads", 6, "--workers", 2, "--max-batch-tokens", 1)
+    options = (
+        "--device",
+        "cpu",
+        "--precision",
+        "bfloat16",
+        "--threads",
+        6,
+        "--workers",
+        2,
+        "--max-batch-tokens",
+        1,
+        "--no-repeat-ngram",
+        9,
+    )
     status, _, err = run_cli("--model", run_dir, *options, stdin=TEXT)
     assert status == 0, err
     (engine,) = set(engines)

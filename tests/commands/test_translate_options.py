@@ -27,6 +27,7 @@ OPTIONS = {
     "--resume": "test_what_is_complete_is_not_translated_again",
     "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
     "--split": "test_lines_of_several_sentences_are_split_as_asked_for",
+    "--normalize": "test_headlines_and_emoji_are_normalized_as_asked_for",
     "--buffer": "test_a_program_gets_an_answer_to_each_line",
     "--weights": "test_the_models_of_an_ensemble_have_weights",
     "--diverse-groups": "test_settings_of_the_search_reach_it",

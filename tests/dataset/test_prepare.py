@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from seq2seq.config import DataConfig, RunConfig
+from seq2seq.corpus.disguises import DISGUISES
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError, TokenizerError
@@ -78,12 +79,12 @@ def test_lengths_are_those_that_an_epoch_of_training_has(config, corpus):
     train = [sentence(i) for i in range(300)] + [sentence(0)]
     epoch = np.array([len(ids) for ids in encode([*train, *[src for src, _ in pairs] * times])])  # without tags
     expected = np.percentile(epoch, [0, 1, 5, 25, 50, 75, 95, 99, 99.9, 100], method="inverted_cdf")
-    assert list(prepared.lengths.src_tokens.values()) == expected.tolist()
-    assert prepared.lengths.tgt_tokens["100"] == max(map(len, encode([sentence(-i - 1) for i in range(300)])))
-    assert prepared.lengths.n_pairs == 303
+    assert list(prepared.seen.src_tokens.values()) == expected.tolist()
+    assert prepared.seen.tgt_tokens["100"] == max(map(len, encode([sentence(-i - 1) for i in range(300)])))
+    assert prepared.seen.n_pairs == 303
     n_lines = 301 + 2 * times
-    assert prepared.lengths.sentences[:3] == pytest.approx([(301 + times) / n_lines, 0, times / n_lines], abs=1e-6)
-    assert prepared.lengths.usual_sentences == 3
+    assert prepared.seen.sentences[:3] == pytest.approx([(301 + times) / n_lines, 0, times / n_lines], abs=1e-6)
+    assert prepared.seen.usual_sentences == 3
     assert "src: 75.6% of the lines have one sentence, 24.4% of 3" in render(prepared.report)
 
 
@@ -238,3 +239,29 @@ def test_multi30k_has_its_published_size(tmp_path):
     # The corpus's own train and valid share one pair; no test pair is in train.
     assert prepared.report["splits"]["valid"]["overlap"] == {"sources_in_train": 3, "pairs_in_train": 1}
     assert prepared.report["splits"]["test/flickr"]["overlap"]["pairs_in_train"] == 0
+
+
+def test_robustness_adds_stores_and_leaves_the_report_as_it_was(config, corpus):
+    (corpus / "test.en.1").write_text("one more\n" * 62)
+    plain = prepare(config)
+    config.data.robustness = True
+    robust = prepare(config)
+    assert robust.report == plain.report
+    assert list(robust.tests) == ["test", *(f"test/{name}" for name in DISGUISES)]
+    assert {len(robust.tests[f"test/{name}"]) for name in DISGUISES} == {62, 31, 21}
+    assert robust.tests["test/upper"].references(0) == ["ANOTHER TARGET", "ONE MORE"]
+    assert robust.tests["test/typos"].references(0) == ["another target", "one more"]
+    assert robust.tests["test/join"].references(1)[1] == "one more one more"
+
+
+def test_a_missing_test_set_is_named_once_and_not_in_every_disguise(config):
+    config.data.test, config.data.robustness = ["nowhere", "test"], True
+    with pytest.raises(CorpusError) as raised:
+        prepare(config)
+    assert [line.split(": ")[0] for line in str(raised.value).splitlines()] == ["data.test.nowhere"] * 2
+
+
+def test_an_unknown_disguise_is_named_with_its_test_set(config):
+    config.data.test = {"chat": {"source": "test", "disguise": "typo"}}
+    with pytest.raises(CorpusError, match=r"^data\.test\.chat: there is no disguise 'typo'; choose from upper, "):
+        prepare(config)

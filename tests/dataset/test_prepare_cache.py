@@ -190,3 +190,20 @@ def test_two_processes_share_one_preparation(config, tmp_path):
     assert said.count("training a tokenizer") == 1
     assert said.count("encoding train") == 1
     assert said.count("data report") == 2
+
+
+def test_a_disguise_and_its_version_decide_the_store_and_plain_text_keeps_its_own(config, tmp_path, monkeypatch):
+    plain = prepare(config)
+    config.data.test = {"test": "test", "chat": {"source": "test", "disguise": "upper"}}
+    both = prepare(config)
+    assert both.tests["test"].directory == plain.tests["test"].directory
+    assert both.tests["chat"].src_text(0) == plain.tests["test"].src_text(0).upper()
+    assert both.tests["chat"].references(0) == ["ANOTHER TARGET"]
+    assert both.train.directory == plain.train.directory
+    n_stores = len(stores(tmp_path))
+    config.data.test["chat"]["disguise"] = "lower"
+    assert prepare(config).tests["chat"].references(0) == ["another target"]
+    assert len(stores(tmp_path)) == n_stores + 1
+    monkeypatch.setattr(prepare_module, "DISGUISES_VERSION", 0)
+    assert prepare(config).tests["chat"].directory != both.tests["chat"].directory
+    assert len(stores(tmp_path)) == n_stores + 2

@@ -4,13 +4,19 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-# The translator finds `long`, `split`, `cut` and `missing`; `unscored` is of given translations, `tags` of subtitles.
-Kind = Literal["empty", "loop", "copied", "short", "long", "split", "cut", "missing", "unscored", "tags"]
+# The translator finds `long`, `split`, `cut`, `missing`, `retried` and `untranslated`; `unscored` is of given
+# translations, `tags` of subtitles.
+Kind = Literal[
+    "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "retried", "untranslated", "unscored", "tags"
+]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _MARKS = ".,;:!?…\"'’“”«»()[]"
 _WORD = re.compile(rf"[^\s–—{re.escape(_MARKS)}]+")
 _LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
+_LETTER = r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\U0003ffff]"
+# Letters inside a word of an alphabet. Laughter ("hahaha") and what is drawn out ("nooo") mostly repeat less.
+_LETTERS_LOOP = re.compile(rf"({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
 _SHOWN = 40  # characters of a repeated unit in a message
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 
@@ -20,6 +26,18 @@ class Finding(NamedTuple):
 
     kind: Kind
     message: str  # one sentence
+
+
+class Loop(NamedTuple):
+    """What a text repeats, and how many times in a row."""
+
+    unit: str
+    n_times: int
+
+    @property
+    def shown(self) -> str:
+        """The unit, short enough for a message."""
+        return self.unit if len(self.unit) <= _SHOWN else self.unit[: _SHOWN - 1] + "…"
 
 
 def unread(source: str) -> list[Finding]:
@@ -44,11 +62,9 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
     if not translation.strip():
         return [Finding("empty", "The translation is empty, but the source is not.")]
     found = []
-    loop = _loop(translation)
-    if loop is not None and _loop(source) is None:
-        unit, n_times = loop
-        shown = unit if len(unit) <= _SHOWN else unit[: _SHOWN - 1] + "…"
-        found.append(Finding("loop", f"The translation repeats {shown!r} {n_times} times in a row."))
+    loop = find_loop(translation)
+    if loop is not None and find_loop(source) is None:
+        found.append(Finding("loop", f"The translation repeats {loop.shown!r} {loop.n_times} times in a row."))
     if _is_copied(source, translation):
         found.append(Finding("copied", "The translation has nearly the same words as the source."))
     # Below ten tokens, the lengths of good translations vary too much ("I have no idea." is "Aucune idée.").
@@ -58,8 +74,16 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
     return found
 
 
-def _loop(text: str) -> tuple[str, int] | None:
-    """The words that `text` repeats, and how many times in a row; None if it repeats none."""
+def find_loop(text: str) -> Loop | None:
+    """The words, or the letters inside a word, that `text` repeats; None if it repeats none."""
+    loop = _word_loop(text)
+    if loop is None and (letters := _LETTERS_LOOP.search(text.casefold())):
+        unit = letters[1] or letters[2]
+        return Loop(unit, len(letters[0]) // len(unit))
+    return loop
+
+
+def _word_loop(text: str) -> Loop | None:
     words = text.casefold().split()
     if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
         # Text without spaces: characters repeat by chance more often than words, so ask for more.
@@ -71,10 +95,10 @@ def _loop(text: str) -> tuple[str, int] | None:
     if loop is not None:
         return loop
     loop = _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
-    return None if loop is None or _WORD.search(loop[0]) else loop  # of marks alone: ". . . ."
+    return None if loop is None or _WORD.search(loop.unit) else loop  # of marks alone: ". . . ."
 
 
-def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> tuple[str, int] | None:
+def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> Loop | None:
     for size in range(1, _LONGEST_UNIT + 1):
         run = 0  # items in a row that equal the one `size` before them
         longest, end = 0, 0
@@ -84,7 +108,7 @@ def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, sha
                 longest, end = run, i + 1
         n_times = longest // size + 1
         if n_times >= (n_single if size == 1 else n_longer) and n_times * size >= share * len(items):
-            return glue.join(items[end - size : end]), n_times
+            return Loop(glue.join(items[end - size : end]), n_times)
     return None
 
 

@@ -28,6 +28,15 @@ def realigned(
     return sorted(aligned)
 
 
+def of_line(pairs: Iterable[tuple[int, int]], words: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Pairs (word of a text, word of its translation) as pairs of the words of the line that the text was made of.
+
+    Args:
+        words: for each word of the text, those of the line.
+    """
+    return sorted({(word, tgt) for src, tgt in pairs for word in words[src]})
+
+
 def words_with_themselves(text: str) -> list[tuple[int, int]]:
     """The pairs of a text that is its own translation."""
     return [(i, i) for i in range(len(text.split()))]

@@ -50,6 +50,11 @@ def test_findings(source: str, translation: str, n_source: int, n_target: int, e
         ("he said, he said.", "he said, he said; he said:"),
         ("« Non ! » « Non ! » « Non ! »", "« Non ! » « Non ! » « Non ! » « Non ! »"),
         ("He said ...", "He said . . . . ."),
+        # Letters inside a word
+        ("Nooooooo, he said", "He said A" + "A" * 7 + "X"),
+        ("Hahahaha, he said", "SUEREREREREREER le chat"),
+        ("un couscous à Pago Pago, barbarbar", "il barbarbarbarbara"),
+        ("10000000000 xx", "aaaaaaaa 10 xx yy zz"),
         # Without spaces
         ("我" * 9, "我" * 10),
         ("我喜欢" * 4, "我喜欢" * 5),

@@ -1,5 +1,9 @@
-"""How long the texts are that a model was trained on. Translation asks this, since models are bad at other lengths."""
+"""What the text was like that a model was trained on: its lengths, and the marks and capitals of its sources.
 
+Translation asks this, since models are bad at lengths and at writing that they have not seen.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,17 +11,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.corpus.letter_case import is_in_capitals, is_in_title_case
 from seq2seq.corpus.sentences import n_sentences
 
 PERCENTS = (0, 1, 5, 25, 50, 75, 95, 99, 99.9, 100)
 MOST_SENTENCES = 10  # lines of more sentences are counted with these
-_MOST_LINES = 4_000  # of which sentences are counted: a share of 5% is then 1% wrong at most, 19 times of 20
+_MOST_LINES = 4_000  # of a source, which are looked at: a share of 5% is then 1% wrong at most, 19 times of 20
 _USUAL = 0.05  # of the lines; fewer are mistakes of the corpus or of our rules
 
 
 @dataclass(frozen=True)
-class TrainingLengths:
-    """The lengths in an epoch of training, as plain JSON types.
+class Looks:
+    """How source lines are written, as shares of the lines that are not blank.
+
+    Attributes:
+        characters: the share that has each character which is no letter, no digit and not the plain space.
+        capitals, titles: the share in capitals and in title case, see `letter_case`.
+    """
+
+    characters: Mapping[str, float]
+    capitals: float
+    titles: float
+
+
+@dataclass(frozen=True)
+class SeenText:
+    """What an epoch of training has, as plain JSON types.
 
     Attributes:
         n_pairs: different pairs, however often an epoch repeats them.
@@ -26,15 +45,17 @@ class TrainingLengths:
         tgt_tokens: the same for targets.
         sentences: the share of the source lines that have 1, 2, ..., 9 sentences, and 10 or more; estimated from
             at most 4,000 lines of each corpus source. Empty if no line has a sentence.
+        looks: of the source lines, estimated from the same lines; None if an older version saved the model.
     """
 
     n_pairs: int
     src_tokens: Mapping[str, int]
     tgt_tokens: Mapping[str, int]
     sentences: Sequence[float]
+    looks: Looks | None = None
 
     @classmethod
-    def from_json(cls, content: Any) -> "TrainingLengths":
+    def from_json(cls, content: Any) -> "SeenText":
         """Read what `dataclasses.asdict` gave.
 
         Raises:
@@ -45,10 +66,10 @@ class TrainingLengths:
                 {_name(percent): int(content[side][_name(percent)]) for percent in PERCENTS}
                 for side in ("src_tokens", "tgt_tokens")
             )
-            return cls(
-                int(content["n_pairs"]), src_tokens, tgt_tokens, [float(share) for share in content["sentences"]]
-            )
-        except (KeyError, TypeError, ValueError) as error:
+            sentences = [float(share) for share in content["sentences"]]
+            looks = None if content.get("looks") is None else looks_from_json(content["looks"])
+            return cls(int(content["n_pairs"]), src_tokens, tgt_tokens, sentences, looks)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the lengths of a training text [{error!r}]") from error
 
     @property
@@ -72,39 +93,52 @@ class TrainingLengths:
 
 
 @dataclass(frozen=True)
-class SourceLengths:
-    """The lengths of the pairs of one corpus source.
+class SeenSource:
+    """The pairs of one corpus source.
 
     Attributes:
         src, tgt: tokens of each side, without special ids and tags.
         sentences: how many source lines have 1, 2, ..., 9, and 10 or more sentences, of those that were counted.
+        looks: of its source lines.
         times: how often an epoch of training repeats each pair.
     """
 
     src: NDArray[np.integer[Any]]
     tgt: NDArray[np.integer[Any]]
     sentences: Sequence[int]
+    looks: Looks
     times: float = 1.0
 
 
-def training_lengths(sources: Sequence[SourceLengths]) -> TrainingLengths:
-    """The lengths in an epoch that has the pairs of all `sources`."""
+def seen_in_epoch(sources: Sequence[SeenSource]) -> SeenText:
+    """What an epoch has that repeats the pairs of all `sources`."""
     n_lines = [len(source.src) * source.times if sum(source.sentences) else 0.0 for source in sources]
     shares = [
         sum(n * source.sentences[k] / sum(source.sentences) for n, source in zip(n_lines, sources, strict=True) if n)
         / sum(n_lines)
         for k in range(MOST_SENTENCES if sum(n_lines) else 0)
     ]
-    return TrainingLengths(
+    return SeenText(
         sum(len(source.src) for source in sources),
         _percentiles([(source.src, source.times) for source in sources]),
         _percentiles([(source.tgt, source.times) for source in sources]),
         [round(share, 6) for share in shares],
+        _mixed_looks([source.looks for source in sources], n_lines),
     )
 
 
-class SentenceCounter:
-    """Counts the sentences in lines of a stream: in all of them, or in up to 4,000 that lie evenly spread in it."""
+def looks_from_json(content: Any) -> Looks:
+    """Read what `dataclasses.asdict` gave.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: it is something else.
+    """
+    characters = {str(character): float(share) for character, share in content["characters"].items()}
+    return Looks(characters, float(content["capitals"]), float(content["titles"]))
+
+
+class LineSample:
+    """Looks at lines of a stream: at all of them, or at up to 4,000 that lie evenly spread in it."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -119,12 +153,41 @@ class SentenceCounter:
             self._lines = self._lines[::2]
             self._step *= 2
 
-    def histogram(self) -> list[int]:
-        """How many of the counted lines have 1, 2, ..., 9, and 10 or more sentences. Blank lines are left out."""
+    def sentences(self) -> list[int]:
+        """How many of these lines have 1, 2, ..., 9, and 10 or more sentences. Blank lines are left out."""
         counts = np.bincount(
             [min(n_sentences(line), MOST_SENTENCES) for line in self._lines], minlength=MOST_SENTENCES + 1
         )
         return [int(n) for n in counts[1:]]
+
+    def looks(self) -> Looks:
+        """How these lines are written."""
+        lines = [line for line in self._lines if line.strip()]
+        n_lines = max(len(lines), 1)
+        n_with = Counter(character for line in lines for character in set(line) if not _is_plain(character))
+        return Looks(
+            {character: round(n / n_lines, 6) for character, n in n_with.most_common()},
+            round(sum(map(is_in_capitals, lines)) / n_lines, 6),
+            round(sum(map(is_in_title_case, lines)) / n_lines, 6),
+        )
+
+
+def _is_plain(character: str) -> bool:
+    return character.isalnum() or character == " "
+
+
+def _mixed_looks(looks: Sequence[Looks], n_lines: Sequence[float]) -> Looks:
+    """The looks of text that has so many lines of each of these."""
+    shares = [n / max(sum(n_lines), 1e-9) for n in n_lines]
+    characters: dict[str, float] = defaultdict(float)
+    for each, share in zip(looks, shares, strict=True):
+        for character, n in each.characters.items():
+            characters[character] += share * n
+    return Looks(
+        {character: round(n, 6) for character, n in characters.items()},
+        round(sum(share * each.capitals for each, share in zip(looks, shares, strict=True)), 6),
+        round(sum(share * each.titles for each, share in zip(looks, shares, strict=True)), 6),
+    )
 
 
 def _percentiles(sources: Sequence[tuple[NDArray[np.integer[Any]], float]]) -> dict[str, int]:

@@ -1,0 +1,34 @@
+"""Whether a text is written in capitals or in title case, as headlines are."""
+
+import re
+from itertools import pairwise
+
+WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_LEAST_LETTERS = 6
+_LEAST_WORDS = 4  # of a title: three words with a capital are mostly a name
+_SHORT = 3  # letters of a word that titles may write in lower case ("of", "and")
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether no letter is a lower-case one. Acronyms alone are no text in capitals: "USA", "ONU, OTAN"."""
+    if not text.isupper() or sum(map(str.isupper, text)) < _LEAST_LETTERS:
+        return False
+    return any(a[-1].isalnum() and _is_long(a) and _is_long(b) for a, b in pairwise(text.split()))
+
+
+def is_in_title_case(text: str) -> bool:
+    """Whether every word begins with a capital, except that short ones need not: "A Man With a Red Hat"."""
+    words = WORD.findall(text)
+    if len(words) < _LEAST_WORDS or any(len(word) > _SHORT and not is_capitalised(word) for word in words):
+        return False
+    n_capitalised = sum(map(is_capitalised, words))
+    return n_capitalised >= _LEAST_WORDS - 1 and 5 * n_capitalised >= 3 * len(words)
+
+
+def _is_long(word: str) -> bool:
+    return sum(map(str.isalpha, word)) > 1
+
+
+def is_capitalised(word: str) -> bool:
+    """Whether the first letter is a capital, and no letter of the word is one that another letter comes before."""
+    return word[:1].isupper() and not any(letter.isupper() and before.isalpha() for before, letter in pairwise(word))

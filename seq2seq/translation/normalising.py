@@ -1,0 +1,228 @@
+"""A line as people write it, made a line as training had them, and what is needed to give a translation back its looks.
+
+First marks, spaces and letter forms are replaced, then what the model has never seen is taken out (to be put back, see
+keeping.py), and last a headline becomes a sentence. Words stay words, so alignment can be counted in those of the line.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from seq2seq.config import RunConfig
+from seq2seq.dataset.seen import Looks
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.keeping import taken_from
+from seq2seq.translation.normalizations import AUTO, Kind, kinds_of
+from seq2seq.translation.text.casing import Style, Styled, in_sentence_case, styled_sentences
+from seq2seq.translation.text.kept import Thing, things
+from seq2seq.translation.text.letter_forms import form_edits
+from seq2seq.translation.text.quotes import quote_edits
+from seq2seq.translation.text.rewriting import Change, Edit, Rewritten
+from seq2seq.translation.text.spaces import space_edits
+from seq2seq.translation.text.splitting import sentences
+from seq2seq.translation.text.taking_out import Taken
+from seq2seq.translation.text.unknown import unknown_things
+
+_OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
+# Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,
+# and 51 if that is put in sentence case.
+_MANY_CAPITALS = 0.2
+_KNOWN = 0.001  # of the lines of training that have emoji: a model has learned to translate them
+_PROTECTED = ("markup", "urls", "placeholders")  # text in which no mark and no space is replaced
+# Capital i is İ there, and capital ı is I: letters alone do not say which one a headline had.
+_DOTLESS = ("tr", "az")
+_MOST_GROUPS = 16  # of edits, each of which is tried by itself
+
+
+class Reading(NamedTuple):
+    """A line as the model reads it.
+
+    Attributes:
+        text: the line with other marks, spaces and letter forms.
+        words: for each word of `text`, its words in the line; None if they are the same.
+        original: what is left of `text` when things are taken out.
+        taken: the same in sentence case, and what was taken out.
+        styled: the headlines in it.
+        changes: what was changed, in all.
+    """
+
+    text: str
+    words: list[list[int]] | None
+    original: str
+    taken: Taken
+    styled: list[Styled]
+    changes: list[Change]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some sentences are headlines and others are not, or are headlines of another style."""
+        n_styles = len({each.style for each in self.styled})
+        return n_styles > 1 or (n_styles == 1 and len(self.styled) < len(sentences(self.taken.text)))
+
+
+class Normaliser:
+    """Reads lines for one model."""
+
+    def __init__(
+        self, config: RunConfig, tokenizer: Tokenizer, looks: Looks | None, normalize: str, keep: Sequence[str] = ()
+    ) -> None:
+        """
+        Args:
+            looks: of the source lines of training; None: what the tokenizer has a piece for was in training.
+            normalize: see `TranslationOptions`.
+            keep: kinds of things to take out whatever they are; see `kept.py`.
+        """
+        self._tokenizer = tokenizer
+        self._looks = looks
+        self._config = config
+        self._keep = tuple(keep)
+        self._normalize = normalize
+        self._pieces: dict[str, bool] = {}
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether lines may have things taken out beside those that the user wants to keep."""
+        return "pieces" in self._kinds
+
+    def read(self, line: str, *, keeps_case: bool = False) -> Reading:
+        """The line as the model reads it.
+
+        Args:
+            keeps_case: leave a headline as it is.
+        """
+        rewritten, changes = self.rewritten(line)
+        found = self.things(rewritten.text)
+        taken = taken_from(rewritten.text, found)
+        wanted = {thing.start for thing in things(rewritten.text, self._keep)} if found else set()
+        changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
+        original = taken.text
+        styled: list[Styled] = []
+        if self._styles and not keeps_case:
+            taken, styled = self._in_sentence_case(taken)
+            changes += [
+                Change("case", original[start:end], taken.text[start:end])
+                for start, end, _ in styled
+                if original[start:end] != taken.text[start:end]
+            ]
+        words = rewritten.words(line) if rewritten.text != line else None
+        return Reading(rewritten.text, words, original, taken, styled, changes)
+
+    def rewritten(self, line: str) -> tuple[Rewritten, list[Change]]:
+        """The line with the marks, spaces and letter forms of training, where that changes what the model reads."""
+        rewritten = Rewritten.of(line)
+        changes: list[Change] = []
+        for kind, find in self._edits.items():
+            edits = self._that_matter(rewritten.text, self._outside(rewritten.text, find(rewritten.text)))
+            if edits:
+                changes += dict.fromkeys(Change(kind, rewritten.text[a:b], new) for a, b, new in edits)
+                rewritten = rewritten.edited(edits)
+        return rewritten, changes
+
+    def things(self, text: str) -> list[Thing]:
+        """What is taken out of a text."""
+        if "pieces" not in self._kinds:
+            return things(text, self._keep)
+        return unknown_things(text, {*self._keep, "urls", *self._emoji}, self._has_piece)
+
+    @cached_property
+    def _kinds(self) -> tuple[Kind, ...]:
+        kinds = kinds_of(self._normalize)
+        augment = self._config.data.augment
+        learned = {"quotes": augment.quotes >= _OFTEN, "spaces": augment.spaces >= _OFTEN}
+        return tuple(kind for kind in kinds if self._normalize != AUTO or not learned.get(kind))
+
+    @cached_property
+    def _styles(self) -> tuple[Style, ...]:
+        """The looks of headlines that are undone."""
+        data = self._config.data
+        if "case" not in self._kinds or any(lang.lower()[:2] in _DOTLESS for lang in (data.src_lang, data.tgt_lang)):
+            return ()
+        if self._looks is None or self._normalize != AUTO:
+            return ("capitals", "title")
+        shares: dict[Style, float] = {
+            "capitals": self._looks.capitals + data.augment.upper,
+            "title": self._looks.titles + data.augment.title,
+        }
+        return tuple(style for style, share in shares.items() if share < _MANY_CAPITALS)
+
+    @cached_property
+    def _emoji(self) -> tuple[str, ...]:
+        """The kind emoji, unless training had some."""
+        if self._normalize == AUTO and self._looks is not None:
+            shares = self._looks.characters.items()
+            if sum(share for character, share in shares if things(character, ("emoji",))) >= _KNOWN:
+                return ()
+        return ("emoji",)
+
+    @cached_property
+    def _edits(self) -> dict[str, Callable[[str], list[Edit]]]:
+        finders: dict[Kind, Callable[[str], list[Edit]]] = {
+            "spaces": lambda text: space_edits(text, self._share),
+            "forms": lambda text: form_edits(text, self._share),
+            "quotes": lambda text: quote_edits(text, self._share, self._config.data.src_lang),
+        }
+        return {kind: find for kind, find in finders.items() if kind in self._kinds}
+
+    def _share(self, character: str) -> float:
+        """The share of the lines of training that have a character."""
+        if self._looks is not None:
+            return self._looks.characters.get(character, 0.0)
+        return float(self._has_piece(character))
+
+    def _has_piece(self, character: str) -> bool:
+        """Whether a character, or its small letter, is written with pieces, and not in bytes."""
+        character = character.lower()[:1]
+        if character not in self._pieces:
+            pieces = self._tokenizer.pieces(self._tokenizer.encode([character])[0])
+            self._pieces[character] = not any(piece.startswith("<0x") for piece in pieces)
+        return self._pieces[character]
+
+    def _n_pieces(self, word: str) -> int:
+        return len(self._tokenizer.encode([word])[0])
+
+    def _outside(self, text: str, edits: list[Edit]) -> list[Edit]:
+        """The edits that touch nothing that must come through as it is: addresses, placeholders, tags."""
+        if not edits:
+            return []
+        kept = things(text, {*_PROTECTED, *self._keep})
+        firsts = [bisect_right(kept, edit.start, key=lambda thing: thing.end) for edit in edits]
+        return [
+            edit
+            for edit, first in zip(edits, firsts, strict=True)
+            if first == len(kept) or kept[first].start >= edit.end
+        ]
+
+    def _that_matter(self, text: str, edits: list[Edit]) -> list[Edit]:
+        """The edits without which the tokenizer would read something else. Some replacements it does by itself."""
+        groups: dict[tuple[str, str], list[Edit]] = defaultdict(list)
+        for edit in edits:
+            name = text[edit.start : edit.end], edit.new
+            groups[name if name in groups or len(groups) < _MOST_GROUPS else next(iter(groups))].append(edit)
+        ids = self._tokenizer.encode([text]) if groups else []
+        matter: list[Edit] = []
+        for group in groups.values():
+            if self._tokenizer.encode([Rewritten.of(text).edited(sorted(group)).text]) != ids:
+                matter += group
+        return sorted(matter)
+
+    def _in_sentence_case(self, taken: Taken) -> tuple[Taken, list[Styled]]:
+        """The text with its headlines in sentence case, and where they are.
+
+        Not if that takes no fewer pieces: training had such capitals, or the tokenizer makes all letters small.
+        """
+        text, styled = taken.text, styled_sentences(taken.text, self._n_pieces, self._styles)
+        if not styled:
+            return taken, []
+        pieces: list[str] = []
+        done = 0
+        for start, end, style in styled:
+            lowered = in_sentence_case(text[start:end], style, self._n_pieces, self._config.data.src_lang)
+            pieces += (text[done:start], lowered)
+            done = end
+        new = "".join([*pieces, text[done:]])
+        has_title = any(each.style == "title" for each in styled) and new != text
+        if not has_title and self._n_pieces(new) >= self._n_pieces(text):
+            return taken, []
+        return Taken(new, taken.items), styled

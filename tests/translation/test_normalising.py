@@ -1,0 +1,103 @@
+"""Lines as a model reads them, with the tokenizer of a model and hostile text."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import RunConfig
+from seq2seq.dataset.seen import Looks
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.normalising import Normaliser
+from tests.translation.engines.models import tokenizer
+
+LOOKS = Looks({"'": 0.3, ".": 0.9, '"': 0.1}, 0.0, 0.0)
+TRAINING = ["Un chat dort.", "Le chien de Paris, court après l'été.", 'Il dit "oui" à la dame.']
+hostile = st.text("aéUNCHÀ 1.,'’“”«»!\u00a0\u00ad\u200b\u0301ﬁＡ😀\u200d★яЯ<b>{x}%s\n\t", max_size=24)
+
+
+@pytest.fixture(scope="module")
+def normaliser() -> Normaliser:
+    return Normaliser(RunConfig(), tokenizer(), LOOKS, "auto")
+
+
+def of_identity() -> Normaliser:
+    """With a tokenizer that leaves all text as it is."""
+    config = RunConfig()
+    config.tokenizer.normalization, config.tokenizer.vocab_size = "identity", 300
+    return Normaliser(config, Tokenizer.train(TRAINING * 3, config.tokenizer), LOOKS, "auto")
+
+
+IDENTITY = of_identity()
+
+
+@given(hostile)
+def test_each_word_comes_from_words_of_the_line(line: str) -> None:
+    for normaliser in (IDENTITY, Normaliser(RunConfig(), tokenizer(), LOOKS, "auto")):
+        reading = normaliser.read(line)
+        assert len(reading.taken.text) == len(reading.original)
+        if reading.words is None:
+            assert reading.text == line
+        else:
+            assert len(reading.words) == len(reading.text.split())
+            assert {word for words in reading.words for word in words} <= set(range(len(line.split())))
+        assert bool(reading.changes) == (reading.taken.text != line) or not reading.taken.text.strip()
+
+
+# Without stops: when unseen characters are gone, sentences may end elsewhere.
+@given(hostile.map(lambda line: line.translate(dict.fromkeys(map(ord, ".!")))))
+def test_twice_is_once(line: str) -> None:
+    once = IDENTITY.rewritten(line)[0].text
+    again, changes = IDENTITY.rewritten(once)
+    assert (again.text, changes) == (once, [])
+
+
+@given(st.text("ahié .,'", max_size=24).filter(lambda line: "  " not in line.strip()))
+def test_a_line_as_training_had_them_stays(line: str) -> None:
+    reading = IDENTITY.read(line)
+    assert reading.changes == [] and reading.words is None and reading.taken.items == []
+
+
+@pytest.mark.parametrize(
+    ("line", "identity", "nfkc"),
+    [
+        ("l’été", "l'été", "l'été"),
+        ("le\u00a0chien", "le chien", "le\u00a0chien"),  # SentencePiece does it by its rule nmt_nfkc
+        ("le  chien", "le chien", "le  chien"),
+        ("e\u0301te\u0301", "été", "e\u0301te\u0301"),
+        ("l'oﬃce", "l'office", "l'oﬃce"),
+        ("le ch\u00adien", "le chien", "le chien"),
+    ],
+)
+def test_what_the_tokenizer_does_is_not_done_twice(normaliser: Normaliser, line: str, identity: str, nfkc: str) -> None:
+    assert IDENTITY.rewritten(line)[0].text == identity
+    text, changes = normaliser.rewritten(line)
+    assert text.text == nfkc and bool(changes) == (nfkc != line)
+
+
+def test_nothing_inside_a_thing_is_replaced(normaliser: Normaliser) -> None:
+    line = "l’été http://a.fr/l’été {l’été} <a href='l’été'>"
+    assert normaliser.rewritten(line)[0].text == "l'été http://a.fr/l’été {l’été} <a href='l’été'>"
+
+
+def test_turkish_keeps_its_case() -> None:
+    config = RunConfig()
+    config.data.src_lang = "tr"
+    assert Normaliser(config, tokenizer(), LOOKS, "always").read("UN CHAT DORT.").styled == []
+
+
+def test_a_headline_is_read_with_fewer_pieces(trained_run: Path) -> None:
+    model = TrainedModel.read(trained_run)
+    normaliser = Normaliser(model.config, model.tokenizer, None, "auto")
+    assert normaliser.read("BA BE BI.").taken.text == "Ba be bi."
+    assert normaliser.read("BA BE BI.", keeps_case=True).taken.text == "BA BE BI."
+    folded = Normaliser(model.config, of_lower_case(), None, "auto")
+    assert folded.read("UN CHAT DORT.").changes == []  # the tokenizer makes all letters small
+
+
+def of_lower_case() -> Tokenizer:
+    config = RunConfig().tokenizer
+    config.normalization, config.vocab_size = "nmt_nfkc_cf", 300
+    return Tokenizer.train(TRAINING * 3, config)
