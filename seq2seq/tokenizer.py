@@ -20,13 +20,13 @@ from seq2seq.errors import TokenizerError
 from seq2seq.files import atomic_file
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
+SPACE = "▁"  # U+2581, as SentencePiece writes spaces in pieces
+
 # The pieces that unigram finds depend on the number of threads. The vocabulary must not depend on the machine.
 _TRAINING_THREADS = 4
 # SentencePiece leaves out longer lines without a message. Its default is 4,192 bytes.
 _MAX_LINE_BYTES = 1_000_000
 _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
-# For SentencePiece the largest 32-bit seed means: take the clock as seed.
-_N_SEEDS = 2**32 - 1
 _LINE_ENDS = str.maketrans("\n\r", "  ")
 _FEW = 64  # for a list of texts, SentencePiece starts threads, which takes longer than so many texts do one by one
 
@@ -45,6 +45,7 @@ class Tokenizer:
         self._processor = _processor(proto)
         self.vocab_size: int = self._processor.vocab_size()
         self.tags = _tags(self._processor)  # ids by name
+        self.model_type = _model_type(self._processor)  # bpe, unigram
 
     @classmethod
     def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
@@ -138,19 +139,25 @@ class Tokenizer:
         offsets: list[tuple[int, int]] = self._processor.decode(list(ids), return_type="offset_mapping")["offsets"]
         return offsets
 
-    def sample(self, text: str, seed: int, alpha: float) -> list[int]:
-        """One random segmentation of a text (subword regularisation). It depends on nothing but the arguments.
+    def normalized(self, text: str) -> str:
+        """What `encode` cuts into pieces: the text by the rule of this model, with `SPACE` for each space."""
+        normalized: str = self._processor.normalize(text)
+        return normalized
 
-        It is usually longer than that of `encode`; in the worst case each byte is an id.
+    def subwords(self) -> dict[str, tuple[int, float]]:
+        """Id and score of each piece that is text: not those of special ids, tags and bytes.
 
-        Args:
-            seed: any integer; it is used modulo 2**32 - 1.
-            alpha: for BPE the probability to drop a merge (BPE-dropout, Provilkov et al. 2020); for unigram the power
-                of the probabilities to sample with (Kudo 2018).
+        The score is a log-probability (nats) in a unigram model; in BPE, the merge with the higher score comes first.
         """
-        # Acts on the calling thread only, and takes 0.1 microseconds.
-        sentencepiece.set_random_generator_seed(seed % _N_SEEDS)
-        ids: list[int] = self._processor.encode(text, enable_sampling=True, nbest_size=-1, alpha=alpha)
+        model = self._processor
+        ids = [
+            i for i in range(self.vocab_size) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))
+        ]
+        return dict(zip(self.pieces(ids), zip(ids, model.get_score(ids), strict=True), strict=True))
+
+    def byte_ids(self) -> list[int]:
+        """The ids of the 256 bytes, of which a character that has no piece is made."""
+        ids: list[int] = self._processor.piece_to_id([f"<0x{byte:02X}>" for byte in range(256)])
         return ids
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
@@ -225,6 +232,15 @@ def _tags(processor: sentencepiece.SentencePieceProcessor) -> dict[str, int]:
     """The control symbols `<tag:NAME>`, which follow the special ids, by NAME."""
     ids = takewhile(processor.is_control, range(EOS + 1, processor.vocab_size()))
     return {processor.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in ids}
+
+
+def _model_type(processor: sentencepiece.SentencePieceProcessor) -> str:
+    """`bpe` or `unigram`. The processor does not tell, but only unigram models have lists of the n best."""
+    try:
+        processor.nbest_encode("", nbest_size=1)
+    except RuntimeError:
+        return "bpe"
+    return "unigram"
 
 
 def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:

@@ -21,10 +21,14 @@ _JOINED = {"join": 2, "join3": 3}
 
 
 class Growth(NamedTuple):
-    """How long a side may become in a disguise: `times * length + more` tokens."""
+    """How long a side may become: `times * length + more` tokens."""
 
     times: float
     more: int
+
+    def of(self, lengths: NDArray[Any]) -> NDArray[np.int32]:
+        """The tokens that sides of these lengths may have."""
+        return (np.ceil(lengths * self.times) + self.more).astype(np.int32)
 
 
 Growths = Mapping[str, tuple[Growth, Growth]]  # of source and target, by the name of the disguise
@@ -75,8 +79,7 @@ class Augmentation:
             if name in _JOINED:
                 planned[has_it] += (_JOINED[name] - 1) * np.maximum(planned[has_it], usual)
             else:
-                times, more = growths[name]
-                planned[has_it] = np.ceil(planned[has_it] * times) + more
+                planned[has_it] = growths[name].of(planned[has_it])
         return np.maximum(np.minimum(planned, longest), longest_of_block)
 
 

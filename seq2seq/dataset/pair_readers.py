@@ -10,32 +10,50 @@ from itertools import accumulate
 
 from seq2seq.corpus.disguises import DISGUISES, joined
 from seq2seq.dataset.augmentation import Augmentation, n_joined
-from seq2seq.dataset.batches import PairReader
+from seq2seq.dataset.batches import PairReader, Slots
 from seq2seq.dataset.store import PairStore
+from seq2seq.segmentation import Draw, RandomSegmentation
 from seq2seq.tokenizer import Tokenizer
 
+_DRAWS = 4  # of a segmentation
 _NEAR = 4  # pairs after a pair that may be joined to it
 
 
 class SampledSegmentation:
     """Subword regularisation: segments each sentence anew in each epoch.
 
-    The plan of an epoch counts the tokens of the best segmentation. Sampled segmentations are longer, by about the
-    rate of sampling. One that does not fit into the model is replaced by the best one.
+    A segmentation with more tokens than its slot has room for is drawn again. So a sentence has the distribution of
+    the sampler, limited to the segmentations that fit. If none of `_DRAWS` fits, the best one is taken.
     """
 
-    def __init__(self, store: PairStore, tokenizer: Tokenizer, alpha: float, seed: int, max_length: int) -> None:
-        self.store, self.tokenizer, self.alpha, self.seed, self.max_length = store, tokenizer, alpha, seed, max_length
+    def __init__(self, store: PairStore, segment: RandomSegmentation, slots: Slots, seed: int) -> None:
+        """slots: have room for the stored lengths at least."""
+        self.store, self.segment, self.seed = store, segment, seed
+        self.rooms = slots.src_lengths, slots.tgt_lengths
 
     def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]:
-        seed = _slot_seed(self.seed, epoch, slot) * 2
-        best_src = self.store.src(index).tolist()
-        sampled = self.tokenizer.sample(self.store.src_text(index), seed, self.alpha)
-        src = _tag(best_src, self.tokenizer) + sampled
-        tgt = self.tokenizer.sample(self.store.tgt_text(index), seed + 1, self.alpha)
-        if max(len(src), len(tgt)) >= self.max_length:  # one more token begins or ends them
-            return best_src, self.store.tgt(index).tolist()
-        return src, tgt
+        texts = self.store.src_text(index), self.store.tgt_text(index)
+        return self.sampled(texts, (self.store.src(index).tolist(), self.store.tgt(index).tolist()), epoch, slot)
+
+    def sampled(
+        self, texts: Sequence[str], best: tuple[list[int], list[int]], epoch: int, slot: int
+    ) -> tuple[list[int], list[int]]:
+        """Both sides of the pair in a slot.
+
+        Args:
+            texts: source and target.
+            best: their best segmentations, a source after its tag if it has one.
+        """
+        draw = _random(self.seed, "segmentation", epoch, slot).random
+        tag = _tag(best[0], self.segment.tokenizer)
+        max_src, max_tgt = (int(lengths[slot]) for lengths in self.rooms)
+        src = self._within(texts[0], max_src - len(tag), draw)
+        tgt = self._within(texts[1], max_tgt, draw)
+        return best[0] if src is None else tag + src, best[1] if tgt is None else tgt
+
+    def _within(self, text: str, room: int, draw: Draw) -> list[int] | None:
+        segmentations = (self.segment(text, draw) for _ in range(_DRAWS))
+        return next((ids for ids in segmentations if len(ids) <= room), None)
 
 
 class Disguised:
@@ -50,26 +68,27 @@ class Disguised:
         tokenizer: Tokenizer,
         augmentation: Augmentation,
         seed: int,
-        read_pair: PairReader | None = None,
+        sampling: SampledSegmentation | None = None,
     ) -> None:
-        """read_pair: reads the pairs of the other slots; None takes them from the store."""
+        """sampling: segments the pairs of all slots, those in disguise too; None takes the best segmentations."""
         self.store, self.tokenizer, self.augmentation, self.seed = store, tokenizer, augmentation, seed
-        self.read_pair = read_pair
+        self.sampling = sampling
         self._ends = list(accumulate(store.n_pairs_of_sources))
 
     def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]:
         if names := self.augmentation.disguises(slot):
-            disguised = self._disguised(index, slot, names, random.Random(_slot_seed(self.seed, epoch, slot)))
-            if disguised is not None:
-                return disguised
-        if self.read_pair is not None:
-            return self.read_pair(index, epoch, slot)
+            draw = _random(self.seed, "disguise", epoch, slot)
+            if (disguised := self._disguised(index, slot, names, draw)) is not None:
+                texts, best = disguised
+                return best if self.sampling is None else self.sampling.sampled(texts, best, epoch, slot)
+        if self.sampling is not None:
+            return self.sampling(index, epoch, slot)
         return self.store.src(index).tolist(), self.store.tgt(index).tolist()
 
     def _disguised(
         self, index: int, slot: int, names: Sequence[str], draw: random.Random
-    ) -> tuple[list[int], list[int]] | None:
-        """The pair as token ids; None if it does not fit, or if nothing is left of it."""
+    ) -> tuple[Sequence[str], tuple[list[int], list[int]]] | None:
+        """The pair as texts and as token ids; None if it does not fit, or if nothing is left of it."""
         max_src = int(self.augmentation.src_lengths[slot])
         max_tgt = int(self.augmentation.tgt_lengths[slot])
         pairs = self._neighbours(index, n_joined(names), max_src, max_tgt)
@@ -81,7 +100,7 @@ class Disguised:
         if not src or not tgt:
             return None
         src = _tag(self.store.src(index).tolist(), self.tokenizer) + src
-        return (src, tgt) if len(src) <= max_src and len(tgt) <= max_tgt else None
+        return (texts, (src, tgt)) if len(src) <= max_src and len(tgt) <= max_tgt else None
 
     def _neighbours(self, index: int, n: int, max_src: int, max_tgt: int) -> list[int]:
         """`index` and the next pairs of its source that have room beside it; `n` in all, if there are so many."""
@@ -116,7 +135,7 @@ class TagDropout:
             src, tgt = self.read_pair(index, epoch, slot)
         else:
             src, tgt = self.store.src(index).tolist(), self.store.tgt(index).tolist()
-        if _tag(src, self.tokenizer) and random.Random(_slot_seed(self.seed, epoch, slot)).random() < self.share:
+        if _tag(src, self.tokenizer) and _random(self.seed, "tag", epoch, slot).random() < self.share:
             src = src[1:]
         return src, tgt
 
@@ -126,5 +145,6 @@ def _tag(src: Sequence[int], tokenizer: Tokenizer) -> list[int]:
     return [src[0]] if src and src[0] in tokenizer.tags.values() else []
 
 
-def _slot_seed(seed: int, epoch: int, slot: int) -> int:
-    return (seed * 1_000_003 + epoch) * 1_000_003 + slot
+def _random(seed: int, purpose: str, epoch: int, slot: int) -> random.Random:
+    """A generator of its own for each slot, epoch and purpose."""
+    return random.Random(f"{seed} {purpose} {epoch} {slot}")  # seeded by SHA-512, not by Python's hashes
