@@ -1,6 +1,7 @@
-"""Checkpoints: written whole or not at all, and never read by unpickling code.
+"""Checkpoints: written whole or not at all, verified when they are read, and never read by unpickling code.
 
-A checkpoint is a file that `torch.save` writes. It holds only tensors and plain containers:
+A checkpoint is a file that `torch.save` writes: a zip archive whose members each have a CRC-32, which torch itself does
+not compare. It holds only tensors and plain containers:
 
     format_version      version of this list of fields
     config              configuration of the run, as plain containers
@@ -9,12 +10,15 @@ A checkpoint is a file that `torch.save` writes. It holds only tensors and plain
     state_dict          weights; the names of those of the Transformer begin with `model.`
     seen                what the training text was like (dataset/seen.py); missing in those of older versions
     global_step         optimizer steps done
+    position            epoch, batches of it that are done, of how many, number of processes
     wandb_id            id of the W&B run; empty or missing if there is none
     selected, valid     in `model.ckpt`: the weights that won, and what all candidates scored on valid
 
 A checkpoint to resume from also holds the state of Lightning and of the callbacks in `training/`.
 """
 
+import logging
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +36,8 @@ FORMAT_VERSION = 1
 FIELDS = ("config", "tokenizer", "tokenizer_sha256", "state_dict")
 _PREFIX = "model."  # begins the names of the Transformer's weights
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -41,21 +47,29 @@ class Checkpoint:
     model: SavedModel
     step: int  # optimizer steps done
     wandb_id: str  # empty if there is none
+    is_state: bool  # whether a run can go on from it; else it holds a model alone
+    position: Mapping[str, int] | None  # in the batches of the run; None: Lightning keeps it, as in older versions
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint; its weights are memory-mapped.
 
+    All of the file is compared with its checksums first, which takes about a second for each GB.
+
     Raises:
-        CheckpointError: the file is missing, unreadable, cut off, of another version, or not written by this project.
+        CheckpointError: the file is missing, unreadable, damaged anywhere, cut off, of another version, or not written
+            by this project.
     """
     if not path.is_file():
         raise CheckpointError(f"{path}: no such checkpoint; give a run directory or a .ckpt file inside it")
     try:
+        _verify(path)
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except Exception as error:  # torch.load fails in many ways on what is not a whole checkpoint
+    except CheckpointError:
+        raise
+    except Exception as error:  # both fail in many ways on what is not a whole checkpoint
         raise CheckpointError(
             f"{path}: not a checkpoint, or not a whole one (copied in part?); train again or take another checkpoint "
             f"of the run [{type(error).__name__}]"
@@ -71,7 +85,27 @@ def read_checkpoint(path: Path) -> Checkpoint:
     tokenizer = bytes(content["tokenizer"].numpy())
     sha256 = str(content["tokenizer_sha256"])
     model = SavedModel(content["config"], tokenizer, sha256, weights, read_seen(content, path))
-    return Checkpoint(path, model, int(content.get("global_step", 0)), str(content.get("wandb_id", "")))
+    step, wandb_id = int(content.get("global_step", 0)), str(content.get("wandb_id", ""))
+    return Checkpoint(path, model, step, wandb_id, "loops" in content, content.get("position"))
+
+
+def _verify(path: Path) -> None:
+    """Compare every member of the archive with its checksum.
+
+    Raises:
+        CheckpointError: one differs, or is stored in a way that `torch.save` does not use: a small compressed member
+            could fill the memory.
+        Exception: the file is no zip archive, or not a whole one.
+    """
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+                raise CheckpointError(f"{path}: {member.filename!r} is compressed, so this project did not write it")
+        if damaged := archive.testzip():
+            raise CheckpointError(
+                f"{path}: is damaged ({damaged!r} differs from its checksum); copy it again, or take another "
+                "checkpoint of the run"
+            )
 
 
 def description_of(model: SavedModel) -> dict[str, Any]:
@@ -128,18 +162,24 @@ def find_model(path: Path) -> Path:
 
 
 def resumable(run: RunDirectory) -> Checkpoint:
-    """The newest whole training checkpoint of a run.
+    """The whole training checkpoint of a run that has the most steps; of two with as many, `last.ckpt`.
+
+    Times do not count: a copy is younger than what was saved after it. A warning names each damaged one.
 
     Raises:
         CheckpointError: there is none. The message says what is wrong with each that was tried.
     """
-    found = [file for file in (run.last, run.best) if file.is_file()]
-    reasons = []
-    for file in sorted(found, key=lambda file: file.stat().st_mtime, reverse=True):
-        try:
-            return read_checkpoint(file)
-        except CheckpointError as error:
-            reasons.append(str(error))
+    found, reasons = [], []
+    for file in (run.last, run.previous, run.best):  # older versions kept a whole state as the best one
+        if file.is_file():
+            try:
+                found.append(read_checkpoint(file))
+            except CheckpointError as error:
+                reasons.append(str(error))
+    if states := [checkpoint for checkpoint in found if checkpoint.is_state]:
+        for reason in reasons:
+            logger.warning("skipped a checkpoint: %s", reason)
+        return max(states, key=lambda checkpoint: checkpoint.step)
     if reasons:
         raise CheckpointError("no checkpoint of this run is whole:\n" + "\n".join(reasons))
     raise CheckpointError(f"{run.path}: nothing to resume; {run.checkpoints} holds no {run.last.name}")
@@ -149,13 +189,21 @@ def _check(content: Any, path: Path) -> None:
     missing = [name for name in FIELDS if name not in content] if isinstance(content, dict) else list(FIELDS)
     if missing:
         raise CheckpointError(f"{path}: has no {', '.join(missing)}, so this project did not write it")
-    if (version := content.get("format_version")) != FORMAT_VERSION:
+    version = content.get("format_version")
+    if not isinstance(version, int) or version != FORMAT_VERSION:
         raise CheckpointError(
             f"{path}: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the seq2seq "
             "that wrote it"
         )
     tokenizer = content["tokenizer"]
-    if not isinstance(tokenizer, Tensor) or tokenizer.dtype != torch.uint8:
+    is_plain = isinstance(tokenizer, Tensor) and tokenizer.layout == torch.strided and tokenizer.device.type == "cpu"
+    # A view can repeat a byte without end.
+    if not is_plain or tokenizer.dtype != torch.uint8 or not tokenizer.is_contiguous():
         raise CheckpointError(f"{path}: its tokenizer is not stored as bytes, so this project did not write it")
+    if not isinstance(content.get("global_step", 0), int):
+        raise CheckpointError(f"{path}: its global_step is not a number, so this project did not write it")
+    position = content.get("position") or {}
+    if not isinstance(position, dict) or not all(isinstance(value, int) for value in position.values()):
+        raise CheckpointError(f"{path}: its position is not one in batches, so this project did not write it")
     if not isinstance(content["state_dict"], dict):
         raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")

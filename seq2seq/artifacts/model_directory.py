@@ -5,8 +5,10 @@
     README.md            what the model is, what it scored, how to use it
     model.safetensors    weights for PyTorch
     ctranslate2/         weights for CTranslate2, which can also be used without this project
+    SHA256SUMS           checksums of all this but README.md, for `sha256sum --check`; older versions wrote none
 
-It has one form of the weights, or both. It appears whole or not at all, and reading it runs no code from it.
+It has one form of the weights, or both. It appears whole or not at all, reading it runs no code from it, and its
+checksums are compared when it is read.
 """
 
 import hashlib
@@ -19,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 
 from seq2seq.artifacts.saved_model import SavedModel, read_seen
 from seq2seq.config import BUNDLED
+from seq2seq.corpus.hashes import file_sha256
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
 
@@ -30,7 +33,8 @@ TOKENIZER = "tokenizer.model"
 README = "README.md"
 WEIGHTS = "model.safetensors"
 CTRANSLATE2 = "ctranslate2"
-MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2)
+SUMS = "SHA256SUMS"
+MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 2
@@ -42,13 +46,15 @@ def is_model_directory(path: Path) -> bool:
     """Whether `path` is a model directory, even a damaged one."""
     try:
         content = json.loads((path / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
 def read_model_directory(path: Path) -> SavedModel:
-    """Read a model directory. A weight is read, and torch is imported, only when somebody asks for the weight.
+    """Read a model directory. A weight is loaded, and torch is imported, only when somebody asks for the weight.
+
+    All files are compared with their checksums first, which takes one to two seconds for each GB.
 
     Raises:
         CheckpointError: a file is missing, damaged, or from another model than the other files.
@@ -65,6 +71,7 @@ def read_model_directory(path: Path) -> SavedModel:
             "directory again"
         )
     stored = StoredWeights(weights, sha256) if weights.exists() else {}
+    _verify(path)
     return SavedModel(content["config"], tokenizer, sha256, stored, read_seen(content, path / CONFIG))
 
 
@@ -99,6 +106,8 @@ def write_model_directory(
             (building / TOKENIZER).write_bytes(model.tokenizer)
             (building / README).write_text(readme, encoding="utf-8")
             write_weights(building)
+            sums = [f"{file_sha256(file)}  {file.relative_to(building).as_posix()}\n" for file in _summed(building)]
+            (building / SUMS).write_text("".join(sums), encoding="utf-8")
     except OSError as error:
         raise CheckpointError(
             f"{path}: cannot be written ({error.strerror or error}); choose another --output"
@@ -175,11 +184,40 @@ def _without_folders(source: Any) -> Any:
     return source
 
 
+def _summed(directory: Path) -> list[Path]:
+    """The files that have a checksum: all that decide a translation. People may write into README.md."""
+    files = [directory / name for name in (CONFIG, TOKENIZER, WEIGHTS)]
+    return [file for file in (*files, *sorted((directory / CTRANSLATE2).rglob("*"))) if file.is_file()]
+
+
+def _verify(directory: Path) -> None:
+    """Compare the files with their checksums, if they have some.
+
+    Raises:
+        CheckpointError: a file was changed, or has no checksum although there are some.
+    """
+    sums = directory / SUMS
+    if not sums.exists():
+        return
+    lines = _read(sums).decode(errors="replace").splitlines()
+    sha256_of = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    for file in _summed(directory):
+        try:
+            is_whole = file_sha256(file) == sha256_of.get(file.relative_to(directory).as_posix())
+        except OSError as error:
+            raise CheckpointError(f"{file}: cannot be read ({error.strerror or error}); copy it again") from error
+        if not is_whole:
+            raise CheckpointError(
+                f"{file}: differs from its checksum in {SUMS}, so it is damaged or was changed; copy the directory "
+                f"again, or delete {SUMS} if you changed the file"
+            )
+
+
 def _description(file: Path) -> dict[str, Any]:
     """The content of config.json."""
     try:
         content = json.loads(_read(file))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{file}: is not JSON, so it is damaged; export the model again") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CheckpointError(

@@ -1,5 +1,6 @@
 """The parts of a trained model that both a checkpoint and a model directory store."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,8 +63,8 @@ def read_seen(content: Mapping[str, Any], path: Path) -> SeenText | None:
     if (stored := content.get(_SEEN)) is None:
         return None
     try:
-        return SeenText.from_json(stored)
-    except ValueError as error:
+        return SeenText.from_json(json.loads(json.dumps(stored)))  # a checkpoint can also hold tensors
+    except (TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(
             f"{path}: its {_SEEN!r} is {error}, so it was changed after training; restore the file"
         ) from error

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seq2seq.artifacts.model_directory import CTRANSLATE2, WEIGHTS, is_model_directory, read_model_directory
+from seq2seq.artifacts.model_directory import CONFIG, CTRANSLATE2, WEIGHTS, read_model_directory
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
@@ -45,7 +45,7 @@ class TrainedModel:
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
         path = Path(path)
-        if is_model_directory(path):
+        if (path / CONFIG).is_file():  # also a damaged one; a run directory has none
             saved = read_model_directory(path)
         else:
             from seq2seq.artifacts.checkpoint import find_model, read_checkpoint
@@ -82,10 +82,14 @@ class TrainedModel:
                     f"{self.path}: the embedding table has {len(weight)} rows and the tokenizer "
                     f"{self.tokenizer.vocab_size} pieces, so they are not from one run; take another checkpoint"
                 )
-        model = Transformer(self.config.model, self.tokenizer.vocab_size)
         try:
+            # Before memory is taken for it. A view or a tensor without values can seem larger than what is stored.
+            n_stored = sum(w.numel() for w in weights.values() if w.device.type == "cpu" and w.is_contiguous())
+            if self.config.model.n_weights_at_least > n_stored:
+                raise ValueError("the configuration is of a larger model")
+            model = Transformer(self.config.model, self.tokenizer.vocab_size)
             model.load_state_dict(weights)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(
                 f"{self.path}: its weights do not fit its own configuration, so it was changed after training or "
                 f"written by another version; take another checkpoint [{' '.join(str(error).split())[:200]}]"
@@ -106,8 +110,6 @@ class TrainedModel:
 
 
 def _config(content: Any, path: Path) -> RunConfig:
-    if not isinstance(content, Mapping):
-        raise CheckpointError(f"{path}: its config is a {type(content).__name__}, so this project did not write it")
     try:
         return read_config(content)
     except ConfigError as error:

@@ -1,7 +1,12 @@
 """Checks that several sections share."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
+
+# Patterns of file names, what Windows refuses, line ends and the like, halves of characters.
+_NOT_IN_FILE_NAMES = re.compile(r'[*?\[\]\\:<>|"\x00-\x1f\x7f\ud800-\udfff]')
+_LONGEST_FILE_NAME = 200  # bytes; file systems take 255, and endings are added
 
 
 def one_of(section: str, config: Any, **choices: tuple[str, ...]) -> Iterator[str]:
@@ -16,3 +21,20 @@ def at_least(section: str, config: Any, **bounds: float) -> Iterator[str]:
         value = getattr(config, name)
         if value < low:
             yield f"{section}.{name}={value} is below {low}, the smallest value that works"
+
+
+def names_a_file(key: str, name: str) -> Iterator[str]:
+    """Report a name that must not become a path: it could lead out of its folder, or no file could have it."""
+    if _NOT_IN_FILE_NAMES.search(name) or not all(
+        part and not part.startswith(".") and len(part.encode()) <= _LONGEST_FILE_NAME for part in name.split("/")
+    ):
+        yield (
+            f"{key}: {name[:60]!r} cannot name a file; between slashes, use 1 to {_LONGEST_FILE_NAME} bytes that do "
+            'not begin with a dot, and none of * ? [ ] \\ : < > | "'
+        )
+
+
+def names_a_language(key: str, name: str) -> Iterator[str]:
+    """Report a language that cannot be the ending of a file."""
+    if not re.fullmatch(r"\w[\w.-]{0,40}", name):
+        yield f"{key}={name[:60]!r} cannot end the name of a file; use letters, digits, _, - and . alone, as in de_AT"

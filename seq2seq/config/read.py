@@ -2,7 +2,7 @@
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from seq2seq.config.run import RunConfig
@@ -28,27 +28,48 @@ RENAMED = {
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     """Turn what Hydra composed, or what a checkpoint holds, into typed objects.
 
+    Only what Hydra composed is resolved. What is stored beside a model may be somebody else's text: `${oc.env:HOME}` in
+    it would tell the model's author what this machine's environment holds.
+
     Raises:
-        ConfigError: an unknown key (with the nearest valid ones), a wrong type, or values that cannot work. One message
-            names all such values.
+        ConfigError: an unknown key (with the nearest valid ones), a wrong type, a stored value that is to be looked up,
+            or values that cannot work. One message names all such values.
     """
     from omegaconf import DictConfig, OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    if not isinstance(cfg, Mapping):
+        raise ConfigError(f"the configuration is a {type(cfg).__name__}, and no mapping from keys to values")
     try:
         plain = (
             OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
             if isinstance(cfg, DictConfig)
             else dict(cfg)
         )
+        if found := list(_looked_up(plain)):
+            raise ConfigError("\n".join(found))
         # The composed config itself would let `+unknown=1` through; plain containers do not.
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(RunConfig), plain))
     except OmegaConfBaseException as error:
         raise ConfigError(describe(error)) from error
+    except RecursionError as error:
+        raise ConfigError("the configuration is nested deeper than any that this project writes") from error
     assert isinstance(config, RunConfig)
     if problems := list(config.problems()):
         raise ConfigError("\n".join(problems))
     return config
+
+
+def _looked_up(value: object, key: str = "") -> Iterator[str]:
+    """What is wrong with each text that OmegaConf would replace by what it finds elsewhere."""
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _looked_up(each, f"{key}.{name}".lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for number, each in enumerate(value):
+            yield from _looked_up(each, f"{key}[{number}]")
+    elif isinstance(value, str) and "${" in value:
+        yield f"{key}: {value[:60]!r} names a value that is somewhere else, and is not looked up; write the value here"
 
 
 def describe(error: "OmegaConfBaseException") -> str:

@@ -197,7 +197,7 @@ def _jsonl(source: JsonlFile) -> Iterator[tuple[str, str]]:
         where = f"{source.path}:{number}"
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CorpusError(f"{where}: not a JSON object ({error}); give one a line") from error
         if isinstance(record, dict) and isinstance(record.get("translation"), dict):
             record = record["translation"]

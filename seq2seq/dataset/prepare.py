@@ -3,9 +3,11 @@
     CACHE/
         tokenizers/KEY.FINGERPRINT.model
         stores/KEY/                         (seq2seq/dataset/store.py)
+        digests.json                        (seq2seq/dataset/file_digests.py)
 
 A key is a SHA-256 over all that decides the content: the bytes of the files, languages, tokenizer, filters and format
-version. So the cache never gives old content, and the files may move. Checksums are compared before use.
+version. So the cache never gives old content, and the files may move. Checksums are compared before use; a file that
+has not changed since it was last read is not read again for that.
 """
 
 import hashlib
@@ -26,12 +28,12 @@ from seq2seq.config import DataConfig, RunConfig, SourceSpec
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
-from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
+from seq2seq.dataset.file_digests import FileDigests
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
@@ -72,19 +74,23 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
     splits = _find_all(config.data)
-    digests = _digests(splits)
     cache_dir = _cache_dir(config.data)
+    known = FileDigests(cache_dir)
+    digests = _digests(splits, known)
     try:
         if tokenizer is None:
             tokenizer = _tokenizer(cache_dir, config, splits["train"], digests)
         stores = {
-            name: _store(cache_dir, config, name, sources, digests, tokenizer) for name, sources in splits.items()
+            name: _store(cache_dir, config, name, sources, digests, known, tokenizer)
+            for name, sources in splits.items()
         }
     except OSError as error:
         raise CorpusError(
             f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
             "set data.cache_dir to another directory"
         ) from error
+    finally:
+        known.save()
     seen = _seen(splits["train"], stores["train"], config.data.temperature)
     report = _report(config, splits, digests, tokenizer, stores)
     report["splits"]["train"]["sentences"] = seen.sentences
@@ -121,12 +127,12 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     return splits
 
 
-def _digests(splits: Mapping[str, list[Source]]) -> dict[Path, str]:
+def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Path, str]:
     """SHA-256 of each file."""
     digests: dict[Path, str] = {}
     for file in dict.fromkeys(file for sources in splits.values() for source in sources for file in source.files):
         try:
-            digests[file] = file_sha256(file)
+            digests[file] = known.sha256(file)
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
     return digests
@@ -149,17 +155,17 @@ def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests:
     def find() -> Tokenizer | None:
         for path in sorted(directory.glob(f"{key}.*.model")):
             try:
-                tokenizer = Tokenizer.load(path)
-            except TokenizerError:
+                proto = path.read_bytes()
+            except OSError:
                 continue
-            if path.name == f"{key}.{tokenizer.fingerprint}.model":
-                return tokenizer
+            if path.name == f"{key}.{hashlib.sha256(proto).hexdigest()}.model":  # SentencePiece sees no damaged bytes
+                return Tokenizer.from_bytes(proto)
         return None
 
     def make() -> Tokenizer:
         for damaged in directory.glob(f"{key}.*.model"):
             logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
-            damaged.unlink()
+            damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
         pairs = chain.from_iterable(map(read_pairs, train))
         tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
@@ -175,6 +181,7 @@ def _store(
     split: str,
     sources: list[Source],
     digests: Mapping[Path, str],
+    known: FileDigests,
     tokenizer: Tokenizer,
 ) -> PairStore:
     """The store of one split."""
@@ -194,7 +201,7 @@ def _store(
 
     def open_intact() -> PairStore:
         store = PairStore.open(directory / key)
-        store.verify()
+        store.verify(known.sha256)
         store.check_tokenizer(tokenizer)
         return store
 
@@ -209,7 +216,7 @@ def _store(
                 open_intact()
             except (CorpusError, TokenizerError) as error:
                 logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
-            shutil.rmtree(directory / key)
+            shutil.rmtree(directory / key, ignore_errors=True)  # if it stays, the next line says so
         logger.info("encoding %s", split)
         has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
         return write_store(

@@ -9,13 +9,13 @@ A store is a directory of little-endian arrays. It is written once and never cha
     references.text.bin      UTF-8 of the further references of each pair, joined by LF; only if there are any
     references.text_offsets.bin    their offsets
     {src,pair}.hashes.bin    uint64, ascending: hashes of the sources and of the pairs, for the data report
-    manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file
+    manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file and of itself
 """
 
 import json
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cached_property
@@ -30,11 +30,12 @@ from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.report import split_report
 from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
+from seq2seq.dataset.sequences import Sequences
 from seq2seq.errors import CorpusError, TokenizerError
-from seq2seq.files import atomic_directory
+from seq2seq.files import atomic_directory, is_sealed, sealed
 from seq2seq.tokenizer import Tokenizer
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 _MANIFEST = "manifest.json"
 _SIDES = ("src", "tgt")
 _REFERENCES = "references"
@@ -63,10 +64,13 @@ class PairStore:
             for name in (*_SIDES, _REFERENCES)
             if f"{name}.text.bin" in manifest["files"]
         }
+        self._hashes = {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
 
     @classmethod
     def open(cls, directory: str | Path) -> "PairStore":
         """Map an existing store.
+
+        What is opened stays as it is, also if the directory is removed or replaced.
 
         Raises:
             CorpusError: no store, a store of another format version, or a file whose size has changed.
@@ -76,29 +80,42 @@ class PairStore:
             manifest = json.loads((directory / _MANIFEST).read_bytes())
             version = manifest["format_version"]
             sizes = {name: file["bytes"] for name, file in manifest["files"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CorpusError(f"{directory} is not a whole store ({error!r}); prepare the corpus again") from error
         if version != FORMAT_VERSION:
             raise CorpusError(
                 f"{directory} has format {version}, this program reads {FORMAT_VERSION}; prepare the corpus again"
             )
+        if not is_sealed(manifest):
+            raise CorpusError(f"{directory / _MANIFEST} was changed; delete {directory} and prepare the corpus again")
         for name, size in sizes.items():
             path = directory / name
             found = path.stat().st_size if path.is_file() else None
             if found != size:
                 state = "is missing" if found is None else f"has {found} bytes instead of {size}"
                 raise CorpusError(f"{path} {state}; delete {directory} and prepare the corpus again")
-        return cls(directory, manifest)
+        try:
+            return cls(directory, manifest)
+        except (OSError, ValueError) as error:  # another process has just removed or replaced it
+            raise CorpusError(f"{directory} is not a whole store ({error!r}); prepare the corpus again") from error
 
-    def verify(self) -> None:
-        """Compare every file with its SHA-256. This reads the whole store.
+    def verify(self, sha256_of: Callable[[Path], str] = file_sha256) -> None:
+        """Compare every file with its SHA-256.
 
+        Args:
+            sha256_of: gives the SHA-256 of a file; by default it reads the file, and so the whole store.
         Raises:
-            CorpusError: a file was changed.
+            CorpusError: a file was changed, or is gone.
         """
         for name, file in self.manifest["files"].items():
             path = self.directory / name
-            if file_sha256(path) != file["sha256"]:
+            try:
+                sha256 = sha256_of(path)
+            except OSError as error:
+                raise CorpusError(
+                    f"{path} cannot be read ({error.strerror}); delete {self.directory} and prepare the corpus again"
+                ) from error
+            if sha256 != file["sha256"]:
                 raise CorpusError(
                     f"{path} was changed after it was written (SHA-256 differs); "
                     f"delete {self.directory} and prepare the corpus again"
@@ -181,7 +198,7 @@ class PairStore:
     @property
     def hashes(self) -> dict[str, Hashes]:
         """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
-        return {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
+        return self._hashes
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return PairStore.open, (self.directory,)
@@ -264,9 +281,9 @@ class _StoreWriter:
 
         self._tokenizer = tokenizer
         self._id_type = _id_type(tokenizer)
-        self._ids = [_Sequences(create(f"{side}.ids.bin"), create(f"{side}.offsets.bin")) for side in _SIDES]
+        self._ids = [Sequences(create(f"{side}.ids.bin"), create(f"{side}.offsets.bin")) for side in _SIDES]
         self._text = [
-            _Sequences(create(f"{side}.text.bin"), create(f"{side}.text_offsets.bin"))
+            Sequences(create(f"{side}.text.bin"), create(f"{side}.text_offsets.bin"))
             for side in (_SIDES if keep_text else ())
         ]
         self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
@@ -293,28 +310,6 @@ class _StoreWriter:
             encoded = [line.encode() for line in side]
             file.append(list(map(len, encoded)), b"".join(encoded))
         return len(pair_hashes)
-
-
-class _Sequences:
-    """A file of values, and a file of offsets that says where each sequence of them begins and ends."""
-
-    def __init__(self, values: BinaryIO, offsets: BinaryIO) -> None:
-        self._values = values
-        self._offsets = offsets
-        self._n_values = 0
-        offsets.write(np.zeros(1, dtype="<i8").tobytes())
-
-    def append(self, lengths: list[int], values: bytes) -> None:
-        """Add sequences.
-
-        Args:
-            lengths: values in each sequence.
-            values: of all sequences, in order.
-        """
-        ends = self._n_values + np.cumsum(lengths, dtype="<i8")
-        self._values.write(values)
-        self._offsets.write(ends.tobytes())
-        self._n_values = int(ends[-1]) if len(ends) else self._n_values
 
 
 def _write_arrays(
@@ -350,7 +345,7 @@ def _write_arrays(
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
     name = building / _REFERENCES
     with name.with_suffix(".text.bin").open("wb") as text, name.with_suffix(".text_offsets.bin").open("wb") as offsets:
-        file = _Sequences(text, offsets)
+        file = Sequences(text, offsets)
         while block := list(islice(references, _BLOCK)):
             encoded = ["\n".join(each).encode() for each in block]
             file.append(list(map(len, encoded)), b"".join(encoded))
@@ -390,7 +385,7 @@ def _write_manifest(
     store = PairStore(building, manifest)
     lengths = {"src": store.src_lengths, "tgt": store.tgt_lengths}
     manifest["report"] = split_report(n_read, rejected, lengths, store.hashes["pair"])
-    (building / _MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False), encoding="utf-8")
+    (building / _MANIFEST).write_text(json.dumps(sealed(manifest), indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 def _id_type(tokenizer: Tokenizer) -> str:

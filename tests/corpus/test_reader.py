@@ -214,6 +214,7 @@ def test_hugging_face_translation_objects_are_understood(tmp_path):
     [
         ("not json", "not a JSON object"),
         ("", "not a JSON object"),
+        ("[" * 100_000, "not a JSON object"),
         ("[1]", "expected an object with a string under 'fr', found [1]"),
         (
             '{"fr": "a", "de": "b"}',
