@@ -8,6 +8,8 @@ TEST_WORKERS ?= auto
 
 SHELL := /bin/sh
 VENV := .venv
+# The exact versions that are installed there.
+CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 DEMO := runs/demo
 SAMPLE := data/sample/test
@@ -46,6 +48,18 @@ test: $(VENV)/dev.stamp  ## run all tests
 test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in a minute, after each save
 	$(PYTEST) -m 'not slow'
 
+# On the oldest Python that is supported: the lowest versions of some packages know no newer one.
+.PHONY: lowest
+lowest: constraints-lowest.txt  ## run all tests with the lowest versions that pyproject.toml allows, in .venv-lowest
+	$(MAKE) VENV=.venv-lowest CONSTRAINTS=$< test
+
+constraints-lowest.txt: pyproject.toml
+	@grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+"' $< | tr -d '"' | sed 's/>=/==/' | sort -u > $@
+
+.PHONY: faults
+faults: $(VENV)/dev.stamp  ## kill, damage and fuzz for long: an hour
+	FAULTS=long $(PYTEST) tests/faults
+
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## check style, types, and that docs/architecture.md shows the imports as they are
 	$(BIN)/ruff check
@@ -70,21 +84,22 @@ install: $(VENV)/dev.stamp  ## make .venv with everything a developer needs
 
 .PHONY: clean
 clean:  ## remove caches and builds; keep runs/ and .venv
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
-	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './runs/*' -prune -exec rm -rf {} +
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov \
+		constraints-lowest.txt
+	find . -name __pycache__ -not -path './.venv*' -not -path './runs/*' -prune -exec rm -rf {} +
 
 .PHONY: distclean
 distclean: clean  ## also remove .venv; keep runs/
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-lowest
 
 # The environment. A stamp appears only after pip has finished. While something is being installed, the file
 # .venv/unfinished holds the process id of the make that does it; where that make is gone, its install was cut
 # off and .venv is made anew.
 
-$(VENV)/runtime.stamp: pyproject.toml constraints.txt $(BIN)/python
+$(VENV)/runtime.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(call install,.,what training and translating need)
 
-$(VENV)/dev.stamp: pyproject.toml constraints.txt $(BIN)/python
+$(VENV)/dev.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(call install,.[dev],what the tests and checks need)
 	@touch $(VENV)/runtime.stamp
 
@@ -93,7 +108,7 @@ define install
 @echo "Installing $(2) into $(VENV): one to five minutes, mostly for the download of torch."
 @(set -C; echo $$PPID > $(VENV)/unfinished) 2>/dev/null || { \
 	echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
-@PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+@PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/python -m pip install -qq --no-input -e '$(1)'
 @rm $(VENV)/unfinished
 @touch $@

@@ -39,10 +39,16 @@ def scaled_dot_product_attention(
     return dropout(weights, p_dropout).to(v.dtype) @ v, weights
 
 
-def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> Tensor:
-    """The outputs of `scaled_dot_product_attention`, by the fastest way."""
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False) -> Tensor:
+    """The outputs of `scaled_dot_product_attention`, by the fastest way.
+
+    Args:
+        is_causal: `mask` is that of `masks.causal`, for T = S. Flash kernels on GPUs know it, and take no other mask.
+    """
     if q.device.type == "cpu" and q.size(-2) * k.size(-2) <= LONGEST_EXPLICIT**2:
         return scaled_dot_product_attention(q, k, v, mask, p_dropout)[0]
+    if is_causal:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=p_dropout)
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype), dropout_p=p_dropout)
 
 
@@ -62,12 +68,12 @@ class MultiHeadAttention(nn.Module):
         """Split n projections, which stand side by side, into heads: (B, L, n D) -> (n, B, H, L, K)."""
         return x.view(*x.shape[:2], n, self.n_heads, -1).permute(2, 0, 3, 1, 4)
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
         """Attend with each head, then mix the outputs of the heads: (B, H, T, K) -> (B, T, D)."""
         p_dropout = self.p_dropout if self.training else 0.0
         recording = open_recording()
         if recording is None:
-            heads = attention(q, k, v, mask, p_dropout)
+            heads = attention(q, k, v, mask, p_dropout, is_causal=is_causal)
         else:
             heads, recording[self] = scaled_dot_product_attention(q, k, v, mask, p_dropout)
         return self.to_out(heads.transpose(1, 2).flatten(2))  # (B, H, T, K) -> (B, T, D)
@@ -81,10 +87,10 @@ class SelfAttention(MultiHeadAttention):
         self.to_qkv = StackedLinear(3, d_model, d_model)
         self.rotary = rotary
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x: (B, T, D); mask: broadcast to (B, H, T, T). Returns (B, T, D)."""
+    def forward(self, x: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
+        """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal: as in `attention`. Returns (B, T, D)."""
         q, k, v = self._queries_keys_values(x, 0, x.size(1))
-        return self._attend(q, k, v, mask)
+        return self._attend(q, k, v, mask, is_causal=is_causal)
 
     def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
         """Attend from the newest token of each hypothesis, x (B, N, D), to all tokens in `past`.

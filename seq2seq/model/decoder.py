@@ -24,7 +24,7 @@ class Decoder(nn.Module):
         self.norm = final_norm(config)
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """x: (B, T, D); mask: additive, (T, T); memory: (B, S, D); memory_mask: additive, (B, 1, 1, S)."""
+        """x: (B, T, D); mask: additive and causal, (T, T); memory: (B, S, D); memory_mask: additive, (B, 1, 1, S)."""
         for layer in self.layers:
             x = layer(x, mask, layer.cross_attention.keys_values(memory), memory_mask)
         return self.norm(x)

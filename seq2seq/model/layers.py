@@ -76,11 +76,11 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: (B, T, D).
-            mask: additive, broadcast to (B, H, T, T).
+            mask: additive and causal, (T, T).
             memory: keys and values of the source, (B, H, S, K) each.
             memory_mask: additive, (B, 1, 1, S).
         """
-        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask))
+        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask, is_causal=True))
         x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask))
         return self.around_feed_forward(x, self.feed_forward)
 

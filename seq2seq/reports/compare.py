@@ -1,7 +1,7 @@
 """Test whether two finished runs differ by more than chance, on each test set that both have translated."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -28,6 +28,7 @@ class Comparison:
     a: RunDirectory
     b: RunDirectory
     languages: tuple[str, str]  # source and target
+    notes: Sequence[str]  # one sentence for each split whose files differ between the runs
     tests: Mapping[str, ComparedTestSet]  # by name
 
 
@@ -57,7 +58,17 @@ def compare(a: RunDirectory, b: RunDirectory, tests: Sequence[str] = (), metrics
             f"{'name one of both with --test' if shared else 'they share no test set'}"
         )
     found = {name: _compare_on(name, a, b, metrics, languages[1]) for name in tests or shared}
-    return Comparison(a, b, languages, found)
+    return Comparison(a, b, languages, _other_text(a, b, found), found)
+
+
+def _other_text(a: RunDirectory, b: RunDirectory, tests: Iterable[str]) -> list[str]:
+    """What else differs than the models; nothing of runs that did not keep which files they read."""
+    meaning = {
+        "train": "the runs were trained on different text, so the difference may come from it",
+        "valid": "the runs chose their weights on different validation text",
+    } | {f"test/{name}": f"the files of test set {name} differ, though its references are the same" for name in tests}
+    in_a, in_b = a.corpus(), b.corpus()
+    return [note for split, note in meaning.items() if split in in_a and split in in_b and in_a[split] != in_b[split]]
 
 
 def _tests(run: RunDirectory) -> list[str]:
@@ -99,6 +110,7 @@ def table(comparison: Comparison) -> str:
     """The comparison as text, for people."""
     lines = [f"A  {comparison.a.path}", f"B  {comparison.b.path}"]
     lines.append(f"{' to '.join(comparison.languages)}, paired bootstrap (Koehn 2004)")
+    lines += [f"note: {note}" for note in comparison.notes]
     for name, test in comparison.tests.items():
         lines += ["", f"test set {name}, {test.n_sentences:,} sentences:"]
         lines.append(f"  {'':15} {'A':^15} {'B':^15} {'B - A':>7} {'p':>7}")
@@ -149,6 +161,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "b": str(comparison.b.path),
         "src_lang": src_lang,
         "tgt_lang": tgt_lang,
+        "notes": list(comparison.notes),
         "tests": {
             name: {
                 "n_sentences": test.n_sentences,

@@ -3,6 +3,8 @@
 Shapes: B 2, T 5, S 7, D 12, H 3
 """
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -67,6 +69,19 @@ def test_the_two_paths_agree_in_output_and_gradient(monkeypatch) -> None:
     for longest_explicit in (7, 6):
         monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", longest_explicit)
         output = attention(q, k, v, mask, 0.0)
+        results.append((output, *torch.autograd.grad(output.square().sum(), (q, k, v))))
+    torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("length", [1, 7])
+def test_a_mask_that_is_causal_need_not_be_read(length: int, monkeypatch) -> None:
+    monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", 0)
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, length, 4, requires_grad=True) for _ in range(3))
+    mask = masks.additive(masks.causal(length, q.device))
+    results = []
+    for given, is_causal in ((mask, False), (torch.full_like(mask, math.nan), True)):
+        output = attention(q, k, v, given, 0.0, is_causal=is_causal)
         results.append((output, *torch.autograd.grad(output.square().sum(), (q, k, v))))
     torch.testing.assert_close(*results)
 

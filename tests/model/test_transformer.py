@@ -5,9 +5,11 @@ Shapes: B 3, S 7, T 5, D 12, H 3, V 31
 
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -15,6 +17,7 @@ from torch import Tensor
 from seq2seq.config import DROPOUTS, ModelConfig
 from seq2seq.decoding.protocol import NextTokenScores
 from seq2seq.errors import UserError
+from seq2seq.model import attention
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
@@ -83,6 +86,25 @@ def test_padding_a_target_changes_no_logit() -> None:
     model, (src, tgt_in) = build(), batch()
     padded = torch.cat([tgt_in, torch.full((3, 2), PAD)], dim=1)
     torch.testing.assert_close(model(src, padded)[:, :5], model(src, tgt_in))
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_the_kernels_of_torch_make_the_same_model(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: self-attention of the decoder says that it is causal, which flash kernels know without a mask."""
+    model, (src, tgt_in) = build(**changes), batch()
+    tgt_in[1, 3:] = PAD
+    is_token = (tgt_in != PAD)[..., None]
+    results = []
+    fused = Mock(wraps=F.scaled_dot_product_attention)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", fused)
+    for longest_explicit in (256, 0):
+        monkeypatch.setattr(attention, "LONGEST_EXPLICIT", longest_explicit)
+        logits = model(src, tgt_in).masked_fill(~is_token, 0.0)
+        results.append((logits, *torch.autograd.grad(logits.square().sum(), list(model.parameters()))))
+    torch.testing.assert_close(*results, rtol=1e-4, atol=1e-4)
+    causal = [call.kwargs.get("is_causal", False) for call in fused.call_args_list]
+    assert causal == [False] * 2 + [True, False] * 3  # two layers that encode, three that decode
+    assert [call.kwargs.get("attn_mask") is None for call in fused.call_args_list] == causal
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from sacrebleu import corpus_bleu
 
+from seq2seq.artifacts.identity import RunIdentity
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
 from seq2seq.evaluation.scores import TEST_METRICS
 
@@ -204,3 +206,34 @@ def test_a_test_set_is_compared_by_the_scores_that_it_has(
     assert "|case:mixed|" in found["talks"]["metrics"]["chrf"]["signature"]
     main([str(poor), str(good), "--test", "news", "--metrics", "chrf++", "--json"])
     assert list(json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]) == ["chrf++"]
+
+
+def read_text(run: Path, **digests: str) -> None:
+    """Let a run have read these files; the name of a test set has `_` in place of `/`."""
+    corpus = {split.replace("_", "/"): [digest] for split, digest in digests.items()}
+    RunDirectory(run).write_identity(RunIdentity("1", corpus=corpus))
+
+
+def test_other_text_is_said_and_not_refused(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read_text(poor, train="1", valid="2", test_news="3", test_talks="4")
+    main([str(poor), str(good)])
+    assert "note:" not in capsys.readouterr().out  # an older run, which may have read the same
+    read_text(good, train="1", valid="2", test_news="3", test_talks="5")
+    main([str(poor), str(good), "--test", "news"])
+    assert "note:" not in capsys.readouterr().out
+    main([str(poor), str(good)])
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note:")]
+    assert notes == ["note: the files of test set talks differ, though its references are the same"]
+    read_text(good, train="6", valid="7", test_news="3", test_talks="4")
+    main([str(poor), str(good), "--json"])
+    assert json.loads(capsys.readouterr().out)["notes"] == [
+        "the runs were trained on different text, so the difference may come from it",
+        "the runs chose their weights on different validation text",
+    ]
+
+
+def test_damaged_digests_are_named(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for damage in ("{", "[1]", '{"train": 1}'):
+        (good / "run.json").write_text(damage)
+        message = f"{good}/run.json: is not the identity of a run, so it is damaged; restore or delete it"
+        assert message in refused(capsys, poor, good)

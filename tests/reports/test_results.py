@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from seq2seq.artifacts.identity import RunIdentity
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
 from seq2seq.config import DataConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
 
@@ -19,8 +21,8 @@ def score(value: float) -> dict[str, object]:
     return {"score": value, "mean": value, "half_width": 1.0, "signature": "nrefs:1"}
 
 
-def finished_run(path: Path, bleu: float, config: RunConfig, valid: float = 50.0) -> str:
-    """What the end of a run leaves behind and this command reads."""
+def finished_run(path: Path, bleu: float, config: RunConfig, valid: float = 50.0, text: str = "") -> str:
+    """What the end of a run leaves behind and this command reads; without `text`, as older runs left it."""
     path.mkdir()
     config = dataclasses.replace(config, run_dir=str(path), trainer=TrainerConfig(max_epochs=1))
     OmegaConf.save(OmegaConf.create(dataclasses.asdict(config)), path / "config.yaml")
@@ -28,6 +30,8 @@ def finished_run(path: Path, bleu: float, config: RunConfig, valid: float = 50.0
     (path / "scores.json").write_text(json.dumps(scores))
     selection = {"selected": "last", "valid": {"last": {"bleu": valid}, "best": {"bleu": 1.0}}}
     (path / "selection.json").write_text(json.dumps(selection))
+    if text:
+        RunDirectory(path).write_identity(RunIdentity("1", corpus={"train": [text], "valid": ["v"]}))
     return str(path)
 
 
@@ -108,6 +112,55 @@ def test_a_test_set_without_a_metric_has_no_column_for_it(tmp_path: Path, capsys
 
 
 def test_runs_with_and_without_robustness_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    robust = RunConfig(data=DataConfig(robustness=True))
+    robust = RunConfig(seed=2, data=DataConfig(robustness=True))
     main([finished_run(tmp_path / "a", 52.0, RunConfig()), finished_run(tmp_path / "b", 54.0, robust)])
     assert len(rows(capsys.readouterr().out)) == 3
+
+
+def test_runs_on_other_text_are_not_seeds_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The directory has the same name, or another one: what counts is what it holds."""
+    places = [("a", "x", 20.0), ("b", "y", 60.0), ("b", "x", 22.0)]
+    runs = [
+        finished_run(tmp_path / f"run{seed}", bleu, RunConfig(seed=seed, data=DataConfig(dir=place)), text=text)
+        for seed, (place, text, bleu) in enumerate(places, start=1)
+    ]
+    main(runs)
+    on_x, on_y = rows(capsys.readouterr().out)[2:]
+    assert re.fullmatch("default corpus=[0-9a-f]{8}", on_x[0]) and re.fullmatch("default corpus=[0-9a-f]{8}", on_y[0])
+    assert on_x[1:] == ["1, 3", "50.00 ± 0.00", "21.00 ± 1.41"]
+    assert on_y[1:] == ["2", "50.00", "60.00"]
+
+
+def test_older_runs_go_by_where_their_text_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        finished_run(tmp_path / f"run{seed}", 20.0 * seed, RunConfig(seed=seed, data=DataConfig(dir=place)))
+        for seed, place in enumerate(("here", "there", "here"), start=1)
+    ]
+    main(runs)
+    assert [row[:2] for row in rows(capsys.readouterr().out)[2:]] == [
+        ["default corpus=here", "1, 3"],
+        ["default corpus=there", "2"],
+    ]
+
+
+def test_a_seed_that_comes_twice_is_not_two_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reached = [(1, 20.0), (1, 60.0), (2, 22.0)]
+    runs = [
+        finished_run(tmp_path / f"run{number}", bleu, RunConfig(seed=seed), text="x")
+        for number, (seed, bleu) in enumerate(reached)
+    ]
+    main(runs)
+    assert rows(capsys.readouterr().out)[2:] == [
+        ["default", "1, 2", "50.00 ± 0.00", "21.00 ± 1.41"],
+        ["default", "1 (again)", "50.00", "60.00"],
+    ]
+
+
+def test_test_sets_of_other_names_are_rows_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = RunConfig(data=DataConfig(test={"flickr": "test2016"}))
+    other = RunConfig(seed=2, data=DataConfig(test={"flickr": "test2017"}))
+    main([finished_run(tmp_path / "a", 52.0, one), finished_run(tmp_path / "b", 54.0, other)])
+    assert [row[0] for row in rows(capsys.readouterr().out)[2:]] == [
+        "default data.test.flickr=test2016",
+        "default data.test.flickr=test2017",
+    ]

@@ -2,12 +2,13 @@ import contextlib
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig
-from seq2seq.training import loggers
+from seq2seq.training import loggers, trackers
 from seq2seq.training.metrics_csv import MetricsCsv
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
 from tests.training.wandb_file import read_run
@@ -25,15 +26,17 @@ def no_credentials(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(corpus, tmp_path):
+def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(corpus, tmp_path, caplog):
     """From the command line, with nobody to answer a prompt; then continued."""
+    import wandb
+
     run_dir = tmp_path / "run"
     env = {"HOME": str(tmp_path / "home")}
     done = command(*arguments(corpus, run_dir, WANDB), env=env, is_fresh=True)
     assert done.returncode == 0, done.stderr
-    assert f"W&B is offline; upload the run later with: wandb sync {run_dir}/wandb/latest-run" in done.stderr
     assert "WARNING" not in done.stderr
-    assert (run_dir / "wandb/latest-run").exists()
+    (part,) = run_dir.glob("wandb/offline-run-*")
+    assert f"W&B is offline; upload the run later with: wandb sync {part}\n" in done.stderr
     first = read_run(run_dir)
     assert len(set(first["ids"])) == 1
     assert first["group"] == "default"
@@ -61,8 +64,12 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert first["summary"]["selected"] == json.loads((run_dir / "selection.json").read_text())["selected"]
 
     assert checkpoint(run_dir)["wandb_id"] == first["ids"][0]
-    train_with(tiny_config(corpus, run_dir, WANDB | {"trainer.max_epochs": 2}), resume=True)
-    assert len(list(run_dir.glob("wandb/offline-run-*"))) == 2
+    (run_dir / "wandb/offline-run-20200101_000000-another").mkdir()
+    with caplog.at_level(logging.INFO):
+        train_with(tiny_config(corpus, run_dir, WANDB | {"trainer.max_epochs": 2}), resume=True)
+    (later,) = set(run_dir.glob(f"wandb/offline-run-*-{first['ids'][0]}")) - {part}
+    assert f"upload the run later with: wandb sync {part} {later}\n" in caplog.text
+    wandb.teardown()  # as at the end of a process: `finish` returns before the last rows are on disk
     both = read_run(run_dir)
     assert set(both["ids"]) == set(first["ids"])
     steps = [row["trainer/global_step"] for row in both["history"] if "train/loss" in row]
@@ -100,7 +107,7 @@ def test_a_tracker_that_does_not_start_does_not_stop_the_run(corpus, tmp_path, m
 @pytest.mark.slow
 def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     """With a key but no network: after a timeout, not never."""
-    monkeypatch.setattr(loggers, "ONLINE_TIMEOUT_S", 1)
+    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 1)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     config = tiny_config(corpus, tmp_path / "run", WANDB)
@@ -108,6 +115,25 @@ def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     with loggers.open_loggers(config, RunDirectory(tmp_path / "run"), None) as opened:
         assert len(opened) == 2
     assert list((tmp_path / "run").glob("wandb/offline-run-*/*.wandb"))
+
+
+@pytest.mark.parametrize(("n_samples", "sentences"), [(3, "3 sentences of the corpus"), (0, "")])
+def test_an_online_run_says_what_leaves_the_machine(n_samples, sentences, monkeypatch, tmp_path, corpus, caplog):
+    import wandb
+
+    connected = SimpleNamespace(id="a1", url="https://wandb.example.org/reversing/runs/a1")
+    asked = {}
+    monkeypatch.setattr(wandb, "init", lambda **arguments: asked.update(arguments) or connected)
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.n_samples": n_samples})
+    (tmp_path / "run/wandb/offline-run-20260101_000000-a1").mkdir(parents=True)  # a part from before the network came
+    with caplog.at_level(logging.INFO):
+        loggers.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
+    (line,) = [line for line in caplog.messages if "W&B is online: it uploads the configuration, the metrics" in line]
+    assert f"to {connected.url}; logger.wandb_mode=offline" in line
+    assert sentences in line and ("logger.n_samples=0" in line) == bool(n_samples)
+    assert (asked["settings"].finish_timeout, asked["settings"].finish_timeout_raises) == (600, True)
+    assert f"W&B was offline before; upload the run later with: wandb sync {tmp_path}/run/wandb/off" in caplog.text
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -1,0 +1,133 @@
+"""A tracker that fails costs itself, and not the run."""
+
+import json
+import logging
+import os
+import re
+
+import pytest
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.training import loggers
+from seq2seq.training.guarded import Guarded
+from tests import processes
+from tests.devices import device, needs_devices
+from tests.training.tiny_runs import tiny_config, train_with
+from tests.training.wandb_file import read_run
+
+CALLS = ("log_hyperparams", "log_metrics", "log_samples", "log_results", "save", "finalize", "close")
+
+
+class FailingTracker:
+    """Raises `error` in one of its methods, and notes which ones were called."""
+
+    title = "The tracker"
+    run_id = "a1"
+
+    def __init__(self, fails_in: str, error: BaseException) -> None:
+        self.fails_in, self.error = fails_in, error
+        self.called: list[str] = []
+
+    def __getattr__(self, name):
+        def call(*args):
+            self.called.append(name)
+            if name == self.fails_in:
+                raise self.error
+
+        return call
+
+
+@pytest.mark.parametrize("fails_in", CALLS)
+def test_a_run_ends_well_whatever_a_tracker_raises(fails_in, corpus, tmp_path, monkeypatch, caplog):
+    tracker = FailingTracker(fails_in, OSError(28, "No space left on device"))
+    monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
+    changes = {"logger.tensorboard": True, "trainer.max_steps": 2, "trainer.val_every_n_steps": 1}
+    outcome = train_with(tiny_config(corpus, tmp_path / "run", changes))
+    assert outcome.tests.keys() == {"test"}
+    assert {each.step for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/loss"} == {0, 1}
+    assert tracker.called.count(fails_in) == 1 and tracker.called[-1] == "abandon"
+    warning = "The tracker failed (OSError: [Errno 28] No space left on device); it records nothing more of this run"
+    assert caplog.text.count(warning) == 1
+
+
+def test_each_call_reaches_a_tracker_that_works(corpus, tmp_path, monkeypatch, caplog):
+    tracker = FailingTracker("", OSError())
+    monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
+    changes = {"logger.tensorboard": True, "trainer.max_steps": 1, "trainer.val_every_n_steps": 1}
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    assert set(tracker.called) == set(CALLS)
+    assert "failed" not in caplog.text
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_a_signal_within_a_tracker_is_not_a_failure_of_it(stop, caplog):
+    tracker = FailingTracker("log_metrics", stop())
+    guarded = Guarded(tracker)
+    with pytest.raises(stop):
+        guarded.log_metrics({"loss": 1.0}, 0)
+    guarded.save()
+    assert tracker.called == ["log_metrics", "save"] and not caplog.text
+
+
+def test_the_file_of_metrics_is_part_of_the_run(corpus, tmp_path):
+    opened = loggers.build_loggers(tiny_config(corpus, tmp_path), RunDirectory(tmp_path), -1, "")
+    (tmp_path / "metrics.csv").unlink()
+    (tmp_path / "metrics.csv").mkdir()
+    with pytest.raises(IsADirectoryError):
+        opened[0].log_metrics({"loss": 1.0}, 0)
+
+
+@pytest.mark.slow
+@needs_devices
+def test_event_files_on_a_full_disk_cost_the_event_files(corpus, tmp_path, monkeypatch, caplog):
+    full = device(tmp_path, "full")
+    event_file_writer = pytest.importorskip("tensorboard.summary.writer.event_file_writer")
+    monkeypatch.setattr(event_file_writer.tf.io.gfile, "GFile", lambda name, mode: full.open(mode, 0))
+    monkeypatch.setattr("threading.excepthook", lambda failure: None)  # of the thread that writes
+    with caplog.at_level(logging.WARNING):
+        train_with(tiny_config(corpus, tmp_path / "run", {"logger.tensorboard": True, "trainer.max_epochs": 1}))
+    assert caplog.text.count("TensorBoard failed (OSError: [Errno 28]") == 1
+    assert len(RunDirectory(tmp_path / "run").scores()) == 1
+
+
+KILLS_THE_SERVICE = """
+import os, signal, subprocess, sys, logging
+from pathlib import Path
+import pytorch_lightning as pl
+from tests.training.tiny_runs import tiny_config, train_with
+
+class KillService(pl.Callback):
+    def on_train_batch_end(self, trainer, *args):
+        if trainer.global_step == 7:
+            found = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True).stdout
+            children = [line.split(None, 2) for line in found.splitlines()]
+            (service,) = [int(pid) for pid, parent, args in children if int(parent) == os.getpid() and "wandb" in args]
+            os.kill(service, signal.SIGKILL)
+
+logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+corpus, out = Path(sys.argv[1]), Path(sys.argv[2])
+changes = {"logger.wandb": True, "logger.wandb_mode": "offline", "trainer.max_epochs": 1}
+train_with(tiny_config(corpus, out / "killed", changes), KillService())
+train_with(tiny_config(corpus, out / "next", changes))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_service_of_wandb_costs_its_own_run_and_not_the_next(corpus, tmp_path):
+    """In a process of its own, whose end shows what W&B still does then."""
+    script = tmp_path / "kills_the_service.py"
+    script.write_text(KILLS_THE_SERVICE)
+    env = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
+    env |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(processes.ROOT)}
+    done = processes.run_fresh([str(script), str(corpus), str(tmp_path)], env=env, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"^W&B failed \(\w+: .*\); it records nothing more", done.stderr, re.MULTILINE)) == 1
+    assert "Traceback" not in done.stderr
+    for name in ("killed", "next"):
+        run = RunDirectory(tmp_path / name)
+        assert [each.step for each in run.metrics() if each.name == "train/loss"] == list(range(15))
+        assert run.is_scored
+    logged = read_run(tmp_path / "next")
+    assert [row["trainer/global_step"] for row in logged["history"] if "train/loss" in row] == list(range(15))
+    scores = json.loads((tmp_path / "next/scores.json").read_text())["test"]
+    assert logged["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
