@@ -25,7 +25,7 @@ class CheckpointError(UserError):
 
 
 class RunError(UserError):
-    """A directory that is not a run directory, or not a whole one."""
+    """A directory that is not a run directory, or not a whole one; or a run that cannot go on."""
 
 
 class TranslationError(UserError):

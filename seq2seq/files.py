@@ -1,21 +1,23 @@
 """Where the files that ship with the code are, and the one way to write: whole or not at all."""
 
 import atexit
+import hashlib
 import json
 import os
 import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 if sys.platform != "win32":
     import fcntl
 
 _PACKAGE = Path(__file__).resolve().parent
+_SEAL = "sha256"  # in a sealed JSON object: the SHA-256 of the rest
 _OLD = "old"  # in an unfinished folder: the folder that it is about to replace
 
 
@@ -89,6 +91,22 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file for people and programs, whole or not at all."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with a checksum of itself, for a file that is read back."""
+    return {**content, _SEAL: _seal(content)}
+
+
+def is_sealed(content: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is what `sealed` gave: no value has changed since."""
+    return content.get(_SEAL) == _seal(content)
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    plain = json.loads(json.dumps(content))  # as it will be read: a tuple is a list, and a key is a text
+    plain.pop(_SEAL, None)
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def sync_directory(path: Path) -> None:

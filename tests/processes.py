@@ -144,6 +144,7 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = request["words"]
+    sys.orig_argv = [sys.executable, *sys.argv]
     sys.path[0] = str(Path(sys.argv[0]).parent)
     if request["max_file_size"] is not None:
         _limit_files(request["max_file_size"])

@@ -24,8 +24,16 @@ from tests.places import ROOT
 KEYS = {key for key, _ in keys(RunConfig)}
 KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
-# Options of other programs: Hydra, sacreBLEU, pip, git, pytest.
+# Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM.
 OF_OTHERS = {
+    "--nnodes",
+    "--node-rank",
+    "--nproc-per-node",
+    "--master-addr",
+    "--master-port",
+    "--nodes",
+    "--ntasks-per-node",
+    "--gpus-per-node",
     "--durations",
     "--follow",
     "--cfg",

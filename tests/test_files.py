@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.files import atomic_directory, atomic_file, write_json, write_text
+from seq2seq.files import atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
 from tests.places import ROOT
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these signals nor these locks")
@@ -42,6 +42,16 @@ def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> 
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_sealed_object_is_known_by_its_checksum_after_json_changed_its_types() -> None:
+    content = {"a": (1, 2.5), "b": {3: None, "é": "\udc80"}, "sha256": "of something else"}
+    read = json.loads(json.dumps(sealed(content)))
+    assert is_sealed(read)
+    for name, value in (("a", [1, 2.6]), ("b", {}), ("c", 0), ("sha256", "0" * 64), ("sha256", None)):
+        assert not is_sealed(read | {name: value})
+    assert not is_sealed({name: value for name, value in read.items() if name != "sha256"})
+    assert not is_sealed({})
 
 
 def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ STAGES = [
     ("hardware",),
     ("corpus",),
     ("tokenizer",),
+    ("segmentation",),
     ("dataset",),
     ("model",),
     ("decoding",),

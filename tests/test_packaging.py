@@ -135,6 +135,8 @@ def test_every_declared_dependency_has_a_pin_within_its_bounds(python: str) -> N
 def test_everything_the_declared_dependencies_bring_along_is_pinned() -> None:
     comes_with_a_gpu_build = re.compile(r"nvidia-|cuda-|triton")
     pinned = pins(f"{sys.version_info.major}.{sys.version_info.minor}")
+    if Version(importlib.metadata.version("wandb")) != pinned["wandb"]:
+        pytest.skip("this environment has other versions, as that of `make lowest` has")
     waiting, seen, unpinned = declared(), set(), set()
     while waiting:
         req = waiting.pop()
@@ -308,10 +310,21 @@ def test_a_missing_python_is_one_sentence(checkout: Checkout) -> None:
 
 
 @needs_make
+def test_the_lowest_versions_are_the_bounds_in_an_environment_of_their_own(checkout: Checkout) -> None:
+    assert checkout.make("lowest").returncode == 0
+    assert (checkout.folder / ".venv-lowest/dev.stamp").exists() and not (checkout.folder / ".venv").exists()
+    assert checkout.calls() == ["venv", "pip", "pytest"]
+    found = {line.rstrip("\n") for line in (checkout.folder / "constraints-lowest.txt").open(encoding="utf-8")}
+    bounds = {f"{req.name}=={spec.version}" for req in declared() for spec in req.specifier if spec.operator == ">="}
+    assert found == bounds
+    assert len(bounds) == len({req.name for req in declared()})  # each has one bound
+
+
+@needs_make
 def test_clean_keeps_runs_and_the_environment(checkout: Checkout) -> None:
-    for kept_or_not in ("runs/demo", ".venv", "build", "seq2seq/__pycache__", ".mypy_cache"):
+    for kept_or_not in ("runs/demo", ".venv", ".venv-lowest", "build", "seq2seq/__pycache__", ".mypy_cache"):
         (checkout.folder / kept_or_not).mkdir(parents=True)
     assert checkout.make("clean").returncode == 0
     left = {path.name for path in checkout.folder.iterdir() if path.is_dir()}
-    assert left == {"runs", ".venv", "seq2seq"}
+    assert left == {"runs", ".venv", ".venv-lowest", "seq2seq"}
     assert list((checkout.folder / "seq2seq").iterdir()) == []

@@ -2,7 +2,6 @@ import hashlib
 import multiprocessing
 import pickle
 import random
-import threading
 
 import pytest
 import sentencepiece
@@ -54,6 +53,26 @@ def test_the_special_ids_and_the_size_are_as_configured(of_each_type):
         "<0x00>",
         "<0xFF>",
     ]
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_a_tokenizer_knows_its_type(model_type):
+    assert train(model_type=model_type).model_type == model_type
+
+
+def test_subwords_are_the_pieces_that_are_text(of_each_type):
+    subwords, processor = of_each_type.subwords(), sentencepiece.SentencePieceProcessor(model_proto=of_each_type.proto)
+    assert list(subwords) == of_each_type.pieces(range(260, 330))
+    assert all(subwords[piece] == (i, processor.get_score(i)) for i, piece in enumerate(subwords, start=260))
+    assert of_each_type.pieces(of_each_type.byte_ids()) == [f"<0x{byte:02X}>" for byte in range(256)]
+    assert not any("tag" in piece for piece in tagged().subwords())
+
+
+def test_normalised_text_is_what_pieces_are_cut_from(of_each_type):
+    text = "  ｓouris  là ▁ té "
+    assert of_each_type.normalized(text) == "▁souris▁là▁té"
+    pieces = of_each_type.pieces(of_each_type.encode([text])[0])
+    assert "".join(pieces) == "▁souris▁l<0xC3><0xA0>▁té"
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
@@ -141,30 +160,6 @@ def test_special_ids_leave_no_trace(tokenizer):
     assert tokenizer.decode([[BOS, *ids, EOS, PAD, PAD], [], [EOS]]) == ["le chat", "", ""]
 
 
-def test_a_sample_depends_on_text_and_seed_only(of_each_type):
-    text = LINES[0]
-
-    def draw(seed):
-        return of_each_type.sample(text, seed=seed, alpha=0.3)
-
-    seeds = [0, 1, 7, 2**32 - 1, 2**63, -5]
-    first = [draw(seed) for seed in seeds]
-    of_each_type.sample(LINES[1], seed=99, alpha=0.5)
-    assert [draw(seed) for seed in reversed(seeds)] == first[::-1]
-    in_thread: list[list[int]] = []
-    thread = threading.Thread(target=lambda: in_thread.extend(draw(seed) for seed in seeds))
-    thread.start()
-    thread.join()
-    assert in_thread == first
-    assert len({tuple(draw(seed)) for seed in range(20)}) > 5
-
-
-def test_a_sample_is_another_segmentation_of_the_same_text(of_each_type):
-    for seed in range(20):
-        assert of_each_type.decode([of_each_type.sample(LINES[3], seed, 0.2)]) == [LINES[3]]
-    assert train().sample(LINES[3], 1, 0.0) == train().encode([LINES[3]])[0]
-
-
 def test_saving_loading_and_pickling_keep_everything(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "tokenizer.model")
     copies = [
@@ -219,8 +214,7 @@ def test_tags_are_control_symbols_that_follow_the_special_ids(model_type):
         assert copy.tags == tokenizer.tags
     text = "chaté <tag:law> <tag:med-2>"  # the training text has <tag:law>, too
     (ids,) = tokenizer.encode([text])
-    sampled = [i for seed in range(20) for i in tokenizer.sample(text, seed, 0.3)]
-    assert not {4, 5} & {*ids, *sampled}
+    assert not {4, 5} & set(ids)
     assert tokenizer.decode([[4, *ids, 5], [5], [4, 4]]) == [text, "", ""]
 
 

@@ -3,7 +3,9 @@
 import csv
 import dataclasses
 import json
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -11,12 +13,18 @@ from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
+from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.config import RunConfig, read_config
+from seq2seq.config.checks import names_a_language
 from seq2seq.corpus.reader import read_aligned, read_lines
-from seq2seq.errors import RunError
+from seq2seq.errors import ConfigError, RunError
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import write_json, write_text
 
+_DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # what reading a damaged form raises
+_IDENTITY = "run.json"
+_LEASE = "run.lock"
+_CLAIM = (_IDENTITY, _LEASE)  # all that a run has before it has done anything
 METRICS_HEADER = ("step", "metric", "value", "unix_time")
 
 
@@ -43,10 +51,13 @@ class RunDirectory:
     """The directory of one run.
 
     RUN_DIR/
+        run.json                      who the run is (artifacts/identity.py)
+        run.lock                      which process has it (artifacts/lease.py)
         config.yaml                   the resolved configuration
         metrics.csv                   every metric, one a line: step, metric, value, unix_time
         checkpoints/last.ckpt         where the run continues
-                    best.ckpt         the best validation so far
+                    previous.ckpt     where it continues if that one is damaged
+                    best.ckpt         weights of the best validation so far
                     recent-STEP.ckpt  weights of the last validations, which are averaged at the end
                     model.ckpt        the weights that won the selection
         selection.json                scores on valid of all candidates
@@ -62,8 +73,6 @@ class RunDirectory:
 
     path: Path
 
-    RECENT = "recent-{step:08d}"  # a pattern for Lightning, which adds the ending
-
     @classmethod
     def of_checkpoint(cls, file: Path) -> "RunDirectory":
         """The run that a checkpoint file belongs to. If the file was moved elsewhere, the folder that it is in."""
@@ -78,6 +87,10 @@ class RunDirectory:
         return self.checkpoints / "last.ckpt"
 
     @property
+    def previous(self) -> Path:
+        return self.checkpoints / "previous.ckpt"
+
+    @property
     def best(self) -> Path:
         return self.checkpoints / "best.ckpt"
 
@@ -85,10 +98,12 @@ class RunDirectory:
     def selected(self) -> Path:
         return self.checkpoints / "model.ckpt"
 
-    def recent(self, n: int) -> list[Path]:
-        """The latest `n` checkpoints to average, oldest first."""
-        files = sorted(self.checkpoints.glob("recent-*.ckpt"))
-        return files[-n:] if n else []
+    def recent(self, n: int = 0) -> list[Path]:
+        """The latest `n` checkpoints to average, oldest first; 0: all."""
+        return sorted(self.checkpoints.glob("recent-*.ckpt"))[-n:]
+
+    def recent_at(self, step: int) -> Path:
+        return self.checkpoints / f"recent-{step:08d}.ckpt"
 
     @property
     def has_checkpoints(self) -> bool:
@@ -97,9 +112,13 @@ class RunDirectory:
     def owns(self, file: Path) -> bool:
         """Whether `file`, a path below this directory, is one that the run writes."""
         folders = ("checkpoints", "hypotheses", "references", "export", "wandb", "tensorboard")
-        files = ("config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt")
+        files = (*_CLAIM, "config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt")
         first, *rest = file.relative_to(self.path).parts
         return first in (folders if rest else files)
+
+    @property
+    def lease_file(self) -> Path:
+        return self.path / _LEASE
 
     @property
     def metrics_file(self) -> Path:
@@ -109,10 +128,9 @@ class RunDirectory:
     def export(self) -> Path:
         return self.path / "export"
 
-    @property
-    def latest_wandb_run(self) -> Path:
-        """The link to the latest run that W&B keeps."""
-        return self.path / "wandb" / "latest-run"
+    def offline_wandb_runs(self, run_id: str) -> list[Path]:
+        """The parts of a W&B run that were recorded offline, in the order of their start: one for each resume."""
+        return sorted(self.path.glob(f"wandb/offline-run-*-{run_id}")) if run_id else []
 
     @property
     def is_scored(self) -> bool:
@@ -121,33 +139,61 @@ class RunDirectory:
 
     # --- read ---
 
+    def identity(self) -> RunIdentity | None:
+        """Who the run is; None if there is no run here, or one of an older version."""
+        file = self.path / _IDENTITY
+        if not file.is_file():
+            return None
+        try:
+            return RunIdentity.from_json(json.loads(file.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise RunError(f"{file}: is not the identity of a run, so it is damaged; restore or delete it") from error
+
     def config(self) -> RunConfig:
         """The configuration. Keys that are newer than the run get their defaults, which change nothing."""
-        return read_config(self._yaml())
+        try:
+            return read_config(self._yaml())
+        except ConfigError as error:
+            raise RunError(
+                f"{self.path / 'config.yaml'}: is not a configuration of this version of seq2seq ({error}); restore "
+                "it, or use the version that wrote it"
+            ) from error
 
     def languages(self) -> tuple[str, str]:
         """Source and target language, also if another version of seq2seq wrote the configuration."""
         try:
             data = self._yaml()["data"]
-            return str(data["src_lang"]), str(data["tgt_lang"])
-        except (KeyError, TypeError) as error:
-            raise RunError(f"{self.path / 'config.yaml'}: names no languages, so it is damaged; restore it") from error
+            src, tgt = str(data["src_lang"]), str(data["tgt_lang"])
+            if not any([*names_a_language("src_lang", src), *names_a_language("tgt_lang", tgt)]):
+                return src, tgt
+        except (KeyError, TypeError):
+            pass
+        raise RunError(f"{self.path / 'config.yaml'}: names no languages, so it is damaged; restore it")
+
+    def corpus(self) -> Mapping[str, Sequence[str]]:
+        """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
+        identity = self.identity()
+        return identity.corpus if identity else {}
 
     def selection(self) -> Selection:
         content = self._json("selection.json")
         try:
-            return Selection(content["selected"], int(content.get("step", 0)), content["valid"])
-        except (KeyError, TypeError) as error:
+            valid = {
+                candidate: {metric: float(score) for metric, score in scores.items()}
+                for candidate, scores in content["valid"].items()
+            }
+            return Selection(str(content["selected"]), int(content.get("step", 0)), valid)
+        except _DAMAGE as error:
             raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
 
     def scores(self) -> dict[str, dict[str, Interval]]:
         """The scores, by test set and metric."""
         try:
             return {
-                test: {metric: Interval(**score) for metric, score in scores.items()}
+                test: {metric: _interval(**score) for metric, score in scores.items()}
                 for test, scores in self._json("scores.json").items()
             }
-        except (TypeError, AttributeError) as error:
+        except _DAMAGE as error:
             raise RunError(f"{self.path / 'scores.json'}: has no scores, so it is damaged; restore it") from error
 
     def metrics_of(self, test: str) -> list[str]:
@@ -198,11 +244,33 @@ class RunDirectory:
         """The rows of `metrics.csv`; none if there is no such file yet."""
         if not self.metrics_file.is_file():
             return []
-        with self.metrics_file.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            return [Metric(int(row["step"]), row["metric"], float(row["value"]), row["unix_time"]) for row in rows]
+        try:
+            with self.metrics_file.open(encoding="utf-8", newline="") as file:
+                rows = csv.DictReader(file)
+                return [Metric(int(row["step"]), row["metric"], float(row["value"]), row["unix_time"]) for row in rows]
+        except (*_DAMAGE, OSError, csv.Error) as error:
+            raise RunError(f"{self.metrics_file}: has no metrics, so it is damaged; restore or delete it") from error
 
     # --- write ---
+
+    def keep_previous(self) -> None:
+        """Let `last.ckpt` be `previous.ckpt`, too, until the next one is written in its place."""
+        with suppress(OSError):  # there is none yet, or this file system has no links
+            link = self.checkpoints / f".{self.previous.name}.link"
+            link.unlink(missing_ok=True)
+            os.link(self.last, link)
+            link.replace(self.previous)
+
+    def write_identity(self, identity: RunIdentity) -> None:
+        write_json(self.path / _IDENTITY, identity.as_json())
+
+    def withdraw(self) -> None:
+        """Remove the directory if nothing has come of the run. Whoever calls this has its lease."""
+        if {file.name for file in self.path.iterdir()} <= set(_CLAIM):
+            for name in _CLAIM:
+                (self.path / name).unlink(missing_ok=True)
+            with suppress(OSError):  # somebody needs it, such as a shell that is in it
+                self.path.rmdir()
 
     def write_config(self, config: RunConfig) -> None:
         write_text(self.path / "config.yaml", OmegaConf.to_yaml(dataclasses.asdict(config)))
@@ -259,8 +327,20 @@ class RunDirectory:
             )
         try:
             return json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore or delete it") from error
+
+
+def _interval(score: float, mean: float, half_width: float, signature: str) -> Interval:
+    """One entry of `scores.json`."""
+    return Interval(float(score), float(mean), float(half_width), str(signature))
+
+
+def runs_in(folder: Path) -> list[RunDirectory]:
+    """The runs that a path names: the run itself, or the jobs of a sweep, in their order."""
+    if (folder / "config.yaml").is_file():
+        return [RunDirectory(folder)]
+    return [RunDirectory(file.parent) for file in sorted(folder.glob("*/config.yaml"))] or [RunDirectory(folder)]
 
 
 def _as_lines(texts: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +21,12 @@ if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the
     from omegaconf import DictConfig
 
     from seq2seq.artifacts.checkpoint import Checkpoint
+    from seq2seq.artifacts.identity import SweepPlace
     from seq2seq.config import RunConfig
+    from seq2seq.training.directories import Sweep
+    from seq2seq.training.ranks import Ranks
 
+AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 # Why writing can fail: no space, a quota, a limit for the size of files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -41,25 +45,62 @@ def run(words: Sequence[str]) -> None:
 
     from seq2seq.config import RunConfig
     from seq2seq.files import conf_dir
+    from seq2seq.training.directories import Sweep
 
-    logging.basicConfig(level=logging.WARNING if _is_child() else logging.INFO, format="%(message)s", stream=sys.stderr)
+    ranks = _launched()
+    is_first = ranks is None or ranks.is_first
+    logging.basicConfig(level=logging.INFO if is_first else logging.WARNING, format="%(message)s", stream=sys.stderr)
+    if ranks is not None and not ranks.is_first:
+        from seq2seq.training.following import follow
+
+        follow(ranks)
+        return
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
-    _check_choices(words, conf_dir())
-    argv = sys.argv
+    argv, sweep = sys.argv, Sweep()
 
     def job(cfg: "DictConfig") -> None:
-        sys.argv = argv  # Lightning starts further processes with it
-        if status := exit_status(partial(_launch, cfg)):  # end here, before Hydra announces a crash
+        sys.argv = argv  # W&B shows it
+        if status := exit_status(partial(_launch, cfg, sweep, ranks)):  # end here, before Hydra announces a crash
             sys.exit(status)
 
     sys.argv = [argv[0], *words]  # Hydra reads it
     try:
-        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
+        with _speaking_for(ranks):
+            _check_choices(words, conf_dir())
+            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_one_sentence(error)) from error
     finally:
         sys.argv = argv
+
+
+def _launched() -> "Ranks | None":
+    """This process among those of a run, if somebody has started it as one of several."""
+    from seq2seq.training.launchers import leave_interrupts_to_first, may_be_one_of_several
+    from seq2seq.training.start_up import quick_imports
+
+    leave_interrupts_to_first()
+    if not may_be_one_of_several():
+        return None  # without the slow imports
+    with quick_imports():
+        from seq2seq.training.ranks import launched
+        from seq2seq.training.workers import started_here
+
+    return started_here() or launched()
+
+
+@contextlib.contextmanager
+def _speaking_for(ranks: "Ranks | None") -> Iterator[None]:
+    """Tell the other processes that somebody has started how this one ends."""
+    if ranks is None:
+        yield
+        return
+    from seq2seq.training.ranks import telling_errors
+
+    with telling_errors(ranks):
+        yield
+        ranks.end()
 
 
 def _check_choices(words: Sequence[str], conf: Path) -> None:
@@ -70,30 +111,43 @@ def _check_choices(words: Sequence[str], conf: Path) -> None:
             raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")
 
 
-def _launch(cfg: "DictConfig") -> None:
-    """Do one job: a fresh run, or the rest of an interrupted one."""
+def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
+    """Do one job: a fresh run, or the rest of an interrupted one.
+
+    Args:
+        ranks: all processes, if somebody has started them; otherwise this job starts its own.
+    """
     from omegaconf.errors import OmegaConfBaseException
 
+    place = None
     try:
-        config, checkpoint = _resumed(cfg) if cfg.resume else (_fresh_config(cfg), None)
+        if cfg.resume == AUTO:
+            config, place, checkpoint = _started_or_continued(cfg, sweep)
+        elif cfg.resume:
+            config, checkpoint = _resumed(cfg)
+        else:
+            config, place = _fresh_config(cfg, sweep)
+            checkpoint = None
     except OmegaConfBaseException as error:
         raise ConfigError(_one_sentence(error)) from error
 
-    # Imported only now: they take seconds, and a mistyped key should not wait for them.
-    from seq2seq.training.start_up import quick_imports
+    from seq2seq.training.start_up import check_packages, quick_imports
 
+    check_packages(config.logger)
+    # Imported only now: they take seconds, and a mistyped key should not wait for them.
     with quick_imports():
         from seq2seq.artifacts.run_directory import RunDirectory
-        from seq2seq.training.callbacks.recovery import StoppedAtOnce, TrainingInterrupted
         from seq2seq.training.run import train
+        from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
+        from seq2seq.training.workers import started
 
     run = RunDirectory(Path(config.run_dir))
     command = f"continue with: python train.py resume={run.path}"
     try:
-        train(config, checkpoint)
+        with started(config, run) if ranks is None else contextlib.nullcontext(ranks) as all_ranks:
+            train(config, checkpoint, sweep=place, ranks=all_ranks)
     except TrainingInterrupted as interrupted:
-        if not _is_child():
-            note(f"stopped and saved; {command}")
+        note(f"stopped and saved; {command}")
         sys.exit(128 + interrupted.signum)
     except (KeyboardInterrupt, StoppedAtOnce):
         note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
@@ -104,8 +158,9 @@ def _launch(cfg: "DictConfig") -> None:
         remedy = f"make room, then {command}" if run.has_checkpoints else "make room, or name another run_dir"
         raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
     finally:
-        with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
-            run.path.rmdir()
+        for folder in (run.path, *([run.path.parent] if place else [])):
+            with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
+                folder.rmdir()
 
 
 def _resumed(cfg: "DictConfig") -> tuple["RunConfig", "Checkpoint"]:
@@ -119,28 +174,48 @@ def _resumed(cfg: "DictConfig") -> tuple["RunConfig", "Checkpoint"]:
     return resumed_config(cfg, overrides, checkpoint.model, run_dir), checkpoint
 
 
-def _fresh_config(cfg: "DictConfig") -> "RunConfig":
+def _started_or_continued(
+    cfg: "DictConfig", sweep: "Sweep"
+) -> tuple["RunConfig", "SweepPlace | None", "Checkpoint | None"]:
+    """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
+    from seq2seq.artifacts.checkpoint import resumable
+    from seq2seq.artifacts.run_directory import RunDirectory
+    from seq2seq.training.composition import check_changes
+
+    if not any(override.startswith("run_dir=") for override in _overrides()):
+        raise ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
+    config, place = _fresh_config(cfg, sweep)
+    config.resume = ""
+    run = RunDirectory(Path(config.run_dir))
+    if not run.has_checkpoints:
+        return config, place, None
+    checkpoint = resumable(run)
+    check_changes(config, checkpoint.model)
+    return config, None, checkpoint
+
+
+def _fresh_config(cfg: "DictConfig", sweep: "Sweep") -> tuple["RunConfig", "SweepPlace | None"]:
+    """The configuration of a new run, whose directory nobody else has, and its place in a sweep."""
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     from seq2seq.config import read_config
     from seq2seq.training.composition import finetuned_config
+    from seq2seq.training.directories import fresh_directory
 
     overrides = _overrides()
     config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
     if not config.run_dir:
         raise ConfigError("run_dir is empty; name the directory that the run writes to")
-    is_named = "SEQ2SEQ_RUN_DIR" in os.environ or any(override.startswith("run_dir=") for override in overrides)
-    if "WORLD_SIZE" in os.environ and not is_named:
-        raise ConfigError("each process would name its own directory; add run_dir=PATH when launching with torchrun")
-    job = HydraConfig.get()
-    if job.mode == RunMode.MULTIRUN:  # one directory for each job of a sweep, and one W&B group for all
-        config.logger.wandb_group = config.logger.wandb_group or Path(config.run_dir).name
-        config.run_dir = str(Path(config.run_dir) / f"{job.job.num:03d}")
-    # Lightning starts further processes with this command again: they must not name a directory of their own.
-    config.run_dir = os.environ.setdefault("SEQ2SEQ_RUN_DIR", config.run_dir) if _is_child() else config.run_dir
-    os.environ["SEQ2SEQ_RUN_DIR"] = config.run_dir
-    return config
+    run_dir, is_named = Path(config.run_dir), any(override.startswith("run_dir=") for override in overrides)
+    place = None
+    if HydraConfig.get().mode == RunMode.MULTIRUN:
+        run_dir, place = sweep.directory_of(HydraConfig.get().job.num, run_dir, is_named=is_named)
+        config.logger.wandb_group = config.logger.wandb_group or place.group
+    elif not is_named:
+        run_dir = fresh_directory(run_dir)
+    config.run_dir = str(run_dir)
+    return config, place
 
 
 def _overrides() -> list[str]:
@@ -151,10 +226,6 @@ def _overrides() -> list[str]:
     for empty in {"resume=", "finetune="}.intersection(overrides):
         raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
     return overrides
-
-
-def _is_child() -> bool:
-    return int(os.environ.get("LOCAL_RANK", "0")) > 0
 
 
 def _one_sentence(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least
+from seq2seq.config.on_resume import runtime
 
 
 @dataclass(kw_only=True)
@@ -12,7 +13,7 @@ class BatchConfig:
 
     max_tokens: int = 4096  # in a micro-batch of one rank: pairs x longest side, with padding
     accumulate: int = 1  # micro-batches in one optimizer step
-    n_workers: int = 0  # processes that make batches; 0: the training process does, which costs well under 2%
+    n_workers: int = runtime(0)  # processes that make batches; 0: the training process does, which costs little
 
     def problems(self) -> Iterator[str]:
         yield from at_least("batch", self, max_tokens=1, accumulate=1, n_workers=0)

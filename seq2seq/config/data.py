@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seq2seq.config.augment import AugmentConfig
-from seq2seq.config.checks import at_least
+from seq2seq.config.checks import at_least, names_a_file, names_a_language
+from seq2seq.config.on_resume import runtime
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
 from seq2seq.errors import ConfigError
 
@@ -24,13 +25,13 @@ class DataConfig:
     """
 
     name: str = "sample"  # in logs and titles
-    dir: str = ""  # where relative sources start; empty: the working directory; `bundled:NAME`: a corpus of the project
+    dir: str = runtime("")  # where sources start; `bundled:NAME`: a corpus of the project; empty: here
     src_lang: str = "fr"  # language to translate from; also the ending of its files
     tgt_lang: str = "en"  # language to translate into; also the ending of its files
     train: WrittenSources = "train"  # training text: a source or a list of sources
     valid: WrittenSources = "valid"  # validation text: a source or a list of sources
-    test: WrittenSources = "test"  # test sets: a source, a list of sources, or {NAME: SOURCE}
-    robustness: bool = False  # also test in every disguise of docs/robustness.md, by BLEU and chrF
+    test: WrittenSources = runtime("test")  # test sets: a source, a list of sources, or {NAME: SOURCE}
+    robustness: bool = runtime(False)  # also test in every disguise of docs/robustness.md, by BLEU and chrF
     tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages; `-` skips a column
     max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
@@ -38,7 +39,7 @@ class DataConfig:
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
-    cache_dir: str = ""  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
+    cache_dir: str = runtime("")  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
 
     @property
     def train_sources(self) -> list[SourceSpec]:
@@ -62,6 +63,8 @@ class DataConfig:
         yield from at_least("data", self, max_sentence_tokens=1, max_length_ratio=0.0, temperature=1.0)
         if self.src_lang == self.tgt_lang:
             yield f"data.src_lang and data.tgt_lang are both {self.src_lang!r}; name two languages"
+        for key in ("src_lang", "tgt_lang"):
+            yield from names_a_language(f"data.{key}", getattr(self, key))
         if self.max_length_ratio and self.max_length_ratio < 1:
             yield f"data.max_length_ratio={self.max_length_ratio} is below 1 and would drop every pair; use 0 or > 1"
         if not 0 <= self.tag_dropout < 1:
@@ -80,6 +83,8 @@ class DataConfig:
     def _source_problems(self) -> Iterator[str]:
         if len(self.tests) < len(parse_tests(self.test)):
             yield f"data.test={self.test} names two test sets alike; write {{NAME: SOURCE, OTHER: SOURCE}}"
+        for name in self.tests:
+            yield from names_a_file("data.test", name)
         for name in self.tags:
             if not re.fullmatch(r"[a-z0-9_-]+", name):
                 yield f"data.train: the tag {name!r} is not made of a-z, 0-9, _ and - alone; rename it"

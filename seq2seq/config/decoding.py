@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.on_resume import runtime
 
 _FINITE = ("alpha", "diversity", "patience", "max_length_a", "min_length_a")
 
@@ -31,7 +32,7 @@ class DecodingConfig:
     top_k: int = 0  # of sampling: draw from the k most probable tokens; 0: from all
     top_p: float = 1.0  # of sampling: draw from the fewest tokens with this probability together (Holtzman et al. 2020)
     seed: int = 1  # of sampling
-    max_batch_tokens: int = 8192  # in a batch: sentences x longest source x beam_size
+    max_batch_tokens: int = runtime(8192)  # in a batch: sentences x longest source x beam_size
 
     def problems(self) -> Iterator[str]:
         yield from one_of("decoding", self, normalization=("none", "length", "gnmt"))

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
 
+_MOST_POSITIONS = 2**17  # a model has a table of them, with d_model numbers each
+
 # Fields of ModelConfig that change nothing but training.
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")
 
@@ -33,6 +35,12 @@ class ModelConfig:
         return self.d_model // self.n_heads
 
     @property
+    def n_weights_at_least(self) -> int:
+        """Weights of all layers without norms and biases: four projections and a feed-forward network in each."""
+        a_layer = 4 * self.d_model**2 + 2 * self.d_model * self.d_ff
+        return (self.n_encoder_layers + self.n_decoder_layers) * a_layer
+
+    @property
     def has_dropout(self) -> bool:
         return any(getattr(self, name) > 0 for name in DROPOUTS)
 
@@ -43,6 +51,8 @@ class ModelConfig:
         yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swiglu"))
         yield from one_of("model", self, positions=("sinusoidal", "learned", "rotary"))
         yield from one_of("model", self, embeddings=("shared", "decoder", "separate"))
+        if self.max_length > _MOST_POSITIONS:
+            yield f"model.max_length={self.max_length} is above {_MOST_POSITIONS}, the largest value that works"
         if self.n_heads > 0 and self.d_model % self.n_heads:
             yield (
                 f"model.d_model={self.d_model} does not split over model.n_heads={self.n_heads}; "

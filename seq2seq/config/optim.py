@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.on_resume import horizon
 
 
 @dataclass(kw_only=True)
@@ -12,9 +13,9 @@ class OptimConfig:
 
     optimizer: str = "adamw"  # adamw; muon: for the matrices of the layers, AdamW for the rest (Jordan et al. 2024)
     lr: float = 2e-3  # the highest learning rate, reached at the end of warm-up
-    schedule: str = "inverse_sqrt"  # inverse_sqrt, constant; cosine and linear fall until the run ends
+    schedule: str = horizon("inverse_sqrt")  # inverse_sqrt, constant; cosine and linear fall until the run ends
     warmup_steps: int = 1000  # steps in which the learning rate rises in a line from 0 to lr
-    final_lr: float = 0.0  # where `cosine` and `linear` end, as a share of lr
+    final_lr: float = horizon(0.0)  # where `cosine` and `linear` end, as a share of lr
     beta1: float = 0.9  # of Adam
     beta2: float = 0.98  # of Adam
     eps: float = 1e-9  # of Adam

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from seq2seq.config.batch import BatchConfig
+from seq2seq.config.checks import names_a_file
 from seq2seq.config.data import DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import ModelConfig
+from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import TrainerConfig
@@ -21,24 +23,25 @@ class RunConfig:
 
     name: str = "default"  # of the experiment
     seed: int = 1  # of weights, batches, dropout and sampling
-    run_dir: str = ""  # the directory that the run writes to
-    resume: str = ""  # a run directory to continue; its configuration is used
-    finetune: str = ""  # a trained model to start from; the run takes its weights, sizes and subwords
+    run_dir: str = runtime("")  # the directory that the run writes to
+    resume: str = runtime("")  # a run to continue, with its configuration; `auto`: the one in run_dir, if there is one
+    finetune: str = runtime("")  # a trained model to start from; the run takes its weights, sizes and subwords
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    logger: LoggerConfig = field(default_factory=LoggerConfig)
+    decoding: DecodingConfig = section(DecodingConfig, HORIZON)
+    logger: LoggerConfig = section(LoggerConfig, RUNTIME)
 
     def problems(self) -> Iterator[str]:
         if not 0 <= self.seed < 2**32:
             yield f"seed={self.seed} is not in [0, 2^32)"
-        for section in dataclasses.fields(self):
-            if dataclasses.is_dataclass(section.type):
-                yield from getattr(self, section.name).problems()
+        yield from names_a_file("name", self.name)
+        for item in dataclasses.fields(self):
+            if dataclasses.is_dataclass(item.type):
+                yield from getattr(self, item.name).problems()
         n_more, ends = (2, "two more tokens tag and end") if self._has_tags else (1, "one more token ends")
         if self.data.max_sentence_tokens + n_more > self.model.max_length:
             yield (

@@ -28,3 +28,8 @@ class TokenizerConfig:
                 f"tokenizer.subword_regularization={self.subword_regularization} is not a BPE-dropout probability; "
                 "choose one below 1"
             )
+        if self.model_type == "unigram" and self.subword_regularization > 10:
+            yield (
+                f"tokenizer.subword_regularization={self.subword_regularization} is an alpha that leaves nothing to "
+                "chance; choose 10 or less, as a rule 0.1 to 0.5"
+            )

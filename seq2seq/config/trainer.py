@@ -4,30 +4,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.on_resume import horizon, runtime
 
 
 @dataclass(kw_only=True)
 class TrainerConfig:
     """Where and how long to train, how often to validate, and which weights to keep."""
 
-    accelerator: str = "auto"  # auto, cpu, gpu, cuda, mps; `auto`: a GPU if there is one
-    devices: int = 0  # on each machine; 0: all GPUs, or one CPU process
-    n_nodes: int = 1  # machines
-    strategy: str = "auto"  # a name that Lightning knows; ddp is tested, strategies that split the weights are not
-    precision: str = "auto"  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
-    threads: int = 0  # CPU threads for matrix products; 0: torch decides
-    max_epochs: int = 0  # 0: no limit
-    max_steps: int = 0  # optimizer steps; 0: no limit
-    max_time: str = ""  # DD:HH:MM:SS of training and validation; the final selection and the test come after it
-    val_every_n_steps: int = 0  # optimizer steps between two validations; 0: validate after each epoch
-    log_every_n_steps: int = 10  # optimizer steps between two logs of the training metrics
-    valid_sentences: int = 0  # validation sentences to translate while training, spread over all of valid; 0: all
-    monitor: str = "valid/bleu"  # the metric that says which validation is best
-    patience: int = 0  # stop after so many validations without a better one; 0: never
-    average_last: int = 5  # how many of the last validations' weights are averaged at the end; 0: none
-    ema_decay: float = 0.0  # of an exponential moving average of the weights, one candidate at the end; 0: off
-    compile: bool = False  # torch.compile the model; on GPUs the gain is worth the warm-up
-    progress: bool = True  # show the progress bar
+    accelerator: str = runtime("auto")  # auto, cpu, gpu, cuda, mps; `auto`: a GPU if there is one
+    devices: int = runtime(0)  # on each machine; 0: all GPUs, or one CPU process
+    n_nodes: int = runtime(1)  # machines
+    strategy: str = runtime("auto")  # a name that Lightning knows; ddp is tested, those that split the weights are not
+    precision: str = runtime("auto")  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
+    threads: int = runtime(0)  # CPU threads for matrix products; 0: torch decides
+    max_epochs: int = horizon(0)  # 0: no limit
+    max_steps: int = horizon(0)  # optimizer steps; 0: no limit
+    max_time: str = horizon("")  # DD:HH:MM:SS of training and validation; final selection and test come after it
+    val_every_n_steps: int = horizon(0)  # optimizer steps between two validations; 0: validate after each epoch
+    log_every_n_steps: int = runtime(10)  # optimizer steps between two logs of the training metrics
+    valid_sentences: int = horizon(0)  # sentences to translate in a validation, spread over all of valid; 0: all
+    monitor: str = horizon("valid/bleu")  # says which weights are best: for patience, for best.ckpt and at the end
+    patience: int = horizon(0)  # stop after so many validations without a better one; 0: never
+    average_last: int = horizon(5)  # how many of the last validations' weights are averaged at the end; 0: none
+    ema_decay: float = horizon(0.0)  # of an exponential average of the weights, validated in their place; 0: off
+    compile: bool = runtime(False)  # torch.compile the model; on GPUs the gain is worth the warm-up
+    progress: bool = runtime(True)  # show the progress bar
 
     def problems(self) -> Iterator[str]:
         yield from one_of(

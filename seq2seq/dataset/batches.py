@@ -9,7 +9,7 @@ Shapes: B pairs, S source tokens, T target tokens
 """
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,6 +36,7 @@ class Batch(NamedTuple):
     tgt_in: Tensor  # (B, T) int64, each row beginning with bos
     tgt_out: Tensor  # (B, T) int64, each row ending with eos
     n_step_tokens: Tensor  # () int64: target tokens in all micro-batches of this rank's optimizer step
+    n_tgt_tokens: int  # target tokens of this micro-batch, known without asking a GPU
 
 
 class Pairs(Protocol):
@@ -158,7 +159,8 @@ def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = No
 
 def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch:
     """Pad the pairs of one micro-batch, and add bos and eos."""
-    return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), torch.tensor(n_step_tokens))
+    n_tgt_tokens = sum(map(len, tgt)) + len(tgt)  # and an eos each
+    return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), torch.tensor(n_step_tokens), n_tgt_tokens)
 
 
 class _Steps(Dataset[list[Batch]]):
@@ -260,9 +262,10 @@ class BatchLoader:
             skip = 0
 
     def state_dict(self) -> dict[str, int]:
-        return {"epoch": self.epoch, "done": self.done, "world_size": self.world_size}
+        """The epoch, the batches of it that are done, of how many, and the ranks that share the plan."""
+        return {"epoch": self.epoch, "done": self.done, "of": len(self.plan), "world_size": self.world_size}
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Continue after the last batch before `state_dict`.
 
         Raises:
@@ -274,8 +277,6 @@ class BatchLoader:
                 f"{self.world_size}; resume with the same trainer.devices and trainer.n_nodes"
             )
         self.epoch, self.done = state["epoch"], state["done"]
-        if self.done >= len(self.plan):
-            self.epoch, self.done = self.epoch + 1, 0
 
 
 def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[Batch]:

@@ -69,7 +69,7 @@ class SeenText:
             sentences = [float(share) for share in content["sentences"]]
             looks = None if content.get("looks") is None else looks_from_json(content["looks"])
             return cls(int(content["n_pairs"]), src_tokens, tgt_tokens, sentences, looks)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"not the lengths of a training text [{error!r}]") from error
 
     @property

@@ -1,6 +1,7 @@
 """The configuration of a run that starts from another one: a resumed run, or a fine-tuned model."""
 
 import dataclasses
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,40 +10,54 @@ from omegaconf import DictConfig, OmegaConf
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DROPOUTS, RunConfig, read_config
+from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
 from seq2seq.errors import ConfigError
 
-# What may differ when a run is resumed: how long, where and with which reports, not what is computed.
-RESUMABLE_KEYS = (
-    "trainer.",
-    "logger.",
-    "decoding.",
-    "data.dir",
-    "data.cache_dir",
-    "data.robustness",
-    "batch.n_workers",
-)
+log = logging.getLogger(__name__)
+
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
 FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
 
 
 def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedModel, run_dir: Path) -> RunConfig:
-    """The configuration of a checkpoint, with the changes that a resumed run allows.
+    """The configuration of a checkpoint, with the changes that a resumed run allows (config/on_resume.py).
 
     Args:
         composed: the configuration that Hydra composed from the command, with the new values parsed.
         overrides: the words of the command, without `resume=`.
     Raises:
-        ConfigError: another key is to change.
+        ConfigError: a key is to change that decides what is computed.
     """
-    merged = OmegaConf.create(dict(saved.config))
+    merged = OmegaConf.create(dataclasses.asdict(read_config(saved.config)))
     for override in overrides:
-        key = override.split("=")[0]
-        if not key.startswith(RESUMABLE_KEYS):
-            raise ConfigError(f"{key} cannot change when a run is resumed; only {', '.join(RESUMABLE_KEYS)} can")
+        key = override.lstrip("+").split("=")[0]
+        if key.split(".")[0] not in {item.name for item in dataclasses.fields(RunConfig)}:
+            raise ConfigError(
+                f"{override} cannot be used when a run is resumed, which has its configuration; leave it out"
+            )
         OmegaConf.update(merged, key, OmegaConf.select(composed, key))
     config = read_config(merged)
     config.run_dir = str(run_dir)
+    check_changes(config, saved)
     return config
+
+
+def check_changes(config: RunConfig, saved: SavedModel) -> None:
+    """Say which changes a resumed run makes to the configuration of its checkpoint.
+
+    Raises:
+        ConfigError: a key is to change that decides what is computed.
+    """
+    before = read_config(saved.config)
+    for key, mark in classes(RunConfig).items():
+        old, new = value_of(before, key), value_of(config, key)
+        if old != new and mark == IDENTITY:
+            raise ConfigError(
+                f"{key} cannot change when a run is resumed, since it decides what is computed: it is {old!r}, not "
+                f"{new!r}; leave it as it was, or start a new run from these weights with finetune={config.run_dir}"
+            )
+        if old != new and mark == HORIZON:
+            log.info("%s: %r from here on, %r before", key, new, old)
 
 
 def finetuned_config(composed: DictConfig, overrides: Sequence[str]) -> RunConfig:

@@ -1,67 +1,69 @@
-"""The LightningDataModule: prepared corpora as batches of this rank."""
+"""The LightningDataModule: the training text as batches of this rank."""
+
+from collections.abc import Mapping
 
 import pytorch_lightning as pl
-from torch.utils.data import DataLoader
 
 from seq2seq.config import RunConfig
 from seq2seq.dataset.augmentation import Augmentation
-from seq2seq.dataset.batches import Batch, BatchLoader, PairReader, valid_batches
-from seq2seq.dataset.growth import measure_growths
+from seq2seq.dataset.batches import BatchLoader, PairReader, Slots
+from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Mixture
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
 from seq2seq.dataset.prepare import Prepared
+from seq2seq.dataset.room import Roomier
+from seq2seq.segmentation import RandomSegmentation
 
 
 class TranslationData(pl.LightningDataModule):
-    """Batches of the prepared corpora: training by the plan, validation in length order."""
+    """Batches of the training text, by the plan."""
 
-    def __init__(self, config: RunConfig, prepared: Prepared) -> None:
+    def __init__(self, config: RunConfig, prepared: Prepared, position: Mapping[str, int] | None = None) -> None:
+        """position: after which batch to begin, as a checkpoint has it; None: with the first one."""
         super().__init__()
         self.config, self.prepared = config, prepared
+        self._start = position
+        self._loader: BatchLoader | None = None
+
+    @property
+    def position(self) -> dict[str, int]:
+        """After which batch a run goes on that stops here."""
+        assert self._loader is not None
+        return self._loader.state_dict()
 
     def train_dataloader(self) -> BatchLoader:
-        trainer, slots = self.trainer, self._slots()
-        return BatchLoader(
+        trainer, (slots, read_pair) = self.trainer, self._slots_and_reader()
+        self._loader = BatchLoader(
             self.prepared.train,
             self.config.batch,
             seed=self.config.seed,
             rank=trainer.global_rank if trainer else 0,
             world_size=trainer.world_size if trainer else 1,
-            read_pair=self._pair_reader(slots),
+            read_pair=read_pair,
             slots=slots,
         )
+        if self._start and trainer:
+            self._loader.load_state_dict(self._start)
+        return self._loader
 
-    def _slots(self) -> Mixture | Augmentation | None:
-        """None: an epoch has each pair once, as it is stored."""
-        data, train = self.config.data, self.prepared.train
-        shares = data.augment.shares
-        is_mixed = data.temperature != 1 and len(train.n_pairs_of_sources) > 1
-        if not is_mixed and not shares:
-            return None
-        mixture = Mixture(
-            train.src_lengths, train.tgt_lengths, train.n_pairs_of_sources, data.temperature, seed=self.config.seed
-        )
-        if not shares:
-            return mixture
-        growths = measure_growths(train, self.prepared.tokenizer, shares)
+    def _slots_and_reader(self) -> tuple[Slots | None, PairReader | None]:
+        """The places of an epoch, and what reads their pairs; None: each pair once, and as it is stored."""
+        data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
+        train, tokenizer, shares = self.prepared.train, self.prepared.tokenizer, data.augment.shares
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
-        return Augmentation(mixture, shares, growths, longest, seed=self.config.seed)
-
-    def _pair_reader(self, slots: Mixture | Augmentation | None) -> PairReader | None:
-        """None: each pair is read as it is stored."""
-        config, train, tokenizer = self.config, self.prepared.train, self.prepared.tokenizer
-        read_pair: PairReader | None = None
-        if config.tokenizer.subword_regularization:
-            read_pair = SampledSegmentation(
-                train, tokenizer, config.tokenizer.subword_regularization, config.seed, config.model.max_length
-            )
-        if isinstance(slots, Augmentation):
-            read_pair = Disguised(train, tokenizer, slots, config.seed, read_pair)
-        if tokenizer.tags and config.data.tag_dropout:
-            read_pair = TagDropout(train, tokenizer, config.data.tag_dropout, config.seed, read_pair)
-        return read_pair
-
-    def val_dataloader(self) -> DataLoader[Batch]:
-        trainer = self.trainer
-        assert trainer is not None
-        return valid_batches(self.prepared.valid, self.config.batch.max_tokens, trainer.global_rank, trainer.world_size)
+        slots: Slots = Mixture(train.src_lengths, train.tgt_lengths, train.n_pairs_of_sources, data.temperature, seed)
+        augmentation = sampling = None
+        if shares:
+            growths = measure_growths(train, tokenizer, shares)
+            slots = augmentation = Augmentation(slots, shares, growths, longest, seed)
+        if rate:
+            segment = RandomSegmentation(tokenizer, rate)
+            slots = Roomier(slots, measure_sampling(train, segment), longest)
+            sampling = SampledSegmentation(train, segment, slots, seed)
+        read_pair: PairReader | None = sampling
+        if augmentation is not None:
+            read_pair = Disguised(train, tokenizer, augmentation, seed, sampling)
+        if tokenizer.tags and data.tag_dropout:
+            read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
+        is_mixed = data.temperature != 1 and len(train.n_pairs_of_sources) > 1
+        return slots if is_mixed or shares or rate else None, read_pair

@@ -41,7 +41,9 @@ class Sums(NamedTuple):
     gradients: tuple[Tensor, Tensor] | None  # for the hidden states (N, D) and for the output embeddings (V, D)
 
 
-def smoothed_cross_entropy(hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float) -> Loss:
+def smoothed_cross_entropy(
+    hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float, n_tokens: int | None = None
+) -> Loss:
     """Cross-entropy against the target smoothed over the whole vocabulary (Szegedy et al. 2016, section 7).
 
     loss = (1 - eps) * -log p(target) + eps * mean over all V tokens v of -log p(v)
@@ -53,17 +55,25 @@ def smoothed_cross_entropy(hidden: Tensor, weight: Tensor, tgt_out: Tensor, labe
         weight: output embeddings (V, D), so that logits are `hidden @ weight.T`.
         tgt_out: (B, T), padded with pad.
         label_smoothing: eps, in [0, 1).
+        n_tokens: N, if the caller knows it; see `target_rows`.
     """
-    rows = target_rows(tgt_out)  # (N,)
+    rows = target_rows(tgt_out, n_tokens)  # (N,)
     targets = tgt_out.flatten()[rows]  # (N,)
     sums_of = partial(_sums, targets=targets, eps=label_smoothing, wants_gradient=torch.is_grad_enabled())
     smoothed, nll, n_correct = with_gradient(sums_of, hidden, weight, rows)
-    return Loss(smoothed, nll, torch.tensor(len(rows), device=hidden.device), n_correct)
+    return Loss(smoothed, nll, torch.full((), len(rows), device=hidden.device), n_correct)
 
 
-def target_rows(tgt_out: Tensor) -> Tensor:
-    """Where the target tokens are among the B * T positions, (N,)."""
-    return (~is_pad(tgt_out)).flatten().nonzero().squeeze(1)
+def target_rows(tgt_out: Tensor, n_tokens: int | None = None) -> Tensor:
+    """Where the target tokens are among the B * T positions, ascending, (N,).
+
+    Args:
+        n_tokens: N. Without it the host has to wait for the device, to learn how many there are.
+    """
+    is_token = ~is_pad(tgt_out).flatten()
+    if n_tokens is None:
+        return is_token.nonzero().squeeze(1)
+    return is_token.byte().argsort(descending=True, stable=True)[:n_tokens]
 
 
 def with_gradient(

@@ -1,10 +1,10 @@
-"""The LightningModule: one training step, one validation, one optimizer.
+"""The LightningModule: one training step and one optimizer. `training/callbacks/milestones.py` validates.
 
 Shapes: B pairs, S source tokens, T target tokens, D d_model
 """
 
+import logging
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytorch_lightning as pl
@@ -24,7 +24,9 @@ from seq2seq.training.loss import Loss, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
-from seq2seq.training.schedule import learning_rate
+from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
+
+log = logging.getLogger(__name__)
 
 
 class TranslationModule(pl.LightningModule):
@@ -32,9 +34,7 @@ class TranslationModule(pl.LightningModule):
 
     Args:
         total_steps: optimizer steps of the whole run, at whose end decaying schedules end; 0 if only time limits it.
-        validate: called with the model after each pass over the validation batches; returns the metrics of
-            decoding (`bleu`, `chrf`). `seq2seq/training/validation.py` has it.
-        lengths: of the training text, for the checkpoints.
+        seen: what the training text is like, for the checkpoints.
     """
 
     def __init__(
@@ -42,19 +42,23 @@ class TranslationModule(pl.LightningModule):
         config: RunConfig,
         tokenizer: Tokenizer,
         total_steps: int,
-        validate: Callable[[Transformer], dict[str, float]],
-        lengths: SeenText | None = None,
+        seen: SeenText | None = None,
     ) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
-        self.total_steps, self.validate, self.lengths = total_steps, validate, lengths
+        self.total_steps, self.seen = total_steps, seen
+        self.replanned: Replanned | None = None
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.wandb_id = ""  # of the run that a resumed one continues
+        self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
+        self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
         self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
-        self.valid_sums = torch.zeros(3, dtype=torch.float64)
+        self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
 
     def loss(self, batch: Batch, label_smoothing: float) -> Loss:
-        return smoothed_cross_entropy(self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing)
+        return smoothed_cross_entropy(
+            self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing, batch.n_tgt_tokens
+        )
 
     def _hidden(self, batch: Batch) -> Tensor:
         return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
@@ -65,7 +69,7 @@ class TranslationModule(pl.LightningModule):
         hidden = self._hidden(twice)  # (2B, T, D)
         optim = self.config.optim
         return consistent_cross_entropy(
-            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop
+            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop, batch.n_tgt_tokens
         )
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
@@ -76,7 +80,7 @@ class TranslationModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         optim = self.config.optim  # the loss: sums over target tokens, pad left out
         loss = self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
-        self._log_loss(loss)
+        self._note_loss(loss)
         # The tokens of the whole optimizer step: all ranks, all micro-batches. Lightning divides the loss by the number
         # of both, so the product below undoes that.
         n_step_tokens = batch.n_step_tokens.clone()
@@ -84,12 +88,12 @@ class TranslationModule(pl.LightningModule):
             torch.distributed.all_reduce(n_step_tokens)
         return loss.smoothed / n_step_tokens * self.trainer.world_size * self.trainer.accumulate_grad_batches
 
-    def _log_loss(self, loss: Loss) -> None:
-        """Log one number for each optimizer step: nats per token over its micro-batches on this rank."""
+    def _note_loss(self, loss: Loss) -> None:
+        """One number for each optimizer step: nats per token over its micro-batches on this rank."""
         self.step_nll = self.step_nll.to(self.device) + loss.nll
         self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
         if step_is_complete(self.trainer):
-            self.log("train/loss", self.step_nll / self.n_step_tokens)
+            self.of_step["train/loss"] = self.step_nll / self.n_step_tokens
             self.step_nll, self.n_step_tokens = torch.zeros_like(self.step_nll), torch.zeros_like(self.n_step_tokens)
 
     def configure_gradient_clipping(
@@ -99,16 +103,28 @@ class TranslationModule(pl.LightningModule):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         limit = self.config.optim.clip_norm or math.inf
-        self.log("train/grad_norm", nn.utils.clip_grad_norm_(self.parameters(), limit))
-        self.log("train/lr", optimizer.param_groups[0]["lr"])
+        norm = nn.utils.clip_grad_norm_(self.parameters(), limit)  # over all ranks, which decide alike
+        if math.isfinite(float(norm)):  # this waits for a GPU, as the step after it would
+            self.n_skipped_in_a_row = 0
+        else:
+            self.n_skipped, self.n_skipped_in_a_row = self.n_skipped + 1, self.n_skipped_in_a_row + 1
+            self.zero_grad(set_to_none=True)  # without gradients, the optimizer leaves weights and moments alone
+            log.warning("step %s is skipped: its gradient is not finite", f"{self.trainer.global_step + 1:,}")
+        self.of_step["train/grad_norm"] = norm
+        self.of_step["train/lr"] = optimizer.param_groups[0]["lr"]
+        if self.n_skipped:
+            self.of_step["train/skipped_steps"] = self.n_skipped
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         optim = self.config.optim
         optimizer = self._optimizer(optim)
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda done: learning_rate(done + 1, optim, self.total_steps, self._time_spent()) / optim.lr
-        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: self._rate(done + 1) / optim.lr)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _rate(self, step: int) -> float:
+        """The learning rate of an optimizer step, counted from 1."""
+        planned = learning_rate(step, self.config.optim, self.total_steps, self._time_spent(step - 1))
+        return joined(planned, step, self.replanned, self.config.optim)
 
     def _optimizer(self, optim: OptimConfig) -> torch.optim.Optimizer:
         is_muon = optim.optimizer == "muon"
@@ -132,41 +148,46 @@ class TranslationModule(pl.LightningModule):
             dtype=torch.bfloat16 if multiplies_bf16(self.device.type) else torch.float32,
         )
 
-    def _time_spent(self) -> float:
-        """The share of the time limit that is over, by the clock of the first rank.
+    def _time_spent(self, done: int) -> float:
+        """The share of the time limit that is over after `done` steps, by the clock of the first rank.
 
-        If each rank went by its own clock, their learning rates would differ, and their weights would drift apart.
+        If each rank went by its own clock, their learning rates would differ, and their weights would drift apart. The
+        schedule asks for each group of parameters, and the ranks talk once a step.
         """
         if not self.config.trainer.max_seconds:
             return 0.0
-        return self.trainer.strategy.broadcast(time_spent(self.trainer, self.config.trainer.max_seconds))
-
-    def on_validation_epoch_start(self) -> None:
-        self.valid_sums = torch.zeros(3, dtype=torch.float64)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        loss = self.loss(batch, label_smoothing=0.0)
-        self.valid_sums += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
-
-    def on_validation_epoch_end(self) -> None:
-        sums = self.valid_sums.to(self.device, torch.float32 if self.device.type == "mps" else torch.float64)
-        if self.trainer.world_size > 1:
-            torch.distributed.all_reduce(sums)
-        nll, n_correct, n_tokens = sums.tolist()
-        metrics = {
-            "loss": nll / n_tokens,  # nats per token, without label smoothing
-            "perplexity": math.exp(min(nll / n_tokens, 100.0)),
-            "accuracy": n_correct / n_tokens,
-            **self.validate(self.model),
-        }
-        self.log_dict({f"valid/{name}": value for name, value in metrics.items()}, rank_zero_only=False)
+        if self.clock[0] != done:
+            spent = time_spent(self.trainer, self.config.trainer.max_seconds)
+            if self.trainer.world_size > 1:
+                shared = torch.tensor(spent, device=self.trainer.strategy.root_device)
+                torch.distributed.broadcast(shared, src=0)
+                spent = float(shared)
+            self.clock = done, spent
+        return self.clock[1]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.lengths)))
+        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.seen)))
         checkpoint["wandb_id"] = self.wandb_id
+        checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
+        checkpoint["horizon"] = self._horizon()
+        checkpoint["replanned"] = list(self.replanned) if self.replanned else None
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.wandb_id = checkpoint["wandb_id"]
+        self.n_skipped, self.n_skipped_in_a_row = checkpoint.get("skipped", (0, 0))
+        if before := checkpoint.get("replanned"):
+            self.replanned = Replanned(*before)
+        if checkpoint.get("horizon", self._horizon()) != self._horizon():
+            step, rate = checkpoint["global_step"], checkpoint["lr_schedulers"][0]["_last_lr"][0]
+            self.replanned = Replanned(step + 1, rate)  # of the next step, which is fixed already
+            log.info("the learning rate is planned anew from step %s on, and goes there from %.2g", f"{step:,}", rate)
+
+    def _horizon(self) -> dict[str, Any]:
+        """What decides the learning rate of a step, as far as a resumed run may change it."""
+        optim = self.config.optim
+        ends = optim.schedule in ENDING
+        end = [self.total_steps, self.config.trainer.max_seconds, optim.final_lr] if ends else []
+        return {"schedule": optim.schedule, "end": end}
 
 
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:

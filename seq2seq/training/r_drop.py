@@ -13,7 +13,7 @@ from seq2seq.training.loss import ChunkedLoss, Loss, Sums, target_rows, with_gra
 
 
 def consistent_cross_entropy(
-    hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float, alpha: float
+    hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float, alpha: float, n_tokens: int | None = None
 ) -> Loss:
     """The cross-entropy of both passes, and how far apart their distributions are.
 
@@ -26,16 +26,17 @@ def consistent_cross_entropy(
         weight: output embeddings (V, D).
         tgt_out: (B, T), padded with pad.
         alpha: the paper's weight of agreement; 5 in its translation experiments.
+        n_tokens: N, if the caller knows it; see `target_rows`.
     Returns:
         `smoothed` has both terms; `nll` and `n_correct` are means over the passes.
     """
-    rows = target_rows(tgt_out)  # (N,)
+    rows = target_rows(tgt_out, n_tokens)  # (N,)
     # The two rows of a target token stand side by side, so that each chunk has both.
     both = torch.stack((rows, rows + tgt_out.numel()), dim=1).flatten()  # (2N,)
     targets = tgt_out.flatten()[rows].repeat_interleave(2)  # (2N,)
     sums_of = partial(_sums, targets=targets, eps=label_smoothing, alpha=alpha, wants_gradient=torch.is_grad_enabled())
     smoothed, nll, n_correct = (total / 2 for total in with_gradient(sums_of, hidden, weight, both))
-    return Loss(smoothed, nll, torch.tensor(len(rows), device=hidden.device), n_correct)
+    return Loss(smoothed, nll, torch.full((), len(rows), device=hidden.device), n_correct)
 
 
 def _sums(hidden: Tensor, weight: Tensor, targets: Tensor, eps: float, alpha: float, wants_gradient: bool) -> Sums:

@@ -1,8 +1,11 @@
 """The learning rate as a pure function of how far the run is."""
 
 import math
+from typing import NamedTuple
 
 from seq2seq.config import OptimConfig
+
+ENDING = ("cosine", "linear")  # schedules that fall until the run ends
 
 
 def learning_rate(step: int, config: OptimConfig, total_steps: int, time_spent: float = 0.0) -> float:
@@ -32,3 +35,20 @@ def learning_rate(step: int, config: OptimConfig, total_steps: int, time_spent: 
     progress = min(1.0, max(0.0, by_steps, time_spent))
     left = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
     return config.lr * min(rise, config.final_lr + (1 - config.final_lr) * left)
+
+
+class Replanned(NamedTuple):
+    """The first step of a run that was resumed with another end, and its learning rate."""
+
+    step: int
+    rate: float
+
+
+def joined(planned: float, step: int, before: Replanned | None, config: OptimConfig) -> float:
+    """The planned rate; after a change of plan, the way there from the rate before, in a line of `warmup_steps` steps.
+
+    Otherwise a cosine that has come down to 0 would jump to half its height when the run gets twice its length.
+    """
+    if before is None or step - before.step >= config.warmup_steps:
+        return planned
+    return before.rate + (planned - before.rate) * (step - before.step) / config.warmup_steps

@@ -1,4 +1,4 @@
-"""The end of a run: choose among the best, last and averaged weights on valid, and test the winner."""
+"""The end of a run: choose among the last, best and averaged weights by `trainer.monitor` on valid, and test them."""
 
 import dataclasses
 import logging
@@ -11,11 +11,13 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
+from seq2seq.errors import CheckpointError
 from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, Interval, report
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.validation import score_store, translate_store
+from seq2seq.training.selector import goodness
+from seq2seq.training.validation import Validation, translate_store
 
 log = logging.getLogger(__name__)
 
@@ -26,34 +28,33 @@ class Outcome:
 
     selected: str  # which weights won
     valid: dict[str, dict[str, float]]  # candidate: its scores on valid
-    tests: dict[str, dict[str, Interval]]  # test set: metric: score
+    tests: dict[str, dict[str, Interval]]  # test set: metric: score; empty but in the first process
 
 
 def finish_run(
     module: TranslationModule,
     prepared: Prepared,
-    config: RunConfig,
     run: RunDirectory,
     step: int,
+    validation: Validation,
     ema: ExponentialAverage | None,
-    *,
-    bf16: bool,
     is_first_rank: bool,
 ) -> Outcome:
     """Score every candidate on valid, keep the winner as `model.ckpt`, test it, and write what came out.
 
-    Each rank decodes its share; the first one writes.
+    Each rank decodes its share; the first one scores the tests and writes.
     """
-    model = module.model
+    model, config = module.model, module.config
     valid: dict[str, dict[str, float]] = {}
     winner: tuple[float, str, Weights] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
         model.load_state_dict(weights)
-        scores, _ = score_store(model, prepared.valid, prepared.tokenizer, config.decoding, bf16=bf16)
-        valid[name] = {metric: round(score.score, 4) for metric, score in scores.items()}
-        log.info("valid BLEU %.2f, chrF %.2f: %s", scores["bleu"].score, scores["chrf"].score, name)
-        if winner is None or scores["bleu"].score > winner[0]:
-            winner = scores["bleu"].score, name, {key: w.detach().clone() for key, w in weights.items()}
+        metrics = validation.of_all(model)
+        valid[name] = {metric: round(score, 4) for metric, score in metrics.items()}
+        log.info("valid BLEU %.2f, chrF %.2f: %s", metrics["bleu"], metrics["chrf"], name)
+        found = goodness(config.trainer.monitor, metrics)
+        if winner is None or found > winner[0]:
+            winner = found, name, {key: w.detach().clone() for key, w in weights.items()}
     assert winner is not None  # the last weights are always a candidate
     _, selected, weights = winner
     model.load_state_dict(weights)
@@ -64,13 +65,14 @@ def finish_run(
     tests = {}
     for name, test in all_test_sets(config.data).items():
         store = prepared.tests[name]
-        hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=bf16)
+        hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=validation.bf16)
+        if not is_first_rank:
+            continue  # its intervals take long
         references = [store.references(i) for i in range(len(store))]
-        if is_first_rank:
-            run.write_test(name, config.data.tgt_lang, hypotheses, references)
-        metrics = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
+        run.write_test(name, config.data.tgt_lang, hypotheses, references)
+        metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
         language, ignore_case = config.data.tgt_lang, test.ignores_case
-        tests[name] = report(hypotheses, references, metrics, language=language, ignore_case=ignore_case)
+        tests[name] = report(hypotheses, references, metrics_of_test, language=language, ignore_case=ignore_case)
     if is_first_rank:
         run.write_scores(tests)
         run.write_selection(Selection(selected, step, valid))
@@ -80,18 +82,30 @@ def finish_run(
 def candidates(
     model: Transformer, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
 ) -> Iterator[tuple[str, Weights]]:
-    """Name and weights of each candidate, one at a time."""
+    """Name and weights of each candidate, one at a time: what validations have seen, and the average of the last ones.
+
+    With `ema`, validations have seen its weights, so the last and the best ones are exponential averages.
+    """
     last = {name: w.detach().clone() for name, w in model.state_dict().items()}
-    yield f"last (step {step})", last
-    if run.best.is_file():
+    kind = f", averaged with {ema.decay:g}" if ema else ""
+    yield f"last (step {step}{kind})", last | ema.weights if ema else last
+    if run.best.is_file() and _is_whole(run.best):
         best = read_checkpoint(run.best)
         if best.step != step:
-            yield f"best (step {best.step})", dict(best.model.weights)
-    recent = run.recent(n_recent)  # a run that was killed may have left one more behind
+            yield f"best (step {best.step}{kind})", dict(best.model.weights)
+    recent = [file for file in run.recent(n_recent) if _is_whole(file)] if n_recent else []
     if len(recent) > 1:
         yield f"average of the last {len(recent)} validations", average_checkpoints(recent)
-    if ema is not None and ema.weights:
-        yield f"exponential average ({ema.decay:g})", last | ema.weights
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a checkpoint can be read. If not, a warning says why: the run still has other candidates."""
+    try:
+        read_checkpoint(file)
+    except CheckpointError as error:
+        log.warning("left out of the selection: %s", error)
+        return False
+    return True
 
 
 def average_checkpoints(paths: Sequence[Path]) -> Weights:

@@ -1,9 +1,28 @@
-"""Start sooner: import Lightning without searching it for garbage (benchmarks/start_up.py measures it)."""
+"""What comes before a run: is every package there, and a quick import of Lightning (benchmarks/start_up.py)."""
 
 import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from seq2seq.config import LoggerConfig
+from seq2seq.errors import ConfigError
+
+
+def check_packages(config: LoggerConfig) -> None:
+    """
+    Raises:
+        ConfigError: the run would need a package that is not installed.
+    """
+    if not config.tensorboard:
+        return
+    try:
+        import tensorboard  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
+            "pip install -e '.[tensorboard]'"
+        ) from error
 
 
 @contextmanager

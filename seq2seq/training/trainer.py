@@ -11,6 +11,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.environments import ClusterEnvironment
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
@@ -47,7 +48,7 @@ def set_up_machine(config: TrainerConfig) -> Machine:
 
 
 def n_ranks(config: TrainerConfig, machine: Machine) -> int:
-    """The number of processes that this configuration starts."""
+    """The number of processes that this configuration asks for."""
     per_node = config.devices or (torch.cuda.device_count() if machine.accelerator == "cuda" else 1)
     return per_node * config.n_nodes
 
@@ -60,15 +61,20 @@ class _AtomicCheckpoints(TorchCheckpointIO):
 
 
 def build_trainer(
-    config: RunConfig, machine: Machine, loggers: Sequence[Logger], callbacks: Sequence[pl.Callback]
+    config: RunConfig,
+    machine: Machine,
+    loggers: Sequence[Logger],
+    callbacks: Sequence[pl.Callback],
+    environment: ClusterEnvironment,
 ) -> pl.Trainer:
     """
+    Args:
+        environment: which process this is; all processes of the run have been started.
     Raises:
         ConfigError: Lightning refuses a setting, or a package for it is missing.
     """
     _silence_lightning()
     settings = config.trainer
-    every = settings.val_every_n_steps * config.batch.accumulate
     make_trainer = partial(
         pl.Trainer,
         accelerator=machine.accelerator,
@@ -80,12 +86,11 @@ def build_trainer(
         max_steps=settings.max_steps or -1,
         max_time=settings.max_time or None,
         accumulate_grad_batches=config.batch.accumulate,
-        check_val_every_n_epoch=None if every else 1,
-        val_check_interval=every or None,
+        limit_val_batches=0,  # callbacks/milestones.py validates
         log_every_n_steps=settings.log_every_n_steps,
         logger=list(loggers),
         callbacks=list(callbacks),
-        plugins=[_AtomicCheckpoints()],
+        plugins=[_AtomicCheckpoints(), environment],
         default_root_dir=config.run_dir,
         num_sanity_val_steps=0,
         enable_progress_bar=False,
@@ -103,10 +108,6 @@ def _silence_lightning() -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     # More data workers would not help: the loader takes well under 2% of a step without any.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-    # Validation gathers its metrics from all ranks itself.
-    warnings.filterwarnings("ignore", message=".*sync_dist=True.*")
-    # The directory of a resumed run is not empty. `claim` refuses one that holds another run.
-    warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")
-    # Whoever resumes a run without its time limit, or without its patience, wants that.
+    # Whoever resumes a run without its time limit wants that.
     warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless

@@ -1,15 +1,19 @@
-"""BLEU and chrF of validation: decoded as in the final test, by all ranks together."""
+"""What a validation measures: the loss of the references, and BLEU and chrF of real decoding, by all ranks together."""
 
+import math
 from itertools import chain
 
 import torch
 
-from seq2seq.config import DecodingConfig
+from seq2seq.config import RunConfig
+from seq2seq.config.decoding import DecodingConfig
+from seq2seq.dataset.batches import Pairs, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.sentences import decode_ids
-from seq2seq.evaluation.scores import Score, corpus_scores
+from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.loss import smoothed_cross_entropy
 
 
 def translate_store(
@@ -43,21 +47,30 @@ def translate_store(
     return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]
 
 
-def score_store(
-    model: Transformer,
-    store: PairStore,
-    tokenizer: Tokenizer,
-    config: DecodingConfig,
-    n_sentences: int = 0,
-    bf16: bool = False,
-) -> tuple[dict[str, Score], list[str]]:
-    """BLEU and chrF against all raw references, and the translations that got them."""
-    was_training = model.training
-    model.eval()
-    hypotheses = translate_store(model, store, tokenizer, config, n_sentences, bf16)
-    model.train(was_training)
-    references = [store.references(i) for i in spread(len(store), n_sentences)]
-    return corpus_scores(hypotheses, references), hypotheses
+def teacher_forced(model: Transformer, pairs: Pairs, max_tokens: int, bf16: bool = False) -> dict[str, float]:
+    """Loss (nats per token, without label smoothing), perplexity and accuracy of the references of all pairs.
+
+    Each rank takes every `world_size`-th batch; the results are those of all of them, on every rank.
+    """
+    device = next(model.parameters()).device
+    sums = torch.zeros(3, dtype=torch.float64)
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+        for on_cpu in valid_batches(pairs, max_tokens, *_rank()):
+            src, tgt_in, tgt_out = (tensor.to(device) for tensor in (on_cpu.src, on_cpu.tgt_in, on_cpu.tgt_out))
+            hidden = model.decode(tgt_in, model.encode(src), src)
+            loss = smoothed_cross_entropy(
+                hidden, model.embeddings.output, tgt_out, label_smoothing=0.0, n_tokens=on_cpu.n_tgt_tokens
+            )
+            sums += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
+    if _rank()[1] > 1:
+        sums = sums.to(device)
+        torch.distributed.all_reduce(sums)
+    nll, n_correct, n_tokens = sums.tolist()
+    return {
+        "loss": nll / n_tokens,
+        "perplexity": math.exp(min(nll / n_tokens, 100.0)),
+        "accuracy": n_correct / n_tokens,
+    }
 
 
 def spread(n_all: int, n: int) -> list[int]:
@@ -73,22 +86,38 @@ def _rank() -> tuple[int, int]:
 
 
 class Validation:
-    """Scores real decoding at the end of each validation, and keeps the translations for whoever shows them."""
+    """Measures weights on valid, and keeps the translations for whoever shows them.
 
-    def __init__(
-        self, store: PairStore, tokenizer: Tokenizer, config: DecodingConfig, n_sentences: int, bf16: bool = False
-    ) -> None:
-        self.store, self.tokenizer, self.config = store, tokenizer, config
-        self.n_sentences, self.bf16 = n_sentences, bf16
+    While a run trains and when it chooses its weights at the end, the same decoder meets the same text. Only
+    `trainer.valid_sentences` may make the first look at fewer sentences.
+    """
+
+    def __init__(self, store: PairStore, tokenizer: Tokenizer, config: RunConfig, bf16: bool = False) -> None:
+        self.store, self.tokenizer, self.config, self.bf16 = store, tokenizer, config, bf16
         self.hypotheses: list[str] = []
 
-    def __call__(self, model: Transformer) -> dict[str, float]:
-        scores, self.hypotheses = score_store(
-            model, self.store, self.tokenizer, self.config, n_sentences=self.n_sentences, bf16=self.bf16
+    def while_training(self, model: Transformer) -> dict[str, float]:
+        """Every metric; BLEU and chrF of `trainer.valid_sentences` sentences."""
+        return self._measure(model, self.config.trainer.valid_sentences)
+
+    def of_all(self, model: Transformer) -> dict[str, float]:
+        """Every metric, of all sentences."""
+        return self._measure(model, 0)
+
+    def _measure(self, model: Transformer, n_sentences: int) -> dict[str, float]:
+        was_training = model.training
+        model.eval()
+        metrics = teacher_forced(model, self.store, self.config.batch.max_tokens, self.bf16)
+        self.hypotheses = translate_store(
+            model, self.store, self.tokenizer, self.config.decoding, n_sentences, self.bf16
         )
-        return {name: score.score for name, score in scores.items()}
+        model.train(was_training)
+        references = [self.store.references(i) for i in spread(len(self.store), n_sentences)]
+        scores = corpus_scores(self.hypotheses, references)
+        return metrics | {name: score.score for name, score in scores.items()}
 
     def samples(self, n: int) -> list[tuple[str, str, str]]:
         """Source, reference and latest translation of the first `n` sentences, the same ones each time."""
-        texts = zip(spread(len(self.store), self.n_sentences), self.hypotheses[:n], strict=False)
+        indices = spread(len(self.store), self.config.trainer.valid_sentences)
+        texts = zip(indices, self.hypotheses[:n], strict=False)
         return [(self.store.src_text(i), self.store.tgt_text(i), text) for i, text in texts]

@@ -35,7 +35,7 @@ def write_record(file: Path, target: Path, record: Mapping[str, Any]) -> None:
 
 def read_record(target: Path) -> Any:
     """The record of a file, as JSON values; None if there is none that can be read."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         if hasattr(os, "getxattr"):
             return json.loads(os.getxattr(target, _ATTRIBUTE))
     with suppress(OSError, ValueError, RuntimeError, KeyError, TypeError):

@@ -278,7 +278,7 @@ class ResumableFile:
             raise TranslationError(
                 f"{self._partial} exists without {self._sidecar.name}, which would say what it is; move it away"
             ) from None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise TranslationError(f"{self._sidecar} is damaged; {self._to_start_anew()}") from error
 
     def _write_progress(self, progress: _Progress) -> None:

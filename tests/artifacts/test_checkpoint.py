@@ -1,6 +1,7 @@
 import dataclasses
 import os
 import pickle
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,21 @@ from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
 
 MODEL = SavedModel({"seed": 3}, b"\x00spm\xff", "ab", {"w": torch.ones(50, 7)})
+WEIGHT_BYTES = MODEL.weights["w"].numpy().tobytes()
 PERCENTILES = {f"{percent:g}": i for i, percent in enumerate(PERCENTS)}
 LENGTHS = SeenText(9, PERCENTILES, PERCENTILES, [0.9, 0.1])
 
 
 def save(path, step=1):
     write_model(MODEL, path, step)
+    return path
+
+
+def save_state(path, step):
+    """As a checkpoint to resume from, which also holds the state of Lightning."""
+    state_dict = {f"model.{name}": weight for name, weight in MODEL.weights.items()}
+    content = {**description_of(MODEL), "state_dict": state_dict, "global_step": step, "loops": {}}
+    write_checkpoint(content, path)
     return path
 
 
@@ -136,17 +146,67 @@ def test_a_run_is_translated_with_its_selected_then_best_then_last_weights(tmp_p
     assert find_model(folder / "last.ckpt") == folder / "last.ckpt"
 
 
-def test_a_run_continues_from_its_newest_whole_checkpoint(tmp_path):
+def flip_a_bit_of_the_weights(path):
+    data = bytearray(path.read_bytes())
+    data[data.index(WEIGHT_BYTES) + 9] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [flip_a_bit_of_the_weights, truncate, lambda path: path.write_bytes(b"")])
+def test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps(tmp_path, caplog, damage):
     folder = tmp_path / "checkpoints"
     with pytest.raises(CheckpointError, match="nothing to resume"):
         resumable(RunDirectory(tmp_path))
-    best, last = save(folder / "best.ckpt", 5), save(folder / "last.ckpt", 8)
-    os.utime(best, (1000, 1000))
+    save(folder / "best.ckpt", 9)  # weights to translate with, from which no run can go on
+    previous, last = save_state(folder / "previous.ckpt", 5), save_state(folder / "last.ckpt", 8)
+    os.utime(last, (1000, 1000))  # as if the other had been copied since
     assert resumable(RunDirectory(tmp_path)).path == last
-    truncate(last)
+    assert caplog.text == ""
+    damage(last)
     found = resumable(RunDirectory(tmp_path))
-    assert (found.path, found.step) == (best, 5)
-    truncate(best)
+    assert (found.path, found.step) == (previous, 5)
+    assert f"skipped a checkpoint: {last}: " in caplog.text
+    damage(previous)
     with pytest.raises(CheckpointError, match="no checkpoint of this run is whole") as caught:
         resumable(RunDirectory(tmp_path))
-    assert str(last) in str(caught.value) and str(best) in str(caught.value)
+    assert str(last) in str(caught.value) and str(previous) in str(caught.value)
+
+
+def test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last(tmp_path):
+    folder = tmp_path / "checkpoints"
+    last, best = save_state(folder / "last.ckpt", 8), save_state(folder / "best.ckpt", 9)  # as older versions kept it
+    assert resumable(RunDirectory(tmp_path)).path == best
+    save_state(best, 8)
+    assert resumable(RunDirectory(tmp_path)).path == last
+
+
+def test_a_flipped_bit_is_told_from_a_file_that_was_cut_off(tmp_path):
+    path = save(tmp_path / "a.ckpt")
+    flip_a_bit_of_the_weights(path)
+    message = r"a\.ckpt: is damaged \('archive/data/1' differs from its checksum\); copy it again, or take another"
+    with pytest.raises(CheckpointError, match=message):
+        read_checkpoint(path)
+
+
+def test_a_compressed_archive_is_refused_before_it_is_unpacked(tmp_path):
+    path = save(tmp_path / "a.ckpt")
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "b.ckpt", "w", zipfile.ZIP_DEFLATED) as packed:
+        for member in whole.namelist():
+            packed.writestr(member, whole.read(member))
+    with pytest.raises(CheckpointError, match=r"b\.ckpt: 'archive/data\.pkl' is compressed, so this project did not"):
+        read_checkpoint(tmp_path / "b.ckpt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"global_step": "seven"}, "its global_step is not a number"),
+        ({"tokenizer": torch.zeros(1, dtype=torch.uint8).expand(2**50)}, "its tokenizer is not stored as bytes"),
+        ({"tokenizer": torch.zeros(3, dtype=torch.uint8).to_sparse()}, "its tokenizer is not stored as bytes"),
+    ],
+)
+def test_fields_of_another_kind_are_refused(tmp_path, changes, message):
+    content = {**description_of(MODEL), "state_dict": {"model.w": torch.ones(3)}}
+    write_checkpoint(content | changes, tmp_path / "a.ckpt")
+    with pytest.raises(CheckpointError, match=message):
+        read_checkpoint(tmp_path / "a.ckpt")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def test_reading_gives_back_what_was_written(directory: Path) -> None:
         "tokenizer.model",
         "README.md",
         "model.safetensors",
+        "SHA256SUMS",
     }
     torch.testing.assert_close(dict(found.weights), MODEL.weights, rtol=0, atol=0)
     assert Tokenizer.from_bytes(found.tokenizer).fingerprint == found.tokenizer_sha256
@@ -61,6 +63,7 @@ def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(directory:
     content = json.loads((directory / "config.json").read_text())
     assert "seen" not in content  # as in the directories of older versions
     assert read_model_directory(directory).seen is None
+    (directory / "SHA256SUMS").unlink()  # as in those, too
     (directory / "config.json").write_text(json.dumps(content | {"seen": {"n_pairs": 3}}))
     with pytest.raises(CheckpointError, match=r"config.json: its 'seen' is not the lengths of a training text"):
         read_model_directory(directory)
@@ -214,6 +217,46 @@ def test_weights_of_another_model_directory_are_refused(directory: Path, tmp_pat
     write_safetensors(directory, MODEL.weights, "f" * 64)
     with pytest.raises(CheckpointError, match=r"trained with another tokenizer than config\.json names"):
         read_model_directory(directory)
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "model.safetensors", "ctranslate2/model.bin", "ctranslate2/config.json"]
+)
+def test_a_file_that_differs_from_its_checksum_is_named(tmp_path: Path, file: str) -> None:
+    def weights(folder: Path) -> None:
+        write_safetensors(folder, MODEL.weights, MODEL.tokenizer_sha256)
+        (folder / "ctranslate2").mkdir()
+        (folder / "ctranslate2" / "model.bin").write_bytes(b"weights that are long enough")
+        (folder / "ctranslate2" / "config.json").write_text('{"layer_norm_epsilon": 0.00001}')
+
+    write_model_directory(tmp_path / "model", MODEL, "# a model\n", weights)
+    damaged = tmp_path / "model" / file
+    data = bytearray(damaged.read_bytes())
+    place = data.index(b'"seed": 1') + 8 if file == "config.json" else len(data) - 3
+    data[place] ^= 2
+    damaged.write_bytes(data)
+    message = rf"{file}: differs from its checksum in SHA256SUMS, so it is damaged or was changed; copy the directory"
+    with pytest.raises(CheckpointError, match=message):
+        read_model_directory(tmp_path / "model")
+    (tmp_path / "model" / "SHA256SUMS").unlink()
+    read_model_directory(tmp_path / "model")
+
+
+def test_the_usual_program_can_compare_the_checksums(directory: Path) -> None:
+    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)
+    assert done.stdout == "config.json: OK\ntokenizer.model: OK\nmodel.safetensors: OK\n"
+
+
+def test_the_checksums_cannot_be_cut_off_in_silence_and_people_may_write_into_the_card(directory: Path) -> None:
+    (directory / "README.md").write_text("# My model")
+    read_model_directory(directory)
+    sums = directory / "SHA256SUMS"
+    whole = sums.read_text()
+    for n_lines in range(3):
+        sums.write_text("".join(whole.splitlines(keepends=True)[:n_lines]))
+        with pytest.raises(CheckpointError, match="differs from its checksum in SHA256SUMS"):
+            read_model_directory(directory)
 
 
 def test_what_is_a_model_directory(directory: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from seq2seq.tokenizer import Tokenizer
 from tests.translating import model_content, write_run
 
 CONTENT = model_content()
+LARGE = {**CONTENT.config, "model": CONTENT.config["model"] | {"n_encoder_layers": 10**9}}
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def test_fingerprints_tell_models_apart(run_dir: Path, model_directory: Path, tm
     assert TrainedModel.read(run_dir).fingerprint == same.fingerprint
     assert len({same.fingerprint, other.fingerprint, shipped.fingerprint}) == 3
     assert TrainedModel.read(model_directory).fingerprint == shipped.fingerprint
+    (model_directory / "SHA256SUMS").unlink()
     weights = model_directory / "ctranslate2" / "model.bin"
     weights.parent.mkdir()
     weights.write_bytes(b"weights")
@@ -112,7 +114,8 @@ def without_decoder() -> dict[str, torch.Tensor]:
         ({"state_dict": {}}, CheckpointError, "holds no weights of a Transformer"),
         ({"state_dict": ["a list"]}, CheckpointError, "holds no weights of a Transformer"),
         ({"state_dict": without_decoder()}, CheckpointError, "weights do not fit its own configuration"),
-        ({"config": ["a list"]}, CheckpointError, "its config is a list"),
+        ({"config": LARGE}, CheckpointError, "the configuration is of a larger model"),
+        ({"config": ["a list"]}, CheckpointError, "(?s)not one of this version.*the configuration is a list"),
         ({"config": {"model": {"d_modle": 8}}}, CheckpointError, "(?s)not one of this version.*d_modle"),
     ],
 )

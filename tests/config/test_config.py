@@ -49,6 +49,58 @@ def test_the_defaults_work():
     assert dataclasses.replace(config, trainer=RunConfig().trainer) == RunConfig()
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["${oc.env:SECRET}", "${oc.decode:'${oc.env:SECRET}'}", "${hydra:runtime.cwd}", "${seed}", "\\${seed}", "a ${"],
+)
+def test_what_is_stored_is_never_looked_up(text, monkeypatch):
+    monkeypatch.setenv("SECRET", "of this machine")
+    trainer = {"max_epochs": 1}
+    for key, sections in {
+        "name": {"name": text},
+        "seed": {"seed": text},
+        "logger.wandb_tags[1]": {"logger": {"wandb_tags": ["a", text]}},
+        "data.test.news.src": {"data": {"test": {"news": {"src": text, "tgt": "b"}}}},
+    }.items():
+        (problem,) = problems(trainer=trainer, **sections)
+        assert problem.startswith(f"{key}: {text!r} names a value that is somewhere else"), problem
+
+
+def test_what_the_command_looks_up_is_looked_up_once(monkeypatch):
+    monkeypatch.setenv("OUTER", "inner")
+    assert read_config(composed("name=${oc.env:OUTER}")).name == "inner"
+    monkeypatch.setenv("OUTER", "${oc.env:HOME}")
+    with pytest.raises(ConfigError, match=r"name: '\$\{oc\.env:HOME\}' names a value"):
+        read_config(composed("name=${oc.env:OUTER}"))
+
+
+ELSEWHERE = ["../../evil", "a/../b", "..", ".", "", "/etc/evil", "a//b", "a/", ".hidden", "a\\..\\b", "c:evil"]
+NO_FILE_NAMES = ["a*", "a[1]", "a\nb", "\ud800", "é" * 101]
+
+
+@pytest.mark.parametrize("name", ELSEWHERE + NO_FILE_NAMES)
+def test_a_name_that_becomes_a_path_stays_in_its_folder(name):
+    trainer, refusal = {"max_epochs": 1}, f"{name[:60]!r} cannot name a file; between slashes, use 1 to 200 bytes"
+    (problem,) = problems(trainer=trainer, data={"test": {name: "test"}})
+    assert problem.startswith(f"data.test: {refusal}")
+    (problem,) = problems(trainer=trainer, name=name)
+    assert problem.startswith(f"name: {refusal}")
+
+
+@pytest.mark.parametrize("name", ["flickr 2016", "news/typos+upper", "été_2014-v1.2", "a..b", "x=1,y(2)", "é" * 100])
+def test_usual_names_are_accepted(name):
+    assert problems(trainer={"max_epochs": 1}, data={"test": {name: "test"}}, name=name) == []
+
+
+@pytest.mark.parametrize("language", ["", ".", "../fr", "fr/x", "f r", "*", "-"])
+def test_a_language_that_cannot_end_a_file_name_is_refused(language):
+    found = problems(trainer={"max_epochs": 1}, data={"tgt_lang": language})
+    assert found == [
+        f"data.tgt_lang={language!r} cannot end the name of a file; use letters, digits, _, - and . alone, as in de_AT"
+    ]
+    assert problems(trainer={"max_epochs": 1}, data={"src_lang": "de_AT", "tgt_lang": "zh-Hans"}) == []
+
+
 def test_importing_it_costs_little():
     heavy = ("omegaconf", "yaml", "hydra", "numpy", "torch")
     code = f"import sys, seq2seq.config; print([name for name in {heavy} if name in sys.modules])"
@@ -121,6 +173,10 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         (
             {"tokenizer": {"subword_regularization": 1.0}},
             "tokenizer.subword_regularization=1.0 is not a BPE-dropout probability",
+        ),
+        (
+            {"tokenizer": {"model_type": "unigram", "subword_regularization": 11.0}},
+            "tokenizer.subword_regularization=11.0 is an alpha that leaves nothing to chance; choose 10 or less",
         ),
         ({"tokenizer": {"character_coverage": 0.0}}, "tokenizer.character_coverage=0.0 is not in (0, 1]"),
         ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be above 0"),
@@ -290,7 +346,7 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
         (["+logger.mode=offline"], "the configuration key 'logger.mode' is now called logger.wandb_mode; use"),
         (
             ["trainer=auto"],
-            "trainer=auto is not a preset; choose one of: cpu, default, gpu\n",
+            "trainer=auto is not a preset; choose one of: cpu, default, gpu, timed\n",
         ),
         (["optim.warmup_step=9"], "there is no configuration key 'optim.warmup_step'; did you mean optim.warmup_steps"),
         (["+unknown=1"], "there is no configuration key 'unknown'"),

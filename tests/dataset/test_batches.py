@@ -132,7 +132,8 @@ def test_padding_frames_each_row():
     batch = collate([[4, 5]], [[6, 7, 8]], 4)
     assert (batch.src.tolist(), batch.tgt_in.tolist()) == ([[4, 5, EOS]], [[BOS, 6, 7, 8]])
     assert batch.tgt_out.tolist() == [[6, 7, 8, EOS]]
-    assert all(side.dtype == torch.int64 for side in batch)
+    assert all(tensor.dtype == torch.int64 for tensor in batch[:4])
+    assert collate([[4], [5, 6]], [[6, 7, 8], []], 9).n_tgt_tokens == 5  # with an eos each
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
@@ -182,7 +183,7 @@ def test_workers_change_nothing(n_done):
     helped.load_state_dict(state)
     before = torch.get_rng_state()
     for ours, theirs in zip(alone, helped, strict=True):
-        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(ours, theirs, strict=True))
     assert torch.equal(torch.get_rng_state(), before)  # iterating draws nothing from the global generator
 
 

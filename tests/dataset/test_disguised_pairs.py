@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+import random
 from collections import Counter
 from typing import Any
 
@@ -12,9 +13,10 @@ from seq2seq.config import BatchConfig, RunConfig
 from seq2seq.corpus.disguises import DISGUISES
 from seq2seq.dataset.augmentation import Augmentation
 from seq2seq.dataset.batches import BatchLoader
-from seq2seq.dataset.growth import measure_growths
+from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.dataset.subword_text import spelling_shares, subword_text
+from seq2seq.segmentation import RandomSegmentation
 from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import BOS, EOS, PAD
 from tests.dataset.small_corpus import write_split
@@ -134,16 +136,29 @@ def test_most_disguises_fit(corpus):
 def test_an_epoch_is_a_function_of_seed_and_epoch_in_every_process(corpus):
     augment = ALL | {"join": 0.3}
     loader, again, workers = (loader_of(corpus, augment, batch__n_workers=n) for n in (0, 0, 2))
-    epochs = [[[side.tolist() for side in batch] for batch in loader] for _ in range(2)]
+    epochs = [[[side.tolist() for side in batch[:4]] for batch in loader] for _ in range(2)]
     assert epochs[0] != epochs[1]
     again.load_state_dict({"epoch": 1, "done": 3, "world_size": 1})
-    assert [[side.tolist() for side in batch] for batch in again] == epochs[1][3:]
-    assert [[side.tolist() for side in batch] for batch in workers] == epochs[0]
+    assert [[side.tolist() for side in batch[:4]] for batch in again] == epochs[1][3:]
+    assert [[side.tolist() for side in batch[:4]] for batch in workers] == epochs[0]
     assert loader.read_pair is not None
     assert pickle.loads(pickle.dumps(loader.read_pair))(7, 1, 7) == loader.read_pair(7, 1, 7)
 
 
-def test_disguised_sources_keep_their_tags(corpus):
+def test_a_drawn_segmentation_changes_no_text(corpus):
+    augment = {"upper": 0.3, "typos": 0.3, "join": 0.3}
+    assert read_of(corpus, augment, tokenizer__subword_regularization=0.3) == read_of(corpus, augment)
+
+
+def test_pairs_in_disguise_are_segmented_at_random_too(corpus):
+    loader = loader_of(corpus, {"upper": 1.0}, tokenizer__subword_regularization=0.3)
+    assert loader.read_pair is not None
+    sources = [{tuple(loader.read_pair(i, epoch, i)[0]) for epoch in range(3)} for i in range(300)]
+    assert sum(len(each) == 3 for each in sources) > 270
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_disguised_sources_keep_their_tags(corpus, rate):
     tagged = [{"source": "train", "tag": "a"}, {"source": "more", "tag": "b"}]
     text, config = prepared(
         corpus,
@@ -151,6 +166,7 @@ def test_disguised_sources_keep_their_tags(corpus):
         data__train=tagged,
         data__valid={"source": "valid", "tag": "a"},
         data__tag_dropout=0.0,
+        tokenizer__subword_regularization=rate,
     )
     loader = TranslationData(config, text).train_dataloader()
     tags = {True: text.tokenizer.tag("a")[0], False: text.tokenizer.tag("b")[0]}
@@ -165,8 +181,8 @@ def test_without_disguises_batches_are_those_of_before(corpus):
     assert loader.slots is None and loader.read_pair is None
     text, config = prepared(corpus, {"typos": 0.0})
     plain = BatchLoader(text.train, BatchConfig(**dataclasses.asdict(config.batch)), seed=config.seed)
-    assert [[side.tolist() for side in batch] for batch in loader] == [
-        [side.tolist() for side in batch] for batch in plain
+    assert [[side.tolist() for side in batch[:4]] for batch in loader] == [
+        [side.tolist() for side in batch[:4]] for batch in plain
     ]
 
 
@@ -184,6 +200,20 @@ def test_growths_are_those_of_the_text(corpus):
         times, more = growths["upper"][side]
         assert 0.9 <= (after[:, side] <= np.ceil(before[:, side] * times) + more).mean() < 1
     assert growths["typos"][1] == (1.0, 0)  # targets have none
+
+
+def test_the_room_of_segmentations_is_that_of_the_text(corpus):
+    text, _ = prepared(corpus, {"upper": 0.05, "typos": 0.1})
+    segment, draw = RandomSegmentation(text.tokenizer, 0.2), random.Random(5).random
+    growths = measure_sampling(text.train, segment)
+    for (times, more), read, lengths in zip(
+        growths,
+        (text.train.src_text, text.train.tgt_text),
+        (text.train.src_lengths, text.train.tgt_lengths),
+        strict=True,
+    ):
+        drawn = np.array([len(segment(read(i), draw)) for i in range(300)])
+        assert 0.8 < (drawn <= np.ceil(lengths * times) + more).mean() < 0.97
 
 
 def test_subwords_are_learned_from_disguised_text(corpus):

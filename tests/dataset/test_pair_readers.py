@@ -1,3 +1,6 @@
+import random
+from collections import Counter
+from statistics import correlation
 from types import SimpleNamespace
 
 import numpy as np
@@ -5,7 +8,8 @@ import pytest
 import torch
 
 from seq2seq.config import TokenizerConfig
-from seq2seq.dataset.pair_readers import SampledSegmentation, TagDropout
+from seq2seq.dataset.pair_readers import SampledSegmentation, TagDropout, _random
+from seq2seq.segmentation import RandomSegmentation
 from seq2seq.tokenizer import Tokenizer
 
 SENTENCES = [f"le mot numéro {i} a été écrit souvent" for i in range(40)]
@@ -16,7 +20,7 @@ def tokenizer():
     return Tokenizer.train(SENTENCES, TokenizerConfig(vocab_size=340))
 
 
-def segmentation(tokenizer, seed=1, alpha=0.3, max_length=200):
+def sampled(tokenizer, seed=1, alpha=0.3, room=200):
     ids = tokenizer.encode(SENTENCES)
     store = SimpleNamespace(
         src_text=SENTENCES.__getitem__,
@@ -24,27 +28,51 @@ def segmentation(tokenizer, seed=1, alpha=0.3, max_length=200):
         src=lambda i: np.array(ids[i]),
         tgt=lambda i: np.array(ids[::-1][i]),
     )
-    return SampledSegmentation(store, tokenizer, alpha, seed, max_length)  # type: ignore[arg-type]
+    rooms = SimpleNamespace(src_lengths=np.full(40, room), tgt_lengths=np.full(40, room))
+    return SampledSegmentation(store, RandomSegmentation(tokenizer, alpha), rooms, seed)  # type: ignore[arg-type]
 
 
-def test_sampled_segmentations_are_a_function_of_seed_epoch_and_sentence(tokenizer):
-    sample = segmentation(tokenizer)
+def test_sampled_segmentations_are_a_function_of_seed_epoch_and_slot(tokenizer):
+    sample = sampled(tokenizer)
     first = [sample(i, 2, i) for i in range(40)]
     torch.manual_seed(5)
-    assert [segmentation(tokenizer)(i, 2, i) for i in reversed(range(40))] == first[::-1]
-    for other in (segmentation(tokenizer, seed=2), sample):
-        epoch = 3 if other is sample else 2
-        assert sum(other(i, epoch, i) == first[i] for i in range(40)) < 10
+    assert [sampled(tokenizer)(i, 2, i) for i in reversed(range(40))] == first[::-1]
+    for other, epoch, slot in ((sampled(tokenizer, seed=2), 2, 0), (sample, 3, 0), (sample, 2, 1)):
+        assert sum(other(i, epoch, (i + slot) % 40) == first[i] for i in range(40)) < 10
     assert tokenizer.decode([src for src, _ in first]) == SENTENCES
     assert tokenizer.decode([tgt for _, tgt in first]) == SENTENCES[::-1]
 
 
-def test_sampled_segmentations_that_the_model_cannot_hold_give_way_to_the_best_one(tokenizer):
+def test_a_side_without_room_for_any_segmentation_gets_the_best_one(tokenizer):
     best = tokenizer.encode(SENTENCES)
-    limit = max(map(len, best)) + 1
     for index in range(40):
-        src, tgt = segmentation(tokenizer, alpha=0.9, max_length=limit)(index, 0, index)
+        src, tgt = sampled(tokenizer, alpha=0.95, room=max(map(len, best)))(index, 0, index)
         assert (src, tgt) == (best[index], best[39 - index])
+
+
+def test_a_segmentation_that_does_not_fit_is_drawn_again(tokenizer):
+    """What is read has the chances of the sampler, limited to what fits; after four draws it is the best one."""
+    text, n = SENTENCES[0], 6000
+    best = len(tokenizer.encode([text])[0])
+    room = best + 5
+    segment, draw = RandomSegmentation(tokenizer, 0.1), random.Random(0).random
+    unlimited = Counter(len(segment(text, draw)) for _ in range(n))
+    fitting = sum(times for length, times in unlimited.items() if length <= room) / n
+    assert 0.3 < fitting < 0.7
+    sample = sampled(tokenizer, alpha=0.1, room=room)
+    found = Counter(len(sample(0, epoch, 0)[0]) for epoch in range(n))
+    assert max(found) == room
+    given_up = (1 - fitting) ** 4
+    for length in range(best, room + 1):
+        expected = (1 - given_up) * unlimited[length] / n / fitting + given_up * (length == best)
+        assert found[length] / n == pytest.approx(expected, abs=0.03)
+
+
+def test_purposes_draw_independently():
+    """A slot's tag, its disguise and its segmentation are not left to the same random numbers."""
+    tag, disguise = ([_random(1, purpose, 0, slot).random() for slot in range(2000)] for purpose in ("tag", "disguise"))
+    assert abs(correlation(tag, disguise)) < 0.1
+    assert len({_random(1, "tag", epoch, slot).random() for epoch in (0, 1) for slot in (0, 1_000_003)}) == 4
 
 
 TAG = 4

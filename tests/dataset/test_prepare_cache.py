@@ -3,12 +3,20 @@
 import copy
 import logging
 import multiprocessing
+import os
+import pickle
+import shutil
+import time
 
 import pytest
 
 from seq2seq.config import TokenizerConfig
+from seq2seq.corpus.hashes import file_sha256
+from seq2seq.dataset import file_digests
 from seq2seq.dataset import prepare as prepare_module
 from seq2seq.dataset.prepare import prepare
+from seq2seq.dataset.store import PairStore
+from seq2seq.errors import CorpusError
 from seq2seq.tokenizer import Tokenizer
 from tests.dataset.small_corpus import sentence, stores, tokenizers
 
@@ -207,3 +215,70 @@ def test_a_disguise_and_its_version_decide_the_store_and_plain_text_keeps_its_ow
     monkeypatch.setattr(prepare_module, "DISGUISES_VERSION", 0)
     assert prepare(config).tests["chat"].directory != both.tests["chat"].directory
     assert len(stores(tmp_path)) == n_stores + 2
+
+
+@pytest.fixture
+def read_files(monkeypatch):
+    """The files whose SHA-256 is computed, with a clock that is ahead by an hour, so that no file is young."""
+    read, now = [], time.time_ns
+
+    def counting(path):
+        read.append(path)
+        return file_sha256(path)
+
+    monkeypatch.setattr(file_digests, "file_sha256", counting)
+    monkeypatch.setattr(time, "time_ns", lambda: now() + 3_600 * 10**9)
+    return read
+
+
+def test_what_has_not_changed_is_read_once(config, corpus, read_files):
+    first = prepare(config)  # reads the corpus
+    prepare(config)  # and its stores, since another process could have made them
+    assert {path for path in read_files if path.is_relative_to(corpus)} == set(corpus.glob("*.*"))
+    assert {path.parent for path in read_files} == {
+        corpus,
+        *(store.directory for store in (first.train, first.valid, first.tests["test"])),
+    }
+    assert len(read_files) == len(set(read_files))
+    read_files.clear()
+    assert prepare(config).report == first.report
+    assert read_files == []
+
+
+def test_a_flipped_bit_in_a_verified_store_is_noticed_also_with_the_old_time(config, read_files, caplog):
+    first = prepare(config)
+    prepare(config)
+    path = first.train.directory / "tgt.ids.bin"
+    before = path.stat()
+    data = bytearray(path.read_bytes())
+    data[10] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    prepare(config).train.verify()
+    assert "the cached text of train is damaged and is made again" in caplog.text
+
+
+@pytest.mark.parametrize("place", ["cache", "cache/stores"])
+def test_a_cache_that_disappears_while_it_is_opened_is_made_again(config, tmp_path, monkeypatch, place):
+    first = prepare(config)
+
+    def remove_and_verify(store, *args):
+        monkeypatch.undo()
+        shutil.rmtree(tmp_path / place)
+        store.verify(*args)
+
+    monkeypatch.setattr(PairStore, "verify", remove_and_verify)
+    again = prepare(config)
+    assert again.report == first.report
+    again.train.verify()
+
+
+def test_a_cache_that_disappears_after_it_is_opened_is_not_missed(config, tmp_path):
+    store = prepare(config).valid
+    expected = store.src_text(3), store.hashes["src"].tolist()
+    shutil.rmtree(tmp_path / "cache")
+    assert (store.src_text(3), store.hashes["src"].tolist()) == expected
+    with pytest.raises(CorpusError, match=r"\.bin cannot be read \(No such file or directory\); delete"):
+        store.verify()
+    with pytest.raises(CorpusError, match="is not a whole store"):  # as a worker does
+        pickle.loads(pickle.dumps(store))

@@ -259,6 +259,13 @@ def test_a_directory_without_a_whole_manifest_is_no_store(store, manifest):
         PairStore.open(store.directory)
 
 
+def test_a_changed_manifest_is_no_store(store):
+    path = store.directory / "manifest.json"
+    path.write_text(path.read_text().replace('"n_pairs": 25', '"n_pairs": 24'))
+    with pytest.raises(CorpusError, match=r"manifest\.json was changed; delete .* and prepare the corpus again"):
+        PairStore.open(store.directory)
+
+
 def test_a_missing_directory_is_no_store(tmp_path):
     with pytest.raises(CorpusError, match=rf"{tmp_path}/none is not a whole store"):
         PairStore.open(tmp_path / "none")

@@ -48,6 +48,6 @@ def test_a_model_that_has_read_text_without_accents_translates_it(tmp_path):
         return tests["clean"]["bleu"].score, tests["accents"]["bleu"].score
 
     clean, without_accents = scores("plain")
-    assert clean > 60 and without_accents < 10
+    assert clean > 50 and without_accents < 10
     clean, without_accents = scores("trained", accents=0.3)
-    assert clean > 60 and without_accents > 50
+    assert clean > 50 and without_accents > 40

@@ -184,7 +184,7 @@ def test_mistakes_are_one_sentence(
     ("changes", "message"),
     [
         ({"config": {"model": {"d_modle": 8}}}, "not one of this version of seq2seq"),
-        ({"config": 3}, "its config is a int, so this project did not write it"),
+        ({"config": 3}, "the configuration is a int, and no mapping from keys to values"),
         ({"tokenizer_sha256": "0" * 64}, "not the one that the model was trained with"),
         ({"tokenizer": b"bytes"}, "its tokenizer is not stored as bytes"),
         ({"state_dict": {}}, "holds no weights of a Transformer"),

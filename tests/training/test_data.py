@@ -1,11 +1,13 @@
 """Prepared corpora as the batches of a run."""
 
+import random
 from typing import Any
 
 import pytest
 import torch
 
 from seq2seq.dataset.batches import Batch, BatchLoader, collate, plan_epoch
+from seq2seq.dataset.pair_readers import SampledSegmentation
 from seq2seq.dataset.prepare import prepare
 from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import EOS, PAD
@@ -29,7 +31,9 @@ def loader_of(corpus, **changes: Any) -> BatchLoader:
 
 def equal(ours: list[Batch], theirs: list[Batch]) -> bool:
     return len(ours) == len(theirs) and all(
-        torch.equal(a, b) for one, other in zip(ours, theirs, strict=True) for a, b in zip(one, other, strict=True)
+        torch.equal(torch.as_tensor(a), torch.as_tensor(b))
+        for one, other in zip(ours, theirs, strict=True)
+        for a, b in zip(one, other, strict=True)
     )
 
 
@@ -87,6 +91,49 @@ def test_a_tag_that_is_left_out_changes_nothing_else(corpus):
         again = loader_of(corpus, data__train=TAGGED, data__tag_dropout=0.4, tokenizer__subword_regularization=sampling)
         again.load_state_dict({"epoch": 2, "done": 0, "world_size": 1})
         assert rows_of(again) == epochs[1][1]
+
+
+CAPITALS_AND_JOINS = {"data__augment__upper": 0.3, "data__augment__join": 0.3}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data__train": "large", "tokenizer__model_type": "unigram"},
+        {"data__train": TAGGED, "data__temperature": 3.0, "data__tag_dropout": 0.3},
+        {"data__train": TAGGED, "data__temperature": 3.0, **CAPITALS_AND_JOINS},
+    ],
+)
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_batches_of_drawn_segmentations_keep_their_budget_and_their_number(corpus, changes, rate):
+    changes = {"tokenizer__vocab_size": 290, "model__max_length": 40, "data__max_sentence_tokens": 30, **changes}
+    loader = loader_of(corpus, tokenizer__subword_regularization=rate, batch__max_tokens=200, **changes)
+    n_batches, n_tokens = {len(loader)}, set()
+    for _ in range(3):
+        batches = list(loader)
+        for batch in batches:
+            assert max(batch.src.numel(), batch.tgt_in.numel()) <= 200
+            assert max(batch.src.shape[1], batch.tgt_in.shape[1]) <= 40
+        n_batches.add(len(batches))
+        n_tokens.add(sum(int((batch.tgt_out != PAD).sum()) for batch in batches))
+    assert len(n_batches) == 1
+    assert len(n_tokens) > 1
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.1, 0.01])
+def test_most_segmentations_fit_and_rooms_are_not_empty(corpus, rate):
+    loader = loader_of(corpus, data__train="large", tokenizer__subword_regularization=rate, tokenizer__vocab_size=290)
+    read_pair, slots, store = loader.read_pair, loader.slots, loader.pairs
+    assert isinstance(read_pair, SampledSegmentation) and slots is not None
+    draw, n_epochs = random.Random(0).random, 4
+    targets = [store.tgt(i).tolist() for i in range(300)] * n_epochs
+    read = [read_pair(i, epoch, i)[1] for epoch in range(n_epochs) for i in range(300)]
+    unlimited = [read_pair.segment(read_pair.store.tgt_text(i), draw) for _ in range(n_epochs) for i in range(300)]
+    n_drawn = sum(ids != best for ids, best in zip(read, targets, strict=True))
+    n_expected = sum(ids != best for ids, best in zip(unlimited, targets, strict=True))
+    assert 0.6 * n_expected < n_drawn <= 1.1 * n_expected
+    n_room = int(slots.tgt_lengths.sum()) * n_epochs
+    assert sum(map(len, read)) <= n_room < 1.4 * sum(map(len, read))
 
 
 def test_a_temperature_repeats_the_small_source(corpus):

@@ -107,8 +107,8 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     expected = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)
     for name, weight in expected.items():
         torch.testing.assert_close(trained["state_dict"][f"model.{name}"], weight, rtol=1e-4, atol=atol)
-    loaders = trained["loops"]["fit_loop"]["state_dict"]["combined_loader"]
-    assert loaders == [{"epoch": 0, "done": 6, "world_size": 2}]
+    position = trained["position"]
+    assert (position["epoch"], position["done"], position["world_size"]) == (0, 6, 2)
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
     assert len((run_dir / "hypotheses/test.en").read_text().splitlines()) == 7
     losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]

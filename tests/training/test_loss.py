@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.training import loss as loss_module
-from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.loss import smoothed_cross_entropy, target_rows
 from seq2seq.vocabulary import PAD
 from tests.training.losses import example, reference
 
@@ -134,3 +134,20 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_parts(cut: int, eps: float) -> No
         for rows in (slice(cut), slice(cut, None))
     )
     torch.testing.assert_close(tuple(whole), tuple(map(sum, zip(*parts, strict=True))))
+
+
+@given(lengths=st.lists(st.integers(0, 9), min_size=1, max_size=9))
+def test_rows_are_found_by_their_number_as_by_a_search(lengths: list[int]) -> None:
+    tgt_out = torch.where(torch.arange(9) < torch.tensor(lengths)[:, None], 3, PAD)
+    assert torch.equal(target_rows(tgt_out, sum(lengths)), target_rows(tgt_out))
+
+
+def test_a_loss_that_knows_its_number_of_tokens_is_the_same() -> None:
+    hidden, weight, tgt_out = example()
+    n_tokens = int((tgt_out != PAD).sum())
+    torch.testing.assert_close(
+        tuple(smoothed_cross_entropy(hidden, weight, tgt_out, 0.1, n_tokens)),
+        tuple(smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)),
+        rtol=0,
+        atol=0,
+    )

@@ -10,11 +10,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
-from seq2seq.dataset.batches import BatchLoader, valid_batches
+from seq2seq.dataset.batches import BatchLoader
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.muon import MuonWithAdamW
 from seq2seq.training.schedule import learning_rate
+from seq2seq.training.validation import teacher_forced
 from seq2seq.vocabulary import PAD
 
 V = 17
@@ -41,7 +42,7 @@ class Pairs:
 PAIRS = Pairs([3] * 16 + [9] * 16)
 
 
-def make_module(batch=None, validate=lambda model: {}, dropout=0.0, **optim):
+def make_module(batch=None, dropout=0.0, **optim):
     settings: dict[str, Any] = {"schedule": "constant", "warmup_steps": 0, "clip_norm": 0.0} | optim
     config = RunConfig(
         batch=batch or BatchConfig(max_tokens=320),
@@ -50,10 +51,10 @@ def make_module(batch=None, validate=lambda model: {}, dropout=0.0, **optim):
     )
     torch.manual_seed(0)
     tokenizer = SimpleNamespace(vocab_size=V, proto=b"", fingerprint="")
-    return TranslationModule(config, tokenizer, total_steps=10, validate=validate)  # type: ignore[arg-type]
+    return TranslationModule(config, tokenizer, total_steps=10)  # type: ignore[arg-type]
 
 
-def fit(module, steps, *callbacks, valid=None, precision="32-true"):
+def fit(module, steps, *callbacks, precision="32-true"):
     trainer = pl.Trainer(
         accelerator="cpu",
         precision=precision,
@@ -67,7 +68,7 @@ def fit(module, steps, *callbacks, valid=None, precision="32-true"):
         num_sanity_val_steps=0,
         log_every_n_steps=1,
     )
-    trainer.fit(module, BatchLoader(PAIRS, module.config.batch, seed=0), valid)
+    trainer.fit(module, BatchLoader(PAIRS, module.config.batch, seed=0))
     return trainer
 
 
@@ -78,7 +79,7 @@ class Record(pl.Callback):
         self.metrics, self.weights = [], []
 
     def on_train_batch_end(self, trainer, pl_module, *args):
-        self.metrics.append({name: float(value) for name, value in trainer.callback_metrics.items()})
+        self.metrics.append({name: float(value) for name, value in pl_module.of_step.items()})
         self.weights.append(copy.deepcopy(pl_module.state_dict()))
 
 
@@ -197,32 +198,21 @@ def test_half_precision_scales_outside_the_optimizer():
 
 
 def test_validation_measures_every_token_of_valid_once():
-    was_training = []
-
-    def validate(model):
-        was_training.append(model.training)
-        return {"bleu": 12.5}
-
-    module = make_module(label_smoothing=0.3, validate=validate)
+    model = make_module(label_smoothing=0.3).model.eval()
     pairs = Pairs([2, 7, 5, 5, 1, 11])
     logits, targets = [], []
-    start = copy.deepcopy(module.model).eval()
     for index in range(len(pairs)):  # one by one, without padding
         src = torch.tensor([[*pairs.src(index), 3]])
         tgt = torch.tensor([2, *pairs.tgt(index), 3])
-        logits.append(start(src, tgt[None, :-1])[0])
+        logits.append(model(src, tgt[None, :-1])[0])
         targets.append(tgt[1:])
     expected = F.cross_entropy(torch.cat(logits), torch.cat(targets)).item()
     accuracy = (torch.cat(logits).argmax(-1) == torch.cat(targets)).float().mean().item()
-
-    trainer = fit(make_module(), 0)
     for max_tokens in (24, 400):
-        (found,) = trainer.validate(module, valid_batches(pairs, max_tokens, 0, 1), verbose=False)
-        assert found["valid/loss"] == pytest.approx(expected, rel=1e-5)
-        assert found["valid/perplexity"] == pytest.approx(np.exp(expected), rel=1e-4)
-        assert found["valid/accuracy"] == pytest.approx(accuracy)
-        assert found["valid/bleu"] == 12.5
-    assert was_training == [False, False]
+        found = teacher_forced(model, pairs, max_tokens)
+        assert found["loss"] == pytest.approx(expected, rel=1e-5)
+        assert found["perplexity"] == pytest.approx(np.exp(expected), rel=1e-4)
+        assert found["accuracy"] == pytest.approx(accuracy)
 
 
 def test_the_exponential_average_is_its_recursion():
@@ -247,3 +237,31 @@ def test_the_exponential_average_is_its_recursion():
 )
 def test_the_steps_of_a_run_are_those_of_its_first_limit(limits, steps):
     assert trainable_steps(TrainerConfig(**limits), steps_per_epoch=5) == steps
+
+
+def test_training_never_asks_the_device_which_tokens_are_padding(monkeypatch) -> None:
+    """On a GPU, `nonzero` waits for all work before it."""
+    monkeypatch.setattr(torch.Tensor, "nonzero", lambda self: pytest.fail("waits for the device"))
+    fit(make_module(), 2)
+    fit(make_module(r_drop=5.0, dropout=0.1), 2)
+
+
+def test_ranks_talk_of_the_clock_once_a_step(monkeypatch) -> None:
+    """And the rate of each group of parameters follows the clock of the first rank."""
+    module = make_module(schedule="linear", optimizer="muon")
+    module.config.trainer.max_time, module.total_steps = "00:00:00:10", 0
+    module._trainer = SimpleNamespace(
+        world_size=2, callbacks=[], strategy=SimpleNamespace(root_device=torch.device("cpu"))
+    )
+    clock = iter([0.0, 0.1, 0.25, 0.5])
+    monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: tensor.fill_(next(clock)))
+    configured = module.configure_optimizers()
+    optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
+    assert len(optimizer.param_groups) > 2
+    for left in (0.9, 0.75, 0.5):
+        optimizer.step()
+        schedule.step()
+        assert [group["lr"] / module.config.optim.lr for group in optimizer.param_groups] == pytest.approx(
+            [left] * len(optimizer.param_groups)
+        )
+    assert next(clock, None) is None

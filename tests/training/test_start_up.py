@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.imported import imported_by
-from tests.training.tiny_runs import arguments
+from tests.training.tiny_runs import arguments, command
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def test_hydra_alone_answers_what_needs_no_run(words: list[str], status: int) ->
     unused = {"torch", "pytorch_lightning", "numpy", "sentencepiece", "wandb", "matplotlib", "rich", "sacrebleu"}
     assert not found & unused
     stages = {name.split(".")[1] for name in found if name.startswith("seq2seq.")}
-    assert stages == {"cli", "commands", "config", "errors", "exit_status", "files"}
+    assert stages == {"artifacts", "cli", "commands", "config", "errors", "exit_status", "files", "training"}
 
 
 @pytest.mark.slow
@@ -46,3 +46,18 @@ with quick_imports():  # of a second run in the same process
     assert gc.isenabled()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_package_that_is_missing_is_named_before_any_work(corpus: Path, tmp_path: Path) -> None:
+    script = tmp_path / "without_tensorboard.py"
+    script.write_text(
+        'import sys\nsys.modules["tensorboard"] = None\nfrom seq2seq.cli import main\nmain(["train", *sys.argv[1:]])\n'
+    )
+    changes = {"logger.tensorboard": True, "data.cache_dir": tmp_path / "cache"}
+    done = command(*arguments(corpus, tmp_path / "run", changes), script=script)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
+        "pip install -e '.[tensorboard]'\n"
+    )
+    assert not (tmp_path / "run").exists() and not (tmp_path / "cache").exists()

@@ -30,7 +30,7 @@ def test_a_tag_decides_how_it_is_translated(tagged: Translator, tag: str, beam_s
     expected = [tgt.replace("s", tag or "s") for _, tgt in pairs]
     assert sum(text == tgt for text, tgt in zip(found, expected, strict=True)) > 20
     ends = "".join(word[-1] for text in found for word in text.removesuffix(".").split())
-    assert ends.count(tag or "s") > 0.95 * len(ends)
+    assert ends.count(tag or "s") > 0.9 * len(ends)
 
 
 @pytest.mark.parametrize(("tag", "begin"), [("", []), ("t", [4]), ("z", [5])])

@@ -1,5 +1,7 @@
 """The exponential average of the weights of a run."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytorch_lightning as pl
@@ -34,6 +36,16 @@ class ExponentialAverage(pl.Callback):
         decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
         current = [p.detach().float() for p in _model(pl_module).parameters()]
         torch._foreach_lerp_(list(self.weights.values()), current, 1 - decay)
+
+    @contextmanager
+    def in_place_of_weights(self, model: nn.Module) -> Iterator[None]:
+        """Inside the block, `model` has the averaged weights; after it, its own again."""
+        own = {name: p.detach().clone() for name, p in model.named_parameters()}
+        model.load_state_dict(self.weights, strict=False)  # buffers are no weights
+        try:
+            yield
+        finally:
+            model.load_state_dict(own, strict=False)
 
     def state_dict(self) -> dict[str, Any]:
         return {"weights": self.weights, "n_updates": self.n_updates}

@@ -1,5 +1,6 @@
 """What a person sees while a run trains: a bar in a terminal, a line now and then in a log file."""
 
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ import pytorch_lightning as pl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from seq2seq.training.callbacks.throughput import ThroughputMeter
+from seq2seq.training.callbacks.step_metrics import StepMetrics
 from seq2seq.training.position import time_spent
 
 SECONDS_BETWEEN_LINES = 30  # where there is no terminal
@@ -23,7 +24,7 @@ class ProgressReport(pl.Callback):
         max_seconds: the run's time limit; 0 if there is none.
     """
 
-    def __init__(self, meter: ThroughputMeter, total_steps: int, max_seconds: int) -> None:
+    def __init__(self, meter: StepMetrics, total_steps: int, max_seconds: int) -> None:
         self.meter, self.total_steps, self.max_seconds = meter, total_steps, max_seconds
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
@@ -50,9 +51,9 @@ class ProgressReport(pl.Callback):
         else:
             self.bar.update(self.task, completed=self._share(trainer), description=self._describe(trainer, now))
 
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        if trainer.state.fn == "fit" and trainer.is_global_zero:
-            self.console.print(describe_validation(trainer.global_step, trainer.callback_metrics), soft_wrap=True)
+    def tell_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+        if trainer.is_global_zero:
+            self.console.print(describe_validation(trainer.global_step, metrics), soft_wrap=True)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.bar is not None:
@@ -67,21 +68,20 @@ class ProgressReport(pl.Callback):
     def _describe(self, trainer: pl.Trainer, now: float) -> str:
         elapsed, share = now - self.began, self._share(trainer)
         left = elapsed * (1 - share) / (share - self.share_before) if share > self.share_before else 0.0
-        loss = trainer.callback_metrics.get("train/loss")
+        loss = self.meter.loss
         return (
             f"epoch {trainer.current_epoch + 1}  step {trainer.global_step}"
             + (f"/{self.total_steps}" if self.total_steps else "")
-            + (f"  loss {float(loss):.3f}" if loss is not None else "")
+            + (f"  loss {loss:.3f}" if not math.isnan(loss) else "")
             + f"  {self.meter.tokens_per_s:,.0f} tok/s  {_clock(elapsed)} elapsed  {_clock(left)} left"
         )
 
 
-def describe_validation(step: int, metrics: Mapping[str, Any]) -> str:
+def describe_validation(step: int, metrics: Mapping[str, float]) -> str:
     """One line with what a validation found."""
-    found = {name.removeprefix("valid/"): float(v) for name, v in metrics.items() if name.startswith("valid/")}
     return (
-        f"valid  step {step}  loss {found['loss']:.3f}  perplexity {found['perplexity']:.2f}  "
-        f"accuracy {found['accuracy']:.3f}  BLEU {found['bleu']:.2f}  chrF {found['chrf']:.2f}"
+        f"valid  step {step}  loss {metrics['loss']:.3f}  perplexity {metrics['perplexity']:.2f}  "
+        f"accuracy {metrics['accuracy']:.3f}  BLEU {metrics['bleu']:.2f}  chrF {metrics['chrf']:.2f}"
     )
 
 

@@ -106,7 +106,7 @@ def _check_vocabulary(weights: Path, pieces: list[str]) -> None:
         )
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{file}: cannot be read, so it is damaged; export the model again") from error
     if stored != pieces:
         raise TokenizerError(f"{file}: has other pieces than the tokenizer beside it; export the model again")

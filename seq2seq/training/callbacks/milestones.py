@@ -1,0 +1,189 @@
+"""When a run validates, saves and stops: all of it decided by one count of optimizer steps."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import Checkpoint
+
+from seq2seq.artifacts.checkpoint import write_model
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.data import TranslationData
+from seq2seq.training.module import TranslationModule
+from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
+from seq2seq.training.selector import Selector
+from seq2seq.training.stop_signals import StopSignals, TrainingInterrupted
+from seq2seq.training.validation import Validation
+
+SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
+STALE_AFTER_S = 3600  # no save takes that long
+# To ask all ranks whether to stop makes the host wait for its GPU, so it is not done at each step.
+STEPS_BETWEEN_AGREEMENTS = 10
+
+log = logging.getLogger(__name__)
+Listener = Callable[[pl.Trainer, Mapping[str, float]], None]
+
+
+class Milestones(Checkpoint):
+    """Validates when it is due, keeps what the end of the run chooses from, saves, and stops the run when it is told.
+
+    Everything happens where an optimizer step is complete: from there, a resumed run takes the same steps as an
+    unbroken one. All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is
+    made up for. Told to stop, the run saves at once, and validates when it is resumed.
+
+    It is a `Checkpoint`, and the last in the list, so that Lightning calls it after all callbacks whose state it saves.
+    """
+
+    def __init__(
+        self,
+        run: RunDirectory,
+        data: TranslationData,
+        validation: Validation,
+        ema: ExponentialAverage | None = None,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        """
+        Args:
+            ema: its weights are those that are validated and chosen from; None: the weights as they are.
+            listeners: called with the metrics of each validation, after it.
+        """
+        self.run, self.data, self.validation, self.ema, self.listeners = run, data, validation, ema, listeners
+        self.config = validation.config.trainer
+        self.selector = Selector(self.config.monitor)
+        self.owes_validation = False
+        self.signals = StopSignals()
+        self.stopping = 0  # the signal for which the state is saved, on all ranks
+        self.saved_at = time.monotonic()
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        for unfinished in self.run.checkpoints.glob(".*.tmp"):
+            # A process was killed while it saved this. A young file may belong to a process that still saves.
+            with suppress(FileNotFoundError):  # another rank was faster
+                if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
+                    unfinished.unlink()
+        self.signals.install()
+        self.make_up(trainer, pl_module)
+        if self.selector.has_lost_patience(self.config.patience):
+            trainer.should_stop = True
+
+    def make_up(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Validate now if the run was cut off before it could."""
+        if self.owes_validation:
+            self._validate(trainer, module)
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if not step_is_complete(trainer):
+            return
+        self.owes_validation |= self._is_due(trainer)
+        self.stopping, is_time_to_save = self._agree(trainer)
+        if self.stopping or is_time_to_save or is_last_step(trainer):
+            self._save(trainer)
+        if self.owes_validation and not self.stopping:
+            self._validate(trainer, pl_module)
+            if trainer.world_size == 1:  # several ranks agree at their next step
+                self.stopping = self.signals.received
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
+    ) -> None:
+        self._stop_if_told()  # the metrics of the step before are logged now
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        # Not in `teardown`: Lightning has removed its own handlers by then, and would get them back for good.
+        self.signals.restore()
+        self._stop_if_told()
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        self.signals.restore()
+
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        checkpoint["position"] = position = self.data.position
+        checkpoint["epoch"] = position["epoch"]
+        tell_progress(checkpoint["loops"]["fit_loop"], position["epoch"], position["done"], position["of"])
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "watched": self._watched(),
+            "owes_validation": self.owes_validation,
+            "selector": self.selector.state_dict(),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.owes_validation = state_dict["owes_validation"]
+        if state_dict["watched"] == self._watched():
+            self.selector.load_state_dict(state_dict["selector"])
+        else:
+            log.info("validations are no longer measured as before, so the best one is looked for anew")
+
+    def _watched(self) -> dict[str, Any]:
+        """What decides the numbers of a validation, beside the weights."""
+        config = self.validation.config
+        return {"monitor": self.config.monitor, "sentences": self.config.valid_sentences, **vars(config.decoding)}
+
+    def _is_due(self, trainer: pl.Trainer) -> bool:
+        every = self.config.val_every_n_steps
+        # Also where the time is over, or where another callback stops the run.
+        return trainer.should_stop or (trainer.global_step % every == 0 if every else epoch_ends(trainer))
+
+    def _validate(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        assert isinstance(module, TranslationModule)
+        step = trainer.global_step
+        if self.ema:
+            with self.ema.in_place_of_weights(module.model):
+                metrics = self.validation.while_training(module.model)
+        else:
+            metrics = self.validation.while_training(module.model)
+        self.owes_validation = False
+        for logger in trainer.loggers:  # Lightning counts steps from 0
+            logger.log_metrics({f"valid/{name}": value for name, value in metrics.items()}, step - 1)
+        is_best = self.selector.see(step, metrics)
+        if trainer.is_global_zero:
+            self._keep_weights(module, step, is_best)
+        if self.selector.has_lost_patience(self.config.patience):
+            trainer.should_stop = True
+        for listener in self.listeners:
+            listener(trainer, metrics)
+        self._save(trainer)
+
+    def _keep_weights(self, module: TranslationModule, step: int, is_best: bool) -> None:
+        """Keep what the end of the run chooses from: the best weights, and the latest ones for their average."""
+        weights = module.model.state_dict()
+        if is_best:
+            watched = weights | self.ema.weights if self.ema else weights
+            write_model(SavedModel.of(module.config, module.tokenizer, watched, module.seen), self.run.best, step)
+        if self.config.average_last:
+            model = SavedModel.of(module.config, module.tokenizer, weights, module.seen)
+            write_model(model, self.run.recent_at(step), step)
+            for old in set(self.run.recent()) - set(self.run.recent(self.config.average_last)):
+                old.unlink(missing_ok=True)
+
+    def _save(self, trainer: pl.Trainer) -> None:
+        if trainer.is_global_zero:
+            self.run.keep_previous()
+        trainer.save_checkpoint(self.run.last)
+        self.saved_at = time.monotonic()
+
+    def _agree(self, trainer: pl.Trainer) -> tuple[int, bool]:
+        """The signal that any rank received, and whether the last save is too old: the same on all ranks."""
+        signal, is_old = self.signals.received, time.monotonic() - self.saved_at > SAVE_EVERY_S
+        if trainer.world_size == 1:
+            return signal, is_old
+        if trainer.global_step % STEPS_BETWEEN_AGREEMENTS:
+            return 0, False
+        told = torch.tensor([signal, int(is_old)], device=trainer.strategy.root_device)
+        torch.distributed.all_reduce(told, op=torch.distributed.ReduceOp.MAX)
+        return int(told[0]), bool(told[1])
+
+    def _stop_if_told(self) -> None:
+        if self.stopping:
+            raise TrainingInterrupted(self.stopping)

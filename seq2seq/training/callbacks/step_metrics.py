@@ -1,0 +1,67 @@
+"""What is logged of optimizer steps: loss, gradient, learning rate, speed and padding."""
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+
+from seq2seq.dataset.batches import Batch
+from seq2seq.training.module import TranslationModule
+from seq2seq.training.position import step_is_complete
+from seq2seq.vocabulary import PAD
+
+
+class StepMetrics(pl.Callback):
+    """Logs the metrics of every n-th step, and the target tokens a second and the padding since the last log.
+
+    Time in validation does not count. Sums stay on the device between two logs, so that nothing waits for a GPU. It
+    logs before the state is saved: Lightning would do it after that, and a run that dies in between would lose a row.
+    """
+
+    def __init__(self) -> None:
+        self.n_tokens: Any = 0
+        self.n_tgt: Any = 0
+        self.n_slots = 0
+        self.seconds = 0.0
+        self.began = 0.0
+        self.tokens_per_s, self.loss = 0.0, math.nan  # as logged last
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = time.perf_counter()  # a run resumed within an epoch does not start this epoch
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.began = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        n_tgt = (batch.tgt_out != PAD).sum()
+        self.n_tgt = self.n_tgt + n_tgt
+        self.n_tokens = self.n_tokens + n_tgt + (batch.src != PAD).sum()
+        self.n_slots += batch.src.numel() + batch.tgt_out.numel()
+        now = time.perf_counter()
+        self.seconds, self.began = self.seconds + now - self.began, now
+        if step_is_complete(trainer) and trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+            self._log(trainer, pl_module)
+
+    def _log(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        assert isinstance(module, TranslationModule)
+        self.tokens_per_s = float(self.n_tgt) / self.seconds
+        metrics = {name: float(value) for name, value in module.of_step.items()} | {
+            "train/tgt_tokens_per_s": self.tokens_per_s,
+            "train/padding_share": 1 - float(self.n_tokens) / self.n_slots,
+            "epoch": trainer.current_epoch,
+        }
+        if torch.cuda.is_available():
+            metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
+        for logger in trainer.loggers:  # the first step is number 0 there
+            logger.log_metrics(metrics, trainer.global_step - 1)
+        self.loss = metrics["train/loss"]
+        self.n_tokens, self.n_tgt, self.n_slots, self.seconds = 0, 0, 0, 0.0
+
+    def leave_out_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+        """The time since the latest step was that of a validation."""
+        self.began = time.perf_counter()

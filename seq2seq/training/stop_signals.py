@@ -1,0 +1,47 @@
+"""A run that is told to stop finishes its step and saves."""
+
+import signal
+from types import FrameType
+from typing import Any
+
+STOP_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class TrainingInterrupted(Exception):
+    """The run saved its state and stopped because it was told to; `signum` says by what."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signal.Signals(signum).name)
+        self.signum = signum
+
+
+class StoppedAtOnce(BaseException):
+    """A second Ctrl-C; a KeyboardInterrupt would make Lightning exit by itself, with status 1."""
+
+
+class StopSignals:
+    """Notes a signal instead of dying of it: SIGTERM and SIGUSR1 of batch systems, Ctrl-C, a closed terminal.
+
+    Lightning's own handler waits for rank 0 inside the handler, and hangs if only another rank is told.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._previous: dict[int, Any] = {}
+
+    def install(self) -> None:
+        for number in STOP_SIGNALS:
+            if number != getattr(signal, "SIGHUP", None) or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                self._previous[number] = signal.signal(number, self._note)
+
+    def restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.received == signal.SIGINT == number:
+            raise StoppedAtOnce
+        self.received = number

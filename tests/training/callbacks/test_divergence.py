@@ -1,0 +1,79 @@
+"""A gradient that is not finite: one costs a step, many end the run."""
+
+import copy
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+import torch
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.errors import RunError
+from seq2seq.training.callbacks.divergence import MOST_SKIPPED, Divergence
+from tests.training.tiny_runs import checkpoint, tiny_config, train_with
+
+pytestmark = pytest.mark.slow
+
+
+class Spoil(pl.Callback):
+    """Makes the gradients of some steps infinite, and keeps weights and state of the optimizer after each step."""
+
+    def __init__(self, *steps: int) -> None:
+        self.steps = steps
+        self.after: dict[int, tuple[Any, Any]] = {}
+
+    def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.global_step + 1 in self.steps:
+            for parameter in pl_module.parameters():
+                if parameter.grad is not None:
+                    parameter.grad.fill_(math.inf)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        state = trainer.optimizers[0].state_dict()["state"]
+        self.after[trainer.global_step] = copy.deepcopy((pl_module.state_dict(), state))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
+    corpus: Path, tmp_path: Path, optimizer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    spoil = Spoil(4, 5, 9)
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "optim.optimizer": optimizer})
+    train_with(config, spoil)
+    for before, after, is_same in ((3, 4, True), (4, 5, True), (5, 6, False), (8, 9, True), (9, 10, False)):
+        (weights, state), (weights_after, state_after) = spoil.after[before], spoil.after[after]
+        assert all(torch.equal(weights_after[name], w) for name, w in weights.items()) == is_same
+        for key, values in state.items():
+            for name, value in values.items():
+                assert not is_same or torch.equal(torch.as_tensor(value), torch.as_tensor(state_after[key][name]))
+    rows = [each for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/skipped_steps"]
+    assert [(each.step + 1, each.value) for each in rows][:2] == [(4, 1), (5, 2)] and rows[-1].value == 3
+    assert caplog.text.count("is skipped: its gradient is not finite") == 3
+    assert checkpoint(config.run_dir)["skipped"] == [3, 0]
+
+
+def test_many_in_a_row_end_the_run_and_what_is_saved_is_good(corpus: Path, tmp_path: Path) -> None:
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 4})
+    with pytest.raises(RunError, match=r"training has diverged: .* up to step 39, were not finite; .* lower optim\.lr"):
+        train_with(config, Spoil(*range(20, 20 + MOST_SKIPPED)))
+    saved = checkpoint(config.run_dir)
+    assert saved["global_step"] == 30
+    assert all(weight.isfinite().all() for weight in saved["state_dict"].values())
+
+
+def test_fewer_do_not(corpus: Path, tmp_path: Path) -> None:
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 3})
+    train_with(config, Spoil(*range(10, 9 + MOST_SKIPPED)))
+    assert checkpoint(config.run_dir)["global_step"] == 45
+
+
+def test_a_bleu_that_does_not_fit_the_loss_is_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
+    divergence = Divergence()
+    for bleu, loss in ((0.0, 6.0), (12.0, 2.0), (0.1, 2.0), (0.1, 1.9)):
+        with caplog.at_level(logging.WARNING):
+            divergence.point_out(None, {"bleu": bleu, "loss": loss})  # type: ignore[arg-type]
+    assert caplog.text.count("BLEU of valid is 0.10 although its loss is 2.00") == 1
+    assert len(caplog.records) == 1

@@ -1,0 +1,92 @@
+"""Training commands that run while a test does something else."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.places import ROOT
+
+TRAIN = str(ROOT / "train.py")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
+LAUNCHERS = ("WANDB_", "SEQ2SEQ_", "SLURM_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "NODE_RANK")
+
+Process = subprocess.Popen[str]
+
+
+@contextmanager
+def started(*words: object, cwd: Path, **variables: object) -> Iterator[Process]:
+    """A Python program in a session of its own, all of which is killed at the end of the block.
+
+    Args:
+        words: of the command, after `python`.
+        variables: of its environment, beside those of this process.
+    """
+    env = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+    env |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)} | {name: str(value) for name, value in variables.items()}
+    process = subprocess.Popen(
+        [sys.executable, *map(str, words)],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        for pid in _group(process.pid):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
+
+
+def run(*words: object, cwd: Path, **variables: object) -> tuple[int, str]:
+    """Run it to its end; its status and its stderr."""
+    with started(*words, cwd=cwd, **variables) as process:
+        return end_of(process)
+
+
+def end_of(process: Process) -> tuple[int, str]:
+    """Its status and its stderr, when it has ended."""
+    _, err = process.communicate(timeout=240)
+    return process.returncode, err
+
+
+def others(process: Process) -> list[int]:
+    """The processes that it has started."""
+    return [pid for pid in _group(process.pid) if pid != process.pid]
+
+
+def wait_for(condition: Callable[[], object], process: Process | None = None) -> None:
+    """Wait until something is so, while a process that makes it so is alive."""
+    end = time.monotonic() + 240
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _group(leader: int) -> Sequence[int]:
+    """The living processes of a process group."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, group = stat.read_text().rpartition(")")[2].split()[:3]
+        except OSError:  # it has just ended
+            continue
+        if int(group) == leader and state != "Z":
+            found.append(int(stat.parent.name))
+    return found

@@ -1,0 +1,144 @@
+"""A directory belongs to one run, and a run to one process at a time."""
+
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts.identity import SweepPlace
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.training.claim import claimed
+from seq2seq.training.directories import Sweep, fresh_directory
+from tests.training.launching import TRAIN, end_of, started, wait_for
+from tests.training.tiny_runs import TINY, arguments, checkpoint, command
+
+# Hydra's clock stands still, so that all runs begin in the same second.
+SAME_SECOND = """
+from datetime import datetime
+import hydra.core.utils
+from seq2seq.cli import front_door
+
+class Clock:
+    def now():
+        return datetime(2026, 1, 1)
+
+hydra.core.utils.datetime = Clock
+front_door("train")
+"""
+
+
+def test_a_run_that_died_before_its_first_checkpoint_leaves_its_directory_free(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.checkpoints.mkdir(parents=True)
+    (run.path / "config.yaml").touch()
+    with claimed(run, resumes=False):
+        pass
+    run.last.touch()
+    with pytest.raises(ConfigError, match="holds a run already"), claimed(run, resumes=False):
+        pass
+
+
+def test_an_identity_is_kept_when_a_run_is_resumed_and_made_anew_for_another(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    identities = []
+    for resumes in (False, True, False):
+        with claimed(run, resumes=resumes, sweep=SweepPlace("a sweep", 7)) as identity:
+            (run.path / "config.yaml").touch()
+            identities.append(identity)
+            assert run.identity() == identity
+    assert identities[0] == identities[1] != identities[2]
+    assert identities[1].sweep == SweepPlace("a sweep", 7)
+
+
+def test_a_run_of_an_older_version_gets_an_identity_when_it_is_resumed(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    run.checkpoints.mkdir()
+    assert run.identity() is None
+    with claimed(run, resumes=True) as identity:
+        assert run.identity() == identity
+
+
+def test_a_run_that_comes_to_nothing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), claimed(RunDirectory(tmp_path / "a/run"), resumes=False):
+        _ = 1 / 0
+    assert not (tmp_path / "a/run").exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"id": "1", "sweep": 3, "corpus": {}, "tokenizer": ""}'])
+def test_a_damaged_identity_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(RunError, match=r"run\.json: is not the identity of a run, so it is damaged"):
+        RunDirectory(tmp_path).identity()
+
+
+def test_no_two_runs_get_the_same_fresh_directory(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: fresh_directory(tmp_path / "runs/now"), range(8)))
+    assert {path.name for path in made} == {"now", *(f"now-{number}" for number in range(2, 9))}
+    assert all(path.is_dir() for path in made)
+
+
+def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"run_dir=\S+file/run cannot be made \(Not a directory\)"):
+        fresh_directory(tmp_path / "file/run")
+
+
+def test_a_sweep_stays_where_its_first_job_is_unless_the_user_names_each_place(tmp_path: Path) -> None:
+    unnamed = [tmp_path / "10:59:59", tmp_path / "11:00:00"]
+    sweep = Sweep()
+    assert [sweep.directory_of(job, path, is_named=False) for job, path in enumerate(unnamed)] == [
+        (unnamed[0] / "000", SweepPlace("10:59:59", 0)),
+        (unnamed[0] / "001", SweepPlace("10:59:59", 1)),
+    ]
+    other = Sweep().directory_of(0, unnamed[0], is_named=False)
+    assert other == (tmp_path / "10:59:59-2/000", SweepPlace("10:59:59-2", 0))
+    named = [Sweep().directory_of(job, tmp_path / name, is_named=True)[0] for job, name in enumerate("ab")]
+    assert named == [tmp_path / "a/000", tmp_path / "b/001"]
+
+
+@pytest.mark.slow
+def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(SAME_SECOND)
+    keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_steps": 2}
+    words = [script, "data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
+    with started(*words, "seed=1", cwd=tmp_path) as one, started(*words, "seed=2", cwd=tmp_path) as two:
+        for process in (one, two):
+            status, err = end_of(process)
+            assert status == 0, err
+    runs = sorted((tmp_path / "runs/default").iterdir())
+    assert [path.name for path in runs] == ["2026-01-01_000000", "2026-01-01_000000-2"]
+    assert {RunDirectory(path).config().seed for path in runs} == {1, 2}
+    assert all(checkpoint(path)["config"]["run_dir"].endswith(path.name) for path in runs)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")
+def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path):
+    """Even where it is killed, and where other processes assemble its batches."""
+    run_dir = tmp_path / "run"
+    changes = {"trainer.max_epochs": 0, "trainer.max_steps": 10**6, "trainer.val_every_n_steps": 5}
+    changes |= {"batch.n_workers": 1, "trainer.valid_sentences": 1, "trainer.patience": 0}
+    words = arguments(corpus, run_dir, changes)
+    with started(TRAIN, *words, cwd=tmp_path) as process:
+        wait_for((run_dir / "checkpoints/last.ckpt").exists, process)
+        for attempt, remedy in (
+            (words, "name another run_dir"),
+            ([f"resume={run_dir}"], "wait for its end, or stop it"),
+        ):
+            refused = command(*attempt)
+            assert refused.returncode == 2
+            assert refused.stderr.splitlines()[-1].startswith(
+                f"error: {run_dir} belongs to a run that is at work, process {process.pid} on "
+            )
+            assert refused.stderr.endswith(f"; {remedy}\n")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        step = checkpoint(run_dir)["global_step"]
+        done = command(f"resume={run_dir}", f"trainer.max_steps={step + 2}")
+    assert done.returncode == 0, done.stderr
+    assert checkpoint(run_dir)["global_step"] == step + 2
