@@ -164,11 +164,11 @@ class Workers:
         """Hand out jobs, and deal with what happens within this time. An interruption cancels all work."""
         try:
             raise_if_stopped()
-            self._hand_out()
-            assert self._crew is not None
-            for outcome in self._crew.wait(timeout_s):
-                self._deal_with(outcome)
-            self._hand_out()
+            for seconds in (0.0, timeout_s):  # first those that died idle: their next job would be blamed for it
+                if self._crew is not None:
+                    for outcome in self._crew.wait(seconds):
+                        self._deal_with(outcome)
+                self._hand_out()
         except BaseException:
             self.cancel()
             raise
