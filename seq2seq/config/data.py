@@ -85,6 +85,7 @@ class DataConfig:
             yield f"data.test={self.test} names two test sets alike; write {{NAME: SOURCE, OTHER: SOURCE}}"
         for name in self.tests:
             yield from names_a_file("data.test", name)
+            yield from self._clashes(name)
         for name in self.tags:
             if not re.fullmatch(r"[a-z0-9_-]+", name):
                 yield f"data.train: the tag {name!r} is not made of a-z, 0-9, _ and - alone; rename it"
@@ -95,6 +96,13 @@ class DataConfig:
                     f"data.{split} has the tag {unknown[0]!r}, and data.train has {', '.join(self.tags) or 'no tags'}; "
                     "a model knows the tags of its training text only"
                 )
+
+    def _clashes(self, name: str) -> Iterator[str]:
+        """Report the test sets whose files would have the names of those of this one."""
+        files = f"{name}.{self.tgt_lang}"  # translations; references end in .1, .2 and so on, too
+        for other in self.tests:
+            if other.startswith((f"{files}/", f"{files}.")):
+                yield f"data.test: the files of {other!r} and of {name!r} would have the same names; rename one of them"
 
 
 def _tags(sources: Iterable[SourceSpec]) -> set[str]:

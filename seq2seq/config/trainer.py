@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from seq2seq.config.checks import at_least, one_of
 from seq2seq.config.on_resume import horizon, runtime
 
+_STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
+
 
 @dataclass(kw_only=True)
 class TrainerConfig:
@@ -54,6 +56,11 @@ class TrainerConfig:
             patience=0,
             average_last=0,
         )
+        if any(word in self.strategy for word in _STARTS_PROCESSES):
+            yield (
+                f"trainer.strategy={self.strategy} starts processes of its own, beside those of the run; use ddp, "
+                "whose processes train.py starts as trainer.devices says"
+            )
         if not 0 <= self.ema_decay < 1:
             yield f"trainer.ema_decay={self.ema_decay} is not in [0, 1)"
         if not (self.max_epochs or self.max_steps or self.max_time):

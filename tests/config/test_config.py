@@ -74,6 +74,21 @@ def test_what_the_command_looks_up_is_looked_up_once(monkeypatch):
         read_config(composed("name=${oc.env:OUTER}"))
 
 
+@pytest.mark.parametrize("other", ["a.en/x", "a.en.1", "a.en.x"])
+def test_test_sets_whose_files_would_have_the_same_names_are_refused(other):
+    trainer = {"max_epochs": 1}
+    (problem,) = problems(trainer=trainer, data={"test": {"a": "test", other: "test"}})
+    assert problem == f"data.test: the files of {other!r} and of 'a' would have the same names; rename one of them"
+    for apart in ("a.fr/x", "a.enx", "a/en", "b.en/x"):
+        assert not problems(trainer=trainer, data={"test": {"a": "test", apart: "test"}})
+
+
+@pytest.mark.parametrize("strategy", ["ddp_spawn", "ddp_fork_find_unused_parameters_true", "ddp_notebook"])
+def test_a_strategy_that_starts_processes_of_its_own_is_refused(strategy):
+    (problem,) = problems(trainer={"max_epochs": 1, "strategy": strategy})
+    assert problem.startswith(f"trainer.strategy={strategy} starts processes of its own, beside those of the run; use")
+
+
 ELSEWHERE = ["../../evil", "a/../b", "..", ".", "", "/etc/evil", "a//b", "a/", ".hidden", "a\\..\\b", "c:evil"]
 NO_FILE_NAMES = ["a*", "a[1]", "a\nb", "\ud800", "é" * 101]
 
