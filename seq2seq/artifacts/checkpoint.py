@@ -12,6 +12,7 @@ not compare. It holds only tensors and plain containers:
     global_step         optimizer steps done
     position            epoch, batches of it that are done, of how many, number of processes
     wandb_id            id of the W&B run; empty or missing if there is none
+    metrics             in `best.ckpt` and `best-STEP.ckpt`: those of the validation of these weights
     selected, valid     in `model.ckpt`: the weights that won, and what all candidates scored on valid
 
 A checkpoint to resume from also holds the state of Lightning and of the callbacks in `training/`.

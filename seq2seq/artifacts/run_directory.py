@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from seq2seq.config.checks import names_a_language
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.evaluation.scores import Interval
-from seq2seq.files import write_json, write_text
+from seq2seq.files import atomic_file, write_json, write_text
 
 _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # what reading a damaged form raises
 _IDENTITY = "run.json"
@@ -58,6 +59,8 @@ class RunDirectory:
         checkpoints/last.ckpt         where the run continues
                     previous.ckpt     where it continues if that one is damaged
                     best.ckpt         weights of the best validation so far
+                    best-STEP.ckpt    weights of the best k validations, that one among them; if k is above 1
+                    step-STEP.ckpt    weights of every n-th step, if they are kept
                     recent-STEP.ckpt  weights of the last validations, which are averaged at the end
                     model.ckpt        the weights that won the selection
         selection.json                scores on valid of all candidates
@@ -93,6 +96,16 @@ class RunDirectory:
     @property
     def best(self) -> Path:
         return self.checkpoints / "best.ckpt"
+
+    def all_best(self) -> list[Path]:
+        """The checkpoints of the best validations, oldest first; none if only `best` is kept."""
+        return sorted(self.checkpoints.glob("best-*.ckpt"))
+
+    def best_at(self, step: int) -> Path:
+        return self.checkpoints / f"best-{step:08d}.ckpt"
+
+    def kept_at(self, step: int) -> Path:
+        return self.checkpoints / f"step-{step:08d}.ckpt"
 
     @property
     def selected(self) -> Path:
@@ -256,10 +269,15 @@ class RunDirectory:
     def keep_previous(self) -> None:
         """Let `last.ckpt` be `previous.ckpt`, too, until the next one is written in its place."""
         with suppress(OSError):  # there is none yet, or this file system has no links
-            link = self.checkpoints / f".{self.previous.name}.link"
-            link.unlink(missing_ok=True)
-            os.link(self.last, link)
-            link.replace(self.previous)
+            _link(self.last, self.previous)
+
+    def let_be_best(self, file: Path) -> None:
+        """Let one of `all_best` be `best.ckpt`, too."""
+        try:
+            _link(file, self.best)
+        except OSError:  # this file system has no links
+            with atomic_file(self.best) as copy, file.open("rb") as original:
+                shutil.copyfileobj(original, copy)
 
     def write_identity(self, identity: RunIdentity) -> None:
         write_json(self.path / _IDENTITY, identity.as_json())
@@ -329,6 +347,14 @@ class RunDirectory:
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore or delete it") from error
+
+
+def _link(file: Path, name: Path) -> None:
+    """Let a file have a second name, which another file may have until then."""
+    link = name.with_name(f".{name.name}.link")
+    link.unlink(missing_ok=True)
+    os.link(file, link)
+    link.replace(name)
 
 
 def _interval(score: float, mean: float, half_width: float, signature: str) -> Interval:

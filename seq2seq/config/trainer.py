@@ -27,6 +27,8 @@ class TrainerConfig:
     valid_sentences: int = horizon(0)  # sentences to translate in a validation, spread over all of valid; 0: all
     monitor: str = horizon("valid/bleu")  # says which weights are best: for patience, for best.ckpt and at the end
     patience: int = horizon(0)  # stop after so many validations without a better one; 0: never
+    keep_best: int = horizon(1)  # how many of the best validations' weights stay; beside best.ckpt, as best-STEP.ckpt
+    keep_every_n_steps: int = horizon(0)  # optimizer steps between two weights that stay, as step-STEP.ckpt; 0: none
     average_last: int = horizon(5)  # how many of the last validations' weights are averaged at the end; 0: none
     ema_decay: float = horizon(0.0)  # of an exponential average of the weights, validated in their place; 0: off
     compile: bool = runtime(False)  # torch.compile the model; on GPUs the gain is worth the warm-up
@@ -54,6 +56,8 @@ class TrainerConfig:
             log_every_n_steps=1,
             valid_sentences=0,
             patience=0,
+            keep_best=1,
+            keep_every_n_steps=0,
             average_last=0,
         )
         if any(word in self.strategy for word in _STARTS_PROCESSES):

@@ -21,29 +21,37 @@ def goodness(monitor: str, metrics: Mapping[str, float]) -> float:
 
 
 class Selector:
-    """The best validation of a run so far, and how many have followed it."""
+    """The best validations of a run so far, and how many have followed the best one."""
 
-    def __init__(self, monitor: str) -> None:
-        self.monitor = monitor
-        self.best = -math.inf  # its goodness
-        self.best_step = 0
+    def __init__(self, monitor: str, n_best: int = 1) -> None:
+        """n_best: how many to remember."""
+        self.monitor, self.n_best = monitor, n_best
+        self.ranking: list[tuple[float, int]] = []  # goodness and step, the best one first; of equal ones the older
         self.n_since = 0
+
+    @property
+    def best_steps(self) -> list[int]:
+        """Optimizer steps of the best validations, the best one first."""
+        return [step for _, step in self.ranking]
 
     def see(self, step: int, metrics: Mapping[str, float]) -> bool:
         """Take a validation into account; returns whether it is the best one so far."""
         found = goodness(self.monitor, metrics)
-        if found > self.best:
-            self.best, self.best_step, self.n_since = found, step, 0
-            return True
-        self.n_since += 1
-        return False
+        is_best = found > (self.ranking[0][0] if self.ranking else -math.inf)
+        if found > -math.inf:
+            ranking = sorted([*self.ranking, (found, step)], key=lambda each: each[0], reverse=True)
+            self.ranking = ranking[: self.n_best]
+        self.n_since = 0 if is_best else self.n_since + 1
+        return is_best
 
     def has_lost_patience(self, patience: int) -> bool:
         """Whether `patience` validations in a row were no better than the best one; 0: never."""
         return 0 < patience <= self.n_since
 
     def state_dict(self) -> dict[str, Any]:
-        return {"best": self.best, "best_step": self.best_step, "n_since": self.n_since}
+        return {"ranking": [list(each) for each in self.ranking], "n_since": self.n_since}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.best, self.best_step, self.n_since = state["best"], state["best_step"], state["n_since"]
+        ranking = state["ranking"] if "ranking" in state else [(state["best"], state["best_step"])]  # older versions
+        self.ranking = [(found, step) for found, step in ranking if found > -math.inf][: self.n_best]
+        self.n_since = state["n_since"]

@@ -20,6 +20,8 @@ CHANGES = {
     "trainer.max_epochs": 4,
     "trainer.val_every_n_steps": 3,
     "trainer.ema_decay": 0.9,
+    "trainer.keep_best": 3,
+    "trainer.keep_every_n_steps": 4,
     "batch.accumulate": 2,
     "tokenizer.subword_regularization": 0.1,
 }
@@ -66,7 +68,9 @@ def test_runs_that_are_killed_end_as_one_that_never_was(tmp_path: Path) -> None:
         run_dir = tmp_path / f"killed-{number}"
         n_kills += kill_again_and_again([*arguments(corpus, run_dir, CHANGES), "resume=auto"], run_dir, script, draw)
         assert what_it_left(run_dir) == what_it_left(whole)
-        for name in ("last.ckpt", "best.ckpt", "model.ckpt"):
+        names = {file.name for file in (whole / "checkpoints").iterdir()}
+        assert names == {file.name for file in (run_dir / "checkpoints").iterdir()}
+        for name in names - {"previous.ckpt"}:
             ours, theirs = checkpoint(run_dir, name), checkpoint(whole, name)
             assert ours["global_step"] == theirs["global_step"]
             assert all(torch.equal(ours["state_dict"][key], weight) for key, weight in theirs["state_dict"].items())

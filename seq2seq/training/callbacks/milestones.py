@@ -10,11 +10,10 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import Checkpoint
 
-from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
+from seq2seq.training.keeping import keep_every_n_steps, keep_validated
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
 from seq2seq.training.selector import Selector
@@ -55,7 +54,7 @@ class Milestones(Checkpoint):
         """
         self.run, self.data, self.validation, self.ema, self.listeners = run, data, validation, ema, listeners
         self.config = validation.config.trainer
-        self.selector = Selector(self.config.monitor)
+        self.selector = Selector(self.config.monitor, self.config.keep_best)
         self.owes_validation = False
         self.signals = StopSignals()
         self.stopping = 0  # the signal for which the state is saved, on all ranks
@@ -82,6 +81,9 @@ class Milestones(Checkpoint):
     ) -> None:
         if not step_is_complete(trainer):
             return
+        if trainer.is_global_zero:
+            assert isinstance(pl_module, TranslationModule)
+            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)  # a kill in between costs none
         self.owes_validation |= self._is_due(trainer)
         self.stopping, is_time_to_save = self._agree(trainer)
         if self.stopping or is_time_to_save or is_last_step(trainer):
@@ -146,26 +148,14 @@ class Milestones(Checkpoint):
         self.owes_validation = False
         for logger in trainer.loggers:  # Lightning counts steps from 0
             logger.log_metrics({f"valid/{name}": value for name, value in metrics.items()}, step - 1)
-        is_best = self.selector.see(step, metrics)
+        self.selector.see(step, metrics)
         if trainer.is_global_zero:
-            self._keep_weights(module, step, is_best)
+            keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self.selector.has_lost_patience(self.config.patience):
             trainer.should_stop = True
         for listener in self.listeners:
             listener(trainer, metrics)
         self._save(trainer)
-
-    def _keep_weights(self, module: TranslationModule, step: int, is_best: bool) -> None:
-        """Keep what the end of the run chooses from: the best weights, and the latest ones for their average."""
-        weights = module.model.state_dict()
-        if is_best:
-            watched = weights | self.ema.weights if self.ema else weights
-            write_model(SavedModel.of(module.config, module.tokenizer, watched, module.seen), self.run.best, step)
-        if self.config.average_last:
-            model = SavedModel.of(module.config, module.tokenizer, weights, module.seen)
-            write_model(model, self.run.recent_at(step), step)
-            for old in set(self.run.recent()) - set(self.run.recent(self.config.average_last)):
-                old.unlink(missing_ok=True)
 
     def _save(self, trainer: pl.Trainer) -> None:
         if trainer.is_global_zero:

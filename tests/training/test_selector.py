@@ -1,0 +1,52 @@
+"""What is best, and what was best before it."""
+
+import math
+
+from seq2seq.training.selector import Selector
+
+
+def seen(monitor: str, values: list[float], n_best: int = 1) -> Selector:
+    selector = Selector(monitor, n_best)
+    for step, value in enumerate(values, start=1):
+        selector.see(step, {monitor.removeprefix("valid/"): value})
+    return selector
+
+
+def test_the_best_validations_are_remembered_the_best_one_first() -> None:
+    values = [3.0, 7.0, 5.0, 7.0, 1.0, 6.0]
+    assert seen("valid/bleu", values, n_best=3).best_steps == [2, 4, 6]  # of equal ones, the older is better
+    assert seen("valid/loss", values, n_best=3).best_steps == [5, 1, 3]
+    assert seen("valid/bleu", values, n_best=30).best_steps == [2, 4, 6, 3, 1, 5]
+    assert seen("valid/bleu", values).best_steps == [2]
+
+
+def test_what_is_not_a_number_is_never_among_the_best() -> None:
+    assert seen("valid/loss", [math.nan, 2.0, math.nan], n_best=3).best_steps == [2]
+    assert seen("valid/loss", [math.nan]).has_lost_patience(1)
+
+
+def test_patience_looks_at_the_best_one_alone() -> None:
+    selector = seen("valid/bleu", [5.0, 3.0, 4.0], n_best=3)  # the last one is among the best three
+    assert selector.has_lost_patience(2) and not selector.has_lost_patience(3)
+    assert selector.see(4, {"bleu": 5.5}) and not selector.has_lost_patience(1)
+
+
+def test_a_continued_selector_goes_on_and_can_remember_fewer_or_more() -> None:
+    state = seen("valid/bleu", [3.0, 7.0, 5.0], n_best=2).state_dict()
+    assert state == {"ranking": [[7.0, 2], [5.0, 3]], "n_since": 1}
+    for n_best, expected in ((1, [2]), (2, [2, 4]), (3, [2, 4, 3])):
+        selector = Selector("valid/bleu", n_best)
+        selector.load_state_dict(state)
+        assert not selector.see(4, {"bleu": 6.0})
+        assert selector.best_steps == expected
+        assert selector.has_lost_patience(2)
+
+
+def test_older_versions_remembered_the_best_one_alone() -> None:
+    selector = Selector("valid/bleu", 2)
+    selector.load_state_dict({"best": 7.0, "best_step": 2, "n_since": 1})
+    assert not selector.see(4, {"bleu": 6.0})
+    assert selector.best_steps == [2, 4]
+    selector.load_state_dict({"best": -math.inf, "best_step": 0, "n_since": 1})  # nothing but NaN
+    assert selector.see(4, {"bleu": 6.0})
+    assert selector.best_steps == [4]
