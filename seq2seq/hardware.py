@@ -7,8 +7,6 @@ else. The functions that need torch import it themselves.
 import ctypes
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,55 +19,6 @@ TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
 def n_cores() -> int:
     """The cores that this process may use. A container or `taskset` may allow fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that this process and those that it starts may still use; None where nobody says, as on macOS.
-
-    That is what the kernel could give out without swapping, or less in a container with a limit of its own (cgroups,
-    version 1 or 2). Pages of files do not count as used: the kernel drops them when it needs room.
-
-    Args:
-        root: where /proc and /sys are.
-    """
-    amounts = [*_available_in_machine(root), *_available_in_groups(root)]
-    return max(0, min(amounts)) if amounts else None
-
-
-def _available_in_machine(root: Path) -> Iterator[int]:
-    with suppress(OSError):
-        for line in (root / "proc/meminfo").read_text().splitlines():
-            name, _, amount = line.partition(":")
-            if name == "MemAvailable":
-                yield int(amount.split()[0]) << 10
-
-
-def _available_in_groups(root: Path) -> Iterator[int]:
-    """What each group that this process is in may still use: its own, and those around it."""
-    forms = {  # by the controllers of a line in /proc/self/cgroup
-        "": ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-        "memory": ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    }
-    with suppress(OSError):
-        for line in (root / "proc/self/cgroup").read_text().splitlines():
-            _, controllers, group = line.split(":", 2)
-            if form := next((forms[name] for name in controllers.split(",") if name in forms), None):
-                top, limit, used, droppable = form
-                # Inside a container the path may be that of the machine outside, which does not exist here.
-                for folder in ((root / top / group.lstrip("/")), *(root / top / group.lstrip("/")).parents):
-                    if not folder.is_relative_to(root / top):
-                        break
-                    with suppress(OSError, ValueError):  # there is no such file, or it says "max"
-                        yield (
-                            int((folder / limit).read_text())
-                            - int((folder / used).read_text())
-                            + _statistic(folder / "memory.stat", droppable)
-                        )
-
-
-def _statistic(file: Path, name: str) -> int:
-    rows = (line.split() for line in file.read_text().splitlines())
-    return next((int(row[1]) for row in rows if row[0] == name), 0)
 
 
 def accelerator_of(config: TrainerConfig) -> str:

@@ -10,7 +10,7 @@ import torch
 from seq2seq import hardware
 from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import accelerator_of, available_memory, multiplies_bf16, n_cores, precision_of
+from seq2seq.hardware import accelerator_of, multiplies_bf16, n_cores, precision_of
 
 
 @pytest.fixture
@@ -139,75 +139,3 @@ def test_onednn_is_left_alone_where_it_would_round_to_bf16(monkeypatch: pytest.M
     monkeypatch.setattr(torch.Tensor, "__matmul__", rounded)
     hardware.multiply_float32_in_onednn()
     assert setting.fp32_precision == "none"
-
-
-MEMINFO = "MemTotal:       24684000 kB\nMemFree:  1000000 kB\nMemAvailable:    2000000 kB\nSwapFree: 7 kB\n"
-GB = 10**9
-
-
-def files(root: Path, contents: dict[str, str | int]) -> Path:
-    for name, content in contents.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(f"{content}\n")
-    return root
-
-
-def group(folder: str, limit: str | int, used: int, droppable: int) -> dict[str, str | int]:
-    """A group of cgroups, version 2."""
-    stat = f"anon 5\ninactive_file {droppable}\nactive_file 9"
-    return {f"{folder}/memory.max": limit, f"{folder}/memory.current": used, f"{folder}/memory.stat": stat}
-
-
-def test_memory_is_what_the_kernel_can_give_out(tmp_path: Path) -> None:
-    assert available_memory(tmp_path) is None
-    assert available_memory(files(tmp_path, {"proc/meminfo": MEMINFO})) == 2_000_000 * 1024
-
-
-@pytest.mark.parametrize(
-    ("path", "contents", "expected"),
-    [
-        ("/", group("sys/fs/cgroup", 3 * GB, 2 * GB, GB // 2), GB * 3 // 2),
-        ("/", group("sys/fs/cgroup", "max", 2 * GB, 0), 2_048_000_000),
-        ("/", group("sys/fs/cgroup", 9 * GB, 2 * GB, 0), 2_048_000_000),  # the machine has less than the group may use
-        ("/", group("sys/fs/cgroup", GB, 2 * GB, 0), 0),
-        (
-            "/user/job",
-            group("sys/fs/cgroup/user", 2 * GB, GB, 5) | group("sys/fs/cgroup/user/job", "max", GB, 0),
-            GB + 5,
-        ),
-        (
-            "/user/job",
-            group("sys/fs/cgroup/user", 2 * GB, GB, 0) | group("sys/fs/cgroup/user/job", GB, GB, 7),
-            7,
-        ),
-        ("/docker/0123", group("sys/fs/cgroup", 2 * GB, GB, 3), GB + 3),  # as seen inside a container
-        ("/", {"sys/fs/cgroup/memory.max": 4 * GB}, 2_048_000_000),  # half of what is needed
-    ],
-)
-def test_memory_is_limited_by_each_group_around_the_process(
-    tmp_path: Path, path: str, contents: dict[str, str | int], expected: int
-) -> None:
-    files(tmp_path, {"proc/meminfo": MEMINFO, "proc/self/cgroup": f"0::{path}", **contents})
-    assert available_memory(tmp_path) == expected
-
-
-def test_memory_is_limited_by_groups_of_version_1_too(tmp_path: Path) -> None:
-    top = "sys/fs/cgroup/memory"
-    contents: dict[str, str | int] = {
-        "proc/meminfo": MEMINFO,
-        "proc/self/cgroup": "9:name=systemd:/\n4:memory:/job\n3:cpuset,cpu:/job\n0::/",
-        f"{top}/memory.limit_in_bytes": 9223372036854771712,  # how version 1 says "no limit"
-        f"{top}/memory.usage_in_bytes": 5 * GB,
-        f"{top}/memory.stat": "cache 1\ntotal_inactive_file 2",
-        f"{top}/job/memory.limit_in_bytes": 2 * GB,
-        f"{top}/job/memory.usage_in_bytes": GB,
-        f"{top}/job/memory.stat": "inactive_file 1\ntotal_inactive_file 4",
-    }
-    assert available_memory(files(tmp_path, contents)) == GB + 4
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
-def test_this_machine_says_how_much_memory_it_has() -> None:
-    found = available_memory()
-    assert found is not None
-    assert 10**7 < found <= os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -16,7 +16,7 @@ from tests.places import ROOT
 # for all others it stands above translation/.
 STAGES = [
     ("errors", "vocabulary", "files", "option_values"),
-    ("config", "exit_status"),
+    ("config", "exit_status", "memory"),
     ("hardware",),
     ("corpus",),
     ("tokenizer",),

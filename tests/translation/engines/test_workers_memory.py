@@ -13,11 +13,11 @@ import torch
 from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
+from seq2seq.memory import is_out_of_memory
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
-from seq2seq.translation.engines.workers.jobs import is_out_of_memory
 from tests.places import ROOT
 
 
@@ -82,25 +82,3 @@ def test_a_batch_that_does_not_fit_into_memory_is_done_in_halves() -> None:
         [sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory"),
-        RuntimeError("could not create a memory object"),  # oneDNN
-        RuntimeError("std::bad_alloc"),  # CTranslate2
-        RuntimeError("CUDA failed with error out of memory"),
-    ],
-    ids=str,
-)
-def test_all_libraries_words_for_a_lack_of_memory_are_known(error: Exception) -> None:
-    assert is_out_of_memory(error)
-
-
-def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
-    assert not is_out_of_memory(OSError("out of memory"))
-    assert not is_out_of_memory(TranslationError("out of memory"))
-    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))

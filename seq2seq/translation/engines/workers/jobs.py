@@ -4,23 +4,9 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from seq2seq.errors import UserError
 from seq2seq.hardware import give_back_freed_memory
+from seq2seq.memory import is_out_of_memory
 from seq2seq.translation.engines.protocol import Engine
-
-# What CPUs, CUDA, oneDNN, C++ and CTranslate2 say when memory ran out. All of them say it in a RuntimeError.
-_MEMORY_PHRASES = (
-    "out of memory",
-    "out_of_memory",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "bad_alloc",
-    "std::length_error",
-    "could not create a memory",
-    "could not create a primitive",
-    "could not execute a primitive",
-    "alloc_failed",
-)
 
 
 @dataclass(eq=False)
@@ -111,12 +97,3 @@ def outcome(engine: Engine, job: Job) -> Done | Failed | OutOfMemory:
         message = " ".join(str(error).split())[:200] or type(error).__name__
     give_back_freed_memory()  # now that the error, and what it kept, are gone
     return OutOfMemory(job, message)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out: of Python, NumPy, PyTorch, oneDNN, CUDA or CTranslate2."""
-    if isinstance(error, UserError):
-        return False
-    if isinstance(error, MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in _MEMORY_PHRASES)
