@@ -5,6 +5,7 @@
 2    an error with a remedy: wrong input, a wrong option, a missing file, a full disk
 129  SIGHUP: the terminal was closed
 130  Ctrl-C
+138  SIGUSR1, which batch systems send some time before the end
 141  the reader of stdout is gone, as after `| head -1`
 143  SIGTERM
 
@@ -29,7 +30,9 @@ ERASE_LINE = "\r" + ERASE_REST
 
 
 GRACE_S = 1.0  # seconds after the first signal in which others are ignored
-_STOP_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_STOP_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
+)
 
 _first_signum = 0  # the signal that told the command of this process to stop; 0: none has come
 _first_s = 0.0  # when it came, in seconds of `time.monotonic`

@@ -17,7 +17,7 @@ from tests.places import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name))
 
 
 def send(*signums: int) -> Callable[[], None]:
