@@ -88,6 +88,18 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def append_text(path: Path, text: str) -> None:
+    """Add to a text file, or leave it as it was, such as on a full disk."""
+    size = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("ab") as file:
+            file.write(text.encode())
+    except OSError:
+        with suppress(OSError):
+            os.truncate(path, size)
+        raise
+
+
 def write_json(path: Path, content: object) -> None:
     """Write a JSON file for people and programs, whole or not at all."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

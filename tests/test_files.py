@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.files import atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
+from seq2seq.files import append_text, atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
 from tests.places import ROOT
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these signals nor these locks")
@@ -31,6 +31,23 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
         fail()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit for the size of files stands in for a full disk")
+def test_what_cannot_be_appended_whole_is_not_appended(tmp_path: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    append_text(tmp_path / "rows", "first\n")
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9, before[1]))
+        with pytest.raises(OSError, match="too large"):
+            append_text(tmp_path / "rows", "second\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "rows").read_text() == "first\n"
+    append_text(tmp_path / "rows", "second\n")
+    assert (tmp_path / "rows").read_text() == "first\nsecond\n"
 
 
 def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -148,7 +165,7 @@ WRITER = """
 import os, signal, sys, time
 from pathlib import Path
 from seq2seq.exit_status import exit_status
-from seq2seq.files import atomic_directory, atomic_file
+from seq2seq.files import append_text, atomic_directory, atomic_file
 
 def write(folder, pause):
     with atomic_directory(folder / "folder", replace=True) as building:

@@ -254,12 +254,15 @@ class RunDirectory:
         return references
 
     def metrics(self) -> list[Metric]:
-        """The rows of `metrics.csv`; none if there is no such file yet."""
+        """The rows of `metrics.csv`; none if there is no such file yet.
+
+        A last line that has no end was cut off while it was written, as by a power cut, and is left out.
+        """
         if not self.metrics_file.is_file():
             return []
         try:
             with self.metrics_file.open(encoding="utf-8", newline="") as file:
-                rows = csv.DictReader(file)
+                rows = csv.DictReader(line for line in file if line.endswith("\n"))
                 return [Metric(int(row["step"]), row["metric"], float(row["value"]), row["unix_time"]) for row in rows]
         except (*_DAMAGE, OSError, csv.Error) as error:
             raise RunError(f"{self.metrics_file}: has no metrics, so it is damaged; restore or delete it") from error

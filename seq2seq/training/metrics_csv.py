@@ -10,7 +10,7 @@ from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
 from seq2seq.artifacts.run_directory import METRICS_HEADER, RunDirectory
-from seq2seq.files import write_text
+from seq2seq.files import append_text, write_text
 
 
 class MetricsCsv(Logger):
@@ -58,5 +58,6 @@ class MetricsCsv(Logger):
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         now = f"{time.time():.1f}"
         rows = [(step or 0, name, f"{float(value):.7g}", now) for name, value in metrics.items() if name != "epoch"]
-        with self.run.metrics_file.open("a", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        append_text(self.run.metrics_file, text.getvalue())

@@ -191,5 +191,8 @@ def test_metrics_are_appended_and_cut_at_the_step_that_is_continued(tmp_path):
     assert [each[:3] for each in run.metrics()] == [
         (0, "a,b", 0.3333333), (1, "loss", 2.5), (2, "loss", 7.0),
     ]  # fmt: skip
+    with run.metrics_file.open("a") as file:
+        file.write("3,loss,2")  # a power cut came before the .5
+    assert [each.step for each in run.metrics()] == [0, 1, 2]
     MetricsCsv(run)
     assert run.metrics() == [] and RunDirectory(Path("/nowhere")).metrics() == []
