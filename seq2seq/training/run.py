@@ -27,6 +27,7 @@ from seq2seq.training.callbacks.step_metrics import StepMetrics
 from seq2seq.training.callbacks.tracking import Tracking
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
+from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.loggers import log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.preparation import prepare_together
@@ -85,6 +86,9 @@ def _train(
     validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
     module = _module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
+    if ranks.is_first:
+        sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
+        check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     tracking = Tracking(config, _facts(module, prepared, machine), validation)
     with open_loggers(config, run, resumed) as loggers:
         own_callbacks, milestones = _callbacks(config, run, machine, total_steps, tracking, data, validation, ema)
