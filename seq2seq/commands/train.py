@@ -152,6 +152,9 @@ def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
     except (KeyboardInterrupt, StoppedAtOnce):
         note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
         sys.exit(128 + signal.SIGINT)
+    except SystemExit:  # a signal where there was nothing to save: while text is prepared, in the selection, in a test
+        note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
+        raise
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise

@@ -41,10 +41,14 @@ def keep_validated(
     _remove_others(run, config, selector)
 
 
+def is_kept(config: TrainerConfig, step: int) -> bool:
+    """Whether a step is one of every n whose weights stay."""
+    return config.keep_every_n_steps > 0 and step % config.keep_every_n_steps == 0
+
+
 def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
-    """Keep the weights of this step if it is one of every n. To be called before the state of the step is saved."""
-    every = module.config.trainer.keep_every_n_steps
-    if every and step % every == 0:
+    """Keep the weights of this step if it is one of every n."""
+    if is_kept(module.config.trainer, step):
         write_model(_model(module, _watched(module, ema)), run.kept_at(step), step)
 
 

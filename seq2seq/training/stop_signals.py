@@ -1,6 +1,8 @@
 """A run that is told to stop finishes its step and saves."""
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -21,6 +23,10 @@ class StoppedAtOnce(BaseException):
     """A second Ctrl-C; a KeyboardInterrupt would make Lightning exit by itself, with status 1."""
 
 
+class CutShort(BaseException):
+    """Told to stop in the middle of work that can be done again."""
+
+
 class StopSignals:
     """Notes a signal instead of dying of it: SIGTERM and SIGUSR1 of batch systems, Ctrl-C, a closed terminal.
 
@@ -30,6 +36,7 @@ class StopSignals:
     def __init__(self) -> None:
         self.received = 0
         self._previous: dict[int, Any] = {}
+        self._cuts_short = False
 
     def install(self) -> None:
         for number in STOP_SIGNALS:
@@ -41,7 +48,25 @@ class StopSignals:
             signal.signal(number, handler)
         self._previous.clear()
 
+    @contextmanager
+    def cutting_short(self) -> Iterator[None]:
+        """The first signal ends this block.
+
+        Raises:
+            CutShort: a signal came, in this block or before.
+        """
+        try:
+            self._cuts_short = True
+            if self.received:
+                raise CutShort
+            yield
+        finally:
+            self._cuts_short = False
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.received == signal.SIGINT == number:
             raise StoppedAtOnce
         self.received = number
+        if self._cuts_short:
+            self._cuts_short = False  # others come while the block ends
+            raise CutShort

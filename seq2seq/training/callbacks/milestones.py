@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import pytorch_lightning as pl
@@ -13,11 +13,11 @@ from pytorch_lightning.callbacks import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
-from seq2seq.training.keeping import keep_every_n_steps, keep_validated
+from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
 from seq2seq.training.selector import Selector
-from seq2seq.training.stop_signals import StopSignals, TrainingInterrupted
+from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
 from seq2seq.training.validation import Validation
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
@@ -34,7 +34,8 @@ class Milestones(Checkpoint):
 
     Everything happens where an optimizer step is complete: from there, a resumed run takes the same steps as an
     unbroken one. All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is
-    made up for. Told to stop, the run saves at once, and validates when it is resumed.
+    made up for. Told to stop, also in the middle of a validation, the run saves at once, and validates when it is
+    resumed.
 
     It is a `Checkpoint`, and the last in the list, so that Lightning calls it after all callbacks whose state it saves.
     """
@@ -58,6 +59,7 @@ class Milestones(Checkpoint):
         self.owes_validation = False
         self.signals = StopSignals()
         self.stopping = 0  # the signal for which the state is saved, on all ranks
+        self.has_saved = False  # whether there is a state to go on from
         self.saved_at = time.monotonic()
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -66,8 +68,14 @@ class Milestones(Checkpoint):
             with suppress(FileNotFoundError):  # another rank was faster
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
+        assert isinstance(pl_module, TranslationModule)
+        if self.has_saved and trainer.is_global_zero:  # it may have been cut off before it could
+            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         self.signals.install()
-        self.make_up(trainer, pl_module)
+        with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
+            self.make_up(trainer, pl_module)
+        self._hear(trainer)
+        self._stop_if_told()
         if self.selector.has_lost_patience(self.config.patience):
             trainer.should_stop = True
 
@@ -81,17 +89,21 @@ class Milestones(Checkpoint):
     ) -> None:
         if not step_is_complete(trainer):
             return
-        if trainer.is_global_zero:
-            assert isinstance(pl_module, TranslationModule)
-            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)  # a kill in between costs none
+        assert isinstance(pl_module, TranslationModule)
         self.owes_validation |= self._is_due(trainer)
         self.stopping, is_time_to_save = self._agree(trainer)
-        if self.stopping or is_time_to_save or is_last_step(trainer):
+        keeps = self.owes_validation or is_kept(self.config, trainer.global_step)
+        # No weights without a state: otherwise a run that died in between could neither go on nor start again.
+        if self.stopping or is_time_to_save or is_last_step(trainer) or (keeps and not self.has_saved):
             self._save(trainer)
+        if trainer.is_global_zero:
+            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         if self.owes_validation and not self.stopping:
-            self._validate(trainer, pl_module)
-            if trainer.world_size == 1:  # several ranks agree at their next step
-                self.stopping = self.signals.received
+            try:
+                self._validate(trainer, pl_module)
+            except CutShort:
+                self._save(trainer)
+            self._hear(trainer)
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
@@ -121,7 +133,7 @@ class Milestones(Checkpoint):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.owes_validation = state_dict["owes_validation"]
+        self.has_saved, self.owes_validation = True, state_dict["owes_validation"]
         if state_dict["watched"] == self._watched():
             self.selector.load_state_dict(state_dict["selector"])
         else:
@@ -140,10 +152,10 @@ class Milestones(Checkpoint):
     def _validate(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         assert isinstance(module, TranslationModule)
         step = trainer.global_step
-        if self.ema:
-            with self.ema.in_place_of_weights(module.model):
-                metrics = self.validation.while_training(module.model)
-        else:
+        watched = self.ema.in_place_of_weights(module.model) if self.ema else nullcontext()
+        # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.
+        told = self.signals.cutting_short() if trainer.world_size == 1 else nullcontext()
+        with watched, told:
             metrics = self.validation.while_training(module.model)
         self.owes_validation = False
         for logger in trainer.loggers:  # Lightning counts steps from 0
@@ -161,6 +173,7 @@ class Milestones(Checkpoint):
         if trainer.is_global_zero:
             self.run.keep_previous()
         trainer.save_checkpoint(self.run.last)
+        self.has_saved = True
         self.saved_at = time.monotonic()
 
     def _agree(self, trainer: pl.Trainer) -> tuple[int, bool]:
@@ -173,6 +186,11 @@ class Milestones(Checkpoint):
         told = torch.tensor([signal, int(is_old)], device=trainer.strategy.root_device)
         torch.distributed.all_reduce(told, op=torch.distributed.ReduceOp.MAX)
         return int(told[0]), bool(told[1])
+
+    def _hear(self, trainer: pl.Trainer) -> None:
+        """Stop if a signal came during a validation."""
+        if trainer.world_size == 1:  # several ranks agree at their next step
+            self.stopping = self.signals.received
 
     def _stop_if_told(self) -> None:
         if self.stopping:

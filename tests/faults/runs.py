@@ -1,0 +1,42 @@
+"""A training run to which faults happen, and what it must be equal to at its end."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.places import ROOT
+from tests.training.tiny_runs import checkpoint
+
+IS_LONG = os.environ.get("FAULTS") == "long"
+FAULTY_TRAIN = ROOT / "tests/faults/faulty_train.py"
+TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
+# It saves after step 4, whose weights stay, and after each validation.
+CHANGES = {
+    "trainer.max_epochs": 0,
+    "trainer.max_steps": 20,
+    "trainer.val_every_n_steps": 5,
+    "trainer.keep_best": 2,
+    "trainer.keep_every_n_steps": 4,
+    "trainer.ema_decay": 0.9,
+}
+
+
+def assert_same(run_dir: Path, whole: Path) -> None:
+    """Both runs left the same weights, metrics, scores and translations."""
+    assert what_it_left(run_dir) == what_it_left(whole)
+    names = {file.name for file in (whole / "checkpoints").iterdir()}
+    assert names == {file.name for file in (run_dir / "checkpoints").iterdir()}
+    for name in names - {"previous.ckpt"}:
+        ours, theirs = checkpoint(run_dir, name), checkpoint(whole, name)
+        assert ours["global_step"] == theirs["global_step"], name
+        assert all(torch.equal(ours["state_dict"][key], weight) for key, weight in theirs["state_dict"].items()), name
+
+
+def what_it_left(run_dir: Path) -> dict[str, Any]:
+    rows = [each for each in RunDirectory(run_dir).metrics() if each.name not in TIMINGS]
+    files = ("selection.json", "scores.json", "hypotheses/test.en", "references/test.en", "summary.txt")
+    texts = {name: (run_dir / name).read_text().replace(str(run_dir), "RUN") for name in files}
+    return texts | {"metrics": sorted((each.step, each.name, each.value) for each in rows)}

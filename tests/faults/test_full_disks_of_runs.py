@@ -1,0 +1,143 @@
+"""A disk that becomes full while a run trains: an error in a sentence, nothing half-written, and the run can go on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts.checkpoint import read_checkpoint
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.faults.disks import can_mount, small_disk
+from tests.faults.runs import CHANGES, FAULTY_TRAIN, IS_LONG, assert_same
+from tests.training.tiny_runs import arguments, checkpoint, command
+
+pytestmark = pytest.mark.slow
+
+REASONS = {"fill": "No space left on device", "limit": "File too large"}
+# File and time, in the order in which a run writes them, so that each part of it comes further than the one before.
+ALL = [
+    ("run.json", 1),
+    ("config.yaml", 1),
+    ("last.ckpt", 1),  # of step 4, since its weights stay
+    ("step-", 1),
+    ("best-", 1),  # of the validation of step 5
+    ("recent-", 1),
+    ("last.ckpt", 1),
+    ("last.ckpt", 3),  # of step 15
+    ("step-", 2),  # 16
+    ("metrics.csv", 4),  # of step 18, whose rows are where a page of a disk ends: half of a row is written
+    ("model.ckpt", 1),
+    ("test.en", 1),  # hypotheses
+    ("test.en", 2),  # references
+    ("scores.json", 1),
+    ("selection.json", 1),
+    ("summary.txt", 1),
+]
+SOME = [  # of these
+    ("step-", 1),
+    ("best-", 1),
+    ("last.ckpt", 3),
+    ("step-", 2),
+    ("metrics.csv", 4),
+    ("model.ckpt", 1),
+    ("scores.json", 1),
+]
+
+
+@pytest.fixture(params=["fill", "limit"] if IS_LONG else ["fill" if can_mount() else "limit"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """What happens to a disk, and the disk."""
+    if request.param == "limit":
+        yield "limit", tmp_path
+    else:
+        with small_disk(tmp_path / "disk", 40_000_000) as folder:
+            yield "fill", folder
+
+
+def test_a_run_that_meets_full_disks_ends_as_one_that_never_did(
+    tiny_corpus: Path, whole_run: Path, place: tuple[str, Path]
+) -> None:
+    how, folder = place
+    words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
+    for name, number in ALL if IS_LONG else SOME:
+        fails(how, folder, words, name, number)
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert_same(folder / "run", whole_run)
+
+
+def test_a_disk_with_just_the_room_that_is_asked_for_is_large_enough(
+    tiny_corpus: Path, whole_run: Path, tmp_path: Path
+) -> None:
+    run = RunDirectory(whole_run)
+    state, model = run.last.stat().st_size, run.best.stat().st_size
+    n_models = 2 + 2 + 5 + 1 + 1  # best, to average, every fourth step, the winner; and one that is being written
+    for_the_rest = 150_000
+    with small_disk(tmp_path / "disk", 2 * state + n_models * model + for_the_rest) as folder:
+        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
+        assert done.returncode == 0, done.stderr
+        assert "all checkpoints of this run" not in done.stderr
+        assert_same(folder / "run", whole_run)
+
+
+def test_a_disk_that_is_too_small_is_told_before_training(tiny_corpus: Path, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 200_000) as folder:
+        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
+        assert done.returncode == 2
+        assert f"error: the disk of run_dir={folder / 'run'} has 1" in done.stderr
+        assert "kB free, and the next save takes" in done.stderr and not list(folder.iterdir())
+    with small_disk(tmp_path / "larger", 600_000) as folder:
+        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
+        assert done.returncode == 2
+        assert "kB free, and all checkpoints of this run take up to" in done.stderr
+        assert done.stderr.splitlines()[-1].startswith(
+            f"error: run_dir={folder / 'run'} cannot be written to (No space"
+        )
+        assert checkpoint(folder / "run")["global_step"] == 4
+
+
+@pytest.mark.skipif(not IS_LONG, reason="FAULTS=long tries each file, and each time of it")
+@pytest.mark.parametrize("name", sorted({name for name, _ in ALL}))
+def test_each_file_at_each_time(tiny_corpus: Path, whole_run: Path, place: tuple[str, Path], name: str) -> None:
+    how, folder = place
+    for number in range(1, 40):
+        words = [*arguments(tiny_corpus, folder / f"run-{number}", CHANGES), "resume=auto"]
+        if not fails(how, folder, words, name, number, may_succeed=True):
+            break  # it is not opened as often
+        done = command(*words)
+        assert done.returncode == 0, done.stderr
+        assert_same(folder / f"run-{number}", whole_run)
+    assert number > 1
+
+
+def fails(how: str, folder: Path, words: list[str], name: str, number: int, *, may_succeed: bool = False) -> bool:
+    """Start or continue a run that meets a full disk at a file. Then make room."""
+    filler = folder / "filler"
+    run = RunDirectory(Path(next(word for word in words if word.startswith("run_dir=")).removeprefix("run_dir=")))
+    before = steps(run)
+    done = command(*words, script=FAULTY_TRAIN, env={"FAULT": json.dumps([how, name, number]), "FILLER": str(filler)})
+    if may_succeed and done.returncode == 0:
+        return False
+    assert done.returncode == 2, (name, number, done.stderr)
+    remedy = (
+        f"then continue with: python train.py resume={run.path}" if run.has_checkpoints else "or name another run_dir"
+    )
+    error = f"error: run_dir={run.path} cannot be written to ({REASONS[how]}); make room, {remedy}\n"
+    assert done.stderr.endswith(error), (name, number, done.stderr)
+    assert "Traceback" not in done.stderr
+    filler.unlink(missing_ok=True)
+    assert not list(folder.rglob("*.tmp"))
+    for file in run.checkpoints.glob("*.ckpt"):
+        read_checkpoint(file)
+    if (table := run.metrics_file).is_file():
+        assert table.read_text().endswith("\n")
+        assert {line.count(",") for line in table.read_text().splitlines()} == {3}
+    for file in run.path.glob("*.json"):
+        json.loads(file.read_text())
+    assert steps(run) >= before
+    return True
+
+
+def steps(run: RunDirectory) -> int:
+    return int(checkpoint(run.path)["global_step"]) if run.last.is_file() else 0
