@@ -86,6 +86,13 @@ def raise_if_stopped() -> None:
         sys.exit(128 + _first_signum)
 
 
+def stopped_by(signum: int) -> None:
+    """Say that a signal came which something else took, such as a run that saved first; further ones come after it."""
+    global _first_signum, _first_s
+    if _is_watching and not _first_signum:
+        _first_signum, _first_s = signum, time.monotonic()
+
+
 def note(message: str, end: str = "\n") -> None:
     """Print a line to stderr, in place of a line of progress. If nobody can read it, the work goes on all the same."""
     with suppress(OSError, ValueError):  # a full disk, a closed pipe, a closed stream

@@ -46,6 +46,16 @@ def test_the_status_is_that_of_the_signal(own_signals: None, signum: int) -> Non
     assert time.monotonic() - begin_s < 1
 
 
+def test_one_that_something_else_took_is_the_first_one(own_signals: None) -> None:
+    def work() -> None:
+        ending.stopped_by(signal.SIGUSR1)
+        os.kill(os.getpid(), signal.SIGTERM)  # soon after it, so it is the same wish
+        sys.exit(128 + signal.SIGUSR1)
+
+    assert status_of(work) == 128 + signal.SIGUSR1
+    os.kill(os.getpid(), signal.SIGTERM)  # while Python ends
+
+
 def test_handlers_are_given_back_if_no_signal_came() -> None:
     before = [signal.getsignal(signum) for signum in SIGNALS]
     inside: list[Any] = []

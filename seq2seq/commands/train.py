@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq.errors import ConfigError, UserError
-from seq2seq.exit_status import exit_status, note
+from seq2seq.exit_status import exit_status, note, raise_if_stopped
 
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
     from omegaconf import DictConfig
@@ -60,6 +60,7 @@ def run(words: Sequence[str]) -> None:
     argv, sweep = sys.argv, Sweep()
 
     def job(cfg: "DictConfig") -> None:
+        raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
         sys.argv = argv  # W&B shows it
         if status := exit_status(partial(_launch, cfg, sweep, ranks)):  # end here, before Hydra announces a crash
             sys.exit(status)

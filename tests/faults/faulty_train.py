@@ -17,11 +17,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 
 from seq2seq.cli import front_door
 from seq2seq.training import run, selection, validation
@@ -29,6 +32,7 @@ from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import Validation
 
 PHASES: dict[str, tuple[Any, str]] = {
+    "composition": (ConfigLoaderImpl, "load_configuration"),
     "preparation": (run, "prepare_together"),
     "first step": (TranslationModule, "training_step"),
     "validation": (Validation, "while_training"),
@@ -68,7 +72,10 @@ def begin_phases_with(come: Callable[[], bool], owner: Any, name: str) -> None:
 
     @wraps(work)
     def faulty(*args: Any, **options: Any) -> Any:
-        if come() and name != "training_step":  # a step is brought to its end
+        if owner is ConfigLoaderImpl:
+            with suppress(SystemExit):  # as an exception in a callback of C is lost
+                come()
+        elif come() and name != "training_step":  # a step is brought to its end
             time.sleep(LASTS_S)
         return work(*args, **options)
 

@@ -20,6 +20,7 @@ SAVED, AT_ONCE = "stopped and saved; continue with: ", "stopped at once; continu
 NOTHING = "stopped at once; nothing was saved yet"
 # Phase or file, which time, steps that are saved then, what is told. Each goes on where the one before was stopped.
 PHASES = [
+    ("composition", 1, 0, ""),
     ("preparation", 1, 0, NOTHING),
     ("first step", 1, 1, SAVED),
     ("validation", 1, 5, SAVED),

@@ -11,6 +11,7 @@ import torch
 from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.exit_status import stopped_by
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
@@ -112,11 +113,11 @@ class Milestones(Checkpoint):
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         # Not in `teardown`: Lightning has removed its own handlers by then, and would get them back for good.
-        self.signals.restore()
+        self._give_signals_back(trainer)
         self._stop_if_told()
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self.signals.restore()
+        self._give_signals_back(trainer)
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
@@ -191,6 +192,11 @@ class Milestones(Checkpoint):
         """Stop if a signal came during a validation."""
         if trainer.world_size == 1:  # several ranks agree at their next step
             self.stopping = self.signals.received
+
+    def _give_signals_back(self, trainer: pl.Trainer) -> None:
+        if self.stopping and trainer.is_global_zero:  # the others end without an error
+            stopped_by(self.stopping)
+        self.signals.restore()
 
     def _stop_if_told(self) -> None:
         if self.stopping:
