@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.dataset.batches import Slots, by_length
-from seq2seq.dataset.mixture import Indices
+from seq2seq.dataset.plan import Indices, Slots, by_length, index_type
 
 BLOCK = 32  # slots: few, so that their pairs have about the same length
 _ALONE = (("upper", "title", "lower"), ("join", "join3"))  # a slot has one of these at most
@@ -48,7 +47,9 @@ class Augmentation:
         self.names = list(shares)
         self.seed = seed
         self._slots = slots
-        self._order = order = by_length(np.arange(len(slots.src_lengths)), slots.src_lengths, slots.tgt_lengths)
+        n_slots = len(slots.src_lengths)
+        everything = np.arange(n_slots, dtype=index_type(n_slots))
+        self._order = order = by_length(everything, slots.src_lengths, slots.tgt_lengths)
         self._first = np.arange(0, len(order), BLOCK)
         self._n_members = np.diff(np.append(self._first, len(order)))
         self._drawn = _draw(shares, len(order), seed)
@@ -60,9 +61,12 @@ class Augmentation:
     def pairs(self, epoch: int) -> Indices:
         """The pair in each slot, as a function of (seed, epoch)."""
         turn = np.random.default_rng((self.seed, epoch)).integers(self._n_members)
-        first, n_members, turn = (np.repeat(each, self._n_members) for each in (self._first, self._n_members, turn))
-        place = np.arange(len(self._order)) - first
-        return self._slots.pairs(epoch)[self._order[first + (place + turn) % n_members]]
+        # Blocks are rows. What the last one has too many is cut off.
+        index = self._order.dtype
+        places = np.arange(BLOCK, dtype=index) + turn.astype(index)[:, None]
+        places %= self._n_members.astype(index)[:, None]
+        places += self._first.astype(index)[:, None]
+        return self._slots.pairs(epoch)[self._order[places.ravel()[: len(self._order)]]]
 
     def disguises(self, slot: int) -> list[str]:
         """The names of the disguises of a slot, in the order of the configuration."""

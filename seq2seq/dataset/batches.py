@@ -1,15 +1,10 @@
-"""The plan of an epoch: which pairs are trained on together, in which order, on which rank. And a batch as tensors.
-
-The plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one micro-batch,
-and every rank gets the same number of them. A position in the plan is one number. So a checkpoint saves only (epoch,
-batches done), and resuming is arithmetic. The plan is made of slots: the pairs themselves, or places that
-`seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (disguises) fill with pairs.
+"""The batches of a rank as tensors, in the order of the plan.
 
 Shapes: B pairs, S source tokens, T target tokens
 """
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,12 +14,11 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.mixture import Indices
+from seq2seq.dataset.plan import Indices, Plan, Rows, Slots, plan_epoch
+from seq2seq.dataset.plan_ahead import Plans, PlansAhead
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
-# Halves the number of batch sizes. A CPU compiles its products for each size; a GPU is fastest with multiples of 8.
-PAIRS_AT_A_TIME = 8
 # A worker gets the same SIGTERM as the run. It lives on for so long, so that the run can finish its step and save.
 WORKER_GRACE_S = 60
 
@@ -51,96 +45,10 @@ class Pairs(Protocol):
     def tgt(self, index: int) -> npt.NDArray[Any]: ...
 
 
-class Slots(Protocol):
-    """Places in an epoch. Each one holds a pair, and may hold another one in the next epoch."""
-
-    @property
-    def src_lengths(self) -> npt.NDArray[Any]: ...  # tokens that the source in a slot has at most, without eos
-    @property
-    def tgt_lengths(self) -> npt.NDArray[Any]: ...
-    def pairs(self, epoch: int) -> Indices: ...  # the pair in each slot
-
-
-class Rows(NamedTuple):
-    """The rows of one micro-batch."""
-
-    slots: Indices
-    pairs: Indices  # in these slots
-
-
 class PairReader(Protocol):
     """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
 
     def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]: ...
-
-
-def plan_epoch(
-    src_lengths: npt.NDArray[Any],
-    tgt_lengths: npt.NDArray[Any],
-    *,
-    max_tokens: int,
-    seed: int,
-    epoch: int,
-    world_size: int = 1,
-) -> list[Indices]:
-    """The micro-batches of one epoch, in order. Rank r trains on every `world_size`-th of them, starting with number r.
-
-    Pairs are shuffled, sorted by length, and cut where pairs x longest side (with eos) would pass `max_tokens`. Then
-    batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step have about the same work.
-    The sorted lengths are the same in each epoch, and so is the number of batches.
-
-    Raises:
-        ConfigError: fewer pairs than ranks, or a pair longer than `max_tokens`.
-    """
-    n_pairs = len(src_lengths)
-    if n_pairs < world_size:
-        raise ConfigError(f"{n_pairs} training pairs cannot feed {world_size} processes; lower trainer.devices")
-    longest = int(max(src_lengths.max(), tgt_lengths.max())) + 1
-    if longest > max_tokens:
-        raise ConfigError(f"batch.max_tokens={max_tokens} cannot hold a sentence of {longest} tokens; raise it")
-    rng = np.random.default_rng((seed, epoch))
-    order = by_length(rng.permutation(n_pairs), src_lengths, tgt_lengths)
-    batches = _cut(order, np.maximum(src_lengths[order], tgt_lengths[order]) + 1, max_tokens)
-    _split_until_even(batches, world_size)
-    groups = rng.permutation(len(batches) // world_size)
-    return [batches[group * world_size + rank] for group in groups for rank in range(world_size)]
-
-
-def by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
-    """Sort by target length, then by source length. Source lengths rise and fall in turn.
-
-    A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
-    one target length and the shortest of the next.
-    """
-    src, tgt = src_lengths[members].astype(np.int64), tgt_lengths[members].astype(np.int64)
-    return members[np.lexsort((np.where(tgt % 2, -src, src), tgt))]
-
-
-def _cut(members: Indices, lengths: npt.NDArray[Any], max_tokens: int) -> list[Indices]:
-    """Cut into batches as large as pairs x longest <= max_tokens allows. Large batches have a multiple of 8 pairs."""
-    batches, start = [], 0
-    while start < len(members):
-        window = lengths[start : start + max_tokens // int(lengths[start])]
-        cost = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
-        n_rows = int(np.searchsorted(cost, max_tokens, side="right"))
-        if PAIRS_AT_A_TIME**2 <= n_rows < len(members) - start:  # so a batch loses at most an eighth
-            n_rows -= n_rows % PAIRS_AT_A_TIME
-        batches.append(members[start : start + n_rows])
-        start += n_rows
-    return batches
-
-
-def _split_until_even(batches: list[Indices], world_size: int) -> None:
-    """Halve the batches with the most pairs, in place, until all ranks get the same number of batches."""
-    while len(batches) % world_size:
-        largest = max(range(len(batches)), key=lambda i: len(batches[i]))
-        rows = batches[largest]
-        if len(rows) == 1:
-            raise ConfigError(
-                f"{len(batches)} batches of one pair do not share out over {world_size} processes; "
-                "lower trainer.devices or use more training text"
-            )
-        batches[largest : largest + 1] = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
 
 
 def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = None, end: int | None = None) -> Tensor:
@@ -164,17 +72,13 @@ def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch
 
 
 class _Steps(Dataset[list[Batch]]):
-    """The optimizer steps of one rank in one epoch. Each step is a list of micro-batches."""
+    """The optimizer steps of one epoch, by their rows. Each step is a list of micro-batches."""
 
-    def __init__(
-        self, pairs: Pairs, plan: list[Rows], accumulate: int, epoch: int, read_pair: PairReader | None
-    ) -> None:
-        self.pairs, self.plan, self.accumulate = pairs, plan, accumulate
-        self.epoch, self.read_pair = epoch, read_pair
+    def __init__(self, pairs: Pairs, epoch: int, read_pair: PairReader | None) -> None:
+        self.pairs, self.epoch, self.read_pair = pairs, epoch, read_pair
 
-    def __getitem__(self, step: int) -> list[Batch]:
-        batches = self.plan[step * self.accumulate : (step + 1) * self.accumulate]
-        sentences = [self._read(rows) for rows in batches]
+    def __getitem__(self, step: Sequence[Rows]) -> list[Batch]:
+        sentences = [self._read(rows) for rows in step]
         n_tokens = sum(len(row) + 1 for _, tgt in sentences for row in tgt)  # + eos
         return [collate(src, tgt, n_tokens) for src, tgt in sentences]
 
@@ -209,30 +113,39 @@ class BatchLoader:
         world_size: int = 1,
         read_pair: PairReader | None = None,
         slots: Slots | None = None,
+        share: Callable[[Plans], Plans] | None = None,
     ) -> None:
-        """slots: None if an epoch has each pair once, as it is stored."""
+        """
+        Args:
+            slots: None if an epoch has each pair once, as it is stored.
+            share: makes of the plans of this process those that all processes of the machine have in common.
+        """
         self.pairs, self.config, self.seed, self.read_pair, self.slots = pairs, config, seed, read_pair, slots
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
-        self._planned: tuple[int, list[Rows]] | None = None
+        plans = PlansAhead(self._make_plan, len(pairs))
+        self._plans: Plans = share(plans) if share else plans
+        self._planned: tuple[int, Plan] | None = None
 
     @property
-    def plan(self) -> list[Rows]:
+    def plan(self) -> Plan:
         """This rank's micro-batches of the current epoch."""
         if self._planned is None or self._planned[0] != self.epoch:
-            slots = self.slots or self.pairs
-            batches = plan_epoch(
-                slots.src_lengths,
-                slots.tgt_lengths,
-                max_tokens=self.config.max_tokens,
-                seed=self.seed,
-                epoch=self.epoch,
-                world_size=self.world_size,
-            )
-            share = batches[self.rank :: self.world_size]
-            pairs = self.slots.pairs(self.epoch) if self.slots else None
-            self._planned = self.epoch, [Rows(rows, rows if pairs is None else pairs[rows]) for rows in share]
+            self._planned = None  # its memory is free for the next one
+            self._planned = self.epoch, self._plans.of(self.epoch)[self.rank :: self.world_size]
         return self._planned[1]
+
+    def _make_plan(self, epoch: int) -> Plan:
+        slots = self.slots or self.pairs
+        return plan_epoch(
+            slots.src_lengths,
+            slots.tgt_lengths,
+            self.slots.pairs(epoch) if self.slots else None,
+            max_tokens=self.config.max_tokens,
+            seed=self.seed,
+            epoch=epoch,
+            world_size=self.world_size,
+        )
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -241,21 +154,22 @@ class BatchLoader:
         """The rest of this epoch. The iteration after its end is the next epoch."""
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
-        accumulate = self.config.accumulate
-        steps = _Steps(self.pairs, self.plan, accumulate, self.epoch, self.read_pair)
-        n_steps = -(-len(self.plan) // accumulate)
+        plan, accumulate = self.plan, self.config.accumulate
+        begin = self.done - self.done % accumulate
         loader = DataLoader(
-            steps,
+            _Steps(self.pairs, self.epoch, self.read_pair),
             batch_size=None,
-            sampler=range(self.done // accumulate, n_steps),
+            sampler=(list(plan[start : start + accumulate]) for start in range(begin, len(plan), accumulate)),
             num_workers=self.config.n_workers,
             collate_fn=list,
             worker_init_fn=_outlive_the_signal,
             # Otherwise each iteration would draw from the global generator, and change all later draws.
             generator=torch.Generator().manual_seed(0),
         )
-        skip = self.done % accumulate  # batches of a step that was not complete when the position was saved
-        for step in loader:
+        steps = iter(loader)  # forks the workers, and that should come before the thread that makes a plan
+        self._plans.begin(self.epoch + 1)
+        skip = self.done - begin  # batches of a step that was not complete when the position was saved
+        for step in steps:
             for batch in step[skip:]:
                 self.done += 1
                 yield batch
@@ -289,12 +203,13 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
         raise ConfigError(f"{len(pairs)} validation pairs cannot feed {world_size} processes; lower trainer.devices")
     longest = int(max(pairs.src_lengths.max(), pairs.tgt_lengths.max())) + 1
     plan = plan_epoch(pairs.src_lengths, pairs.tgt_lengths, max_tokens=max(max_tokens, longest), seed=0, epoch=0)
-    if len(plan) < world_size:
-        plan = np.array_split(np.concatenate(plan), world_size)
+    batches = [rows.pairs for rows in plan]
+    if len(batches) < world_size:
+        batches = np.array_split(np.concatenate(batches), world_size)
 
     def to_batch(indices: list[Indices]) -> Batch:
         src, tgt = ([side(int(i)) for i in indices[0]] for side in (pairs.src, pairs.tgt))
         return collate(src, tgt, sum(len(row) + 1 for row in tgt))
 
-    share = plan[rank::world_size]
+    share = batches[rank::world_size]
     return DataLoader(share, batch_size=1, collate_fn=to_batch, num_workers=0)  # type: ignore[arg-type]

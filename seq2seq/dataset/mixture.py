@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Indices = npt.NDArray[np.int64]
-_NONE = np.zeros(0, dtype=np.int64)
+from seq2seq.dataset.plan import Indices, index_type, narrow
 
 
 def copies(n_pairs: Sequence[int], temperature: float) -> list[tuple[int, int]]:
@@ -41,19 +40,21 @@ class Mixture:
         seed: int,
     ) -> None:
         """n_pairs: of each source. The pairs of the first source come first, then those of the second, and so on."""
-        whole, in_turn, n_members, begin = [], [], [], 0
+        none = np.zeros(0, dtype=index_type(sum(n_pairs)))
+        whole, in_turn, n_members, begin = [], [none], [none], 0
         for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True):
-            source = np.arange(begin, begin + n)
-            begin += n
+            source = np.arange(begin, begin + n, dtype=none.dtype)
             whole.append(np.tile(source, n_whole))
             if n_more:
-                in_turn.append(source[np.lexsort((src_lengths[source], tgt_lengths[source]))])
-                n_members.append(np.diff(np.arange(n_more + 1) * n // n_more))
+                lengths = (narrow(side[begin : begin + n]) for side in (src_lengths, tgt_lengths))
+                in_turn.append(source[np.lexsort(tuple(lengths))])
+                n_members.append(np.diff(np.arange(n_more + 1) * n // n_more).astype(none.dtype))
+            begin += n
         self._whole = np.concatenate(whole)  # pairs that have a slot of their own
-        self._in_turn = np.concatenate([_NONE, *in_turn])  # pairs that take turns, group after group
-        self._n_members = np.concatenate([_NONE, *n_members])  # of each group
-        self._first = np.cumsum(self._n_members) - self._n_members
-        self._turn = np.random.default_rng(seed).integers(self._n_members)
+        self._in_turn = np.concatenate(in_turn)  # pairs that take turns, group after group
+        self._n_members = np.concatenate(n_members)  # of each group
+        self._first = np.cumsum(self._n_members, dtype=none.dtype) - self._n_members
+        self._turn = np.random.default_rng(seed).integers(self._n_members).astype(none.dtype)
         self.src_lengths, self.tgt_lengths = self._longest(src_lengths), self._longest(tgt_lengths)
 
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2seq.dataset.augmentation import Growth
-from seq2seq.dataset.batches import Slots
-from seq2seq.dataset.mixture import Indices
+from seq2seq.dataset.plan import Indices, Slots
 
 
 class Roomier:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.dataset.augmentation import BLOCK, Augmentation, Growth, n_joined
-from seq2seq.dataset.batches import plan_epoch
 from seq2seq.dataset.mixture import Mixture
+from seq2seq.dataset.plan import plan_epoch
 from tests.dataset.test_batches import some_pairs
 
 SHARES = {"join": 0.1, "join3": 0.05, "typos": 0.2, "upper": 0.1, "title": 0.3}
@@ -25,6 +25,19 @@ def augmented(n_pairs, seed=3, temperature=1.0, shares=SHARES, longest=LONGEST):
 
 def counts(slots, epoch):
     return Counter(slots.pairs(epoch).tolist())
+
+
+@pytest.mark.parametrize("n_pairs", [[5], [32], [150, 40]])
+def test_the_pairs_of_a_block_move_on_together(n_pairs):
+    augmentation, mixture, pairs = augmented(n_pairs, seed=7)
+    by_length = sorted(
+        range(len(pairs)),
+        key=lambda i: (pairs.tgt_lengths[i], (-1) ** pairs.tgt_lengths[i] * pairs.src_lengths[i]),
+    )
+    blocks = [np.array(by_length[begin : begin + BLOCK]) for begin in range(0, len(pairs), BLOCK)]
+    turns = np.random.default_rng((7, 2)).integers([len(block) for block in blocks])
+    expected = [np.roll(block, -turn).tolist() for block, turn in zip(blocks, turns, strict=True)]
+    assert augmentation.pairs(2).tolist() == [mixture.pairs(2)[i] for block in expected for i in block]
 
 
 @given(st.lists(st.integers(1, 150), min_size=1, max_size=3), st.integers(0, 9), st.integers(0, 9), st.floats(1, 3))

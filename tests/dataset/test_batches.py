@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.batches import BatchLoader, collate, pad, plan_epoch, valid_batches
+from seq2seq.dataset.batches import BatchLoader, collate, pad, valid_batches
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -32,74 +32,8 @@ def some_pairs(n, seed=0):
     return Pairs(rng.integers(1, 12, n), rng.integers(1, 12, n))
 
 
-def plan(pairs, **changes):
-    settings = {"max_tokens": 40, "seed": 3, "epoch": 0} | changes
-    return plan_epoch(pairs.src_lengths, pairs.tgt_lengths, **settings)
-
-
 def members(batch):
     return [row - 10 for row in batch.src[:, 0].tolist()]
-
-
-lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=8, max_size=120)
-
-
-@given(lengths, st.integers(62, 300), st.integers(1, 4), st.integers(0, 9), st.integers(0, 9))
-def test_every_pair_is_in_one_batch_within_the_budget(pairs, max_tokens, world_size, seed, epoch):
-    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
-    batches = plan_epoch(src, tgt, max_tokens=max_tokens, seed=seed, epoch=epoch, world_size=world_size)
-    assert sorted(np.concatenate(batches).tolist()) == list(range(len(pairs)))
-    assert all(len(rows) * (max(src[rows].max(), tgt[rows].max()) + 1) <= max_tokens for rows in batches)
-    assert len(batches) % world_size == 0
-
-
-@given(lengths, st.integers(62, 300), st.integers(1, 3))
-def test_each_epoch_has_as_many_batches(pairs, max_tokens, world_size):
-    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
-    sizes = {
-        len(plan_epoch(src, tgt, max_tokens=max_tokens, seed=7, epoch=epoch, world_size=world_size))
-        for epoch in range(4)
-    }
-    assert len(sizes) == 1
-
-
-def test_a_plan_is_a_function_of_its_arguments():
-    pairs = some_pairs(200)
-    flat = [rows.tolist() for rows in plan(pairs)]
-    np.random.seed(99)
-    assert [rows.tolist() for rows in plan(pairs)] == flat
-    for changes in ({"epoch": 1}, {"seed": 4}):
-        other = [rows.tolist() for rows in plan(pairs, **changes)]
-        assert other != flat and len(other) == len(flat)
-
-
-def test_epochs_differ_in_the_order_and_the_company_of_pairs():
-    pairs = some_pairs(500)
-    first, second = ({frozenset(rows.tolist()) for rows in plan(pairs, epoch=epoch)} for epoch in (0, 1))
-    assert len(first & second) < len(first) / 4
-
-
-def realistic_lengths():
-    rng = np.random.default_rng(0)
-    tgt = np.clip(rng.lognormal(2.7, 0.5, 20_000).astype(int), 1, 200)  # 15 tokens at the median, 34 at 95%
-    return np.clip((tgt * rng.normal(1.1, 0.15, len(tgt))).astype(int), 1, 200), tgt
-
-
-def test_large_batches_come_in_multiples_of_8_pairs_but_for_the_last():
-    for world_size, exceptions in ((1, 1), (3, 5)):  # cutting a batch in two makes two more
-        batches = plan_epoch(*realistic_lengths(), max_tokens=4096, seed=0, epoch=0, world_size=world_size)
-        large = [len(rows) for rows in batches if len(rows) >= 64]
-        assert len(large) > 50
-        assert sum(n_pairs % 8 != 0 for n_pairs in large) <= exceptions
-
-
-def test_realistic_lengths_leave_little_padding():
-    src, tgt = realistic_lengths()
-    batches = plan_epoch(src, tgt, max_tokens=4096, seed=0, epoch=0)
-    slots = sum(len(rows) * (side[rows].max() + 1) for rows in batches for side in (src, tgt))
-    assert 1 - (src + 1).sum() / slots - (tgt + 1).sum() / slots < 0.08
-    tgt_slots = sum(len(rows) * (tgt[rows].max() + 1) for rows in batches)
-    assert 1 - (tgt + 1).sum() / tgt_slots < 0.03
 
 
 def test_ranks_get_equally_many_batches_of_about_the_same_work():
@@ -111,18 +45,6 @@ def test_ranks_get_equally_many_batches_of_about_the_same_work():
     work = [[len(rows) * (pairs.tgt_lengths[rows].max() + 1) for rows in share] for share in shares]
     steps = np.array(work)  # (ranks, steps)
     assert np.median(steps.max(0) / steps.min(0)) < 1.3
-
-
-def test_too_few_pairs_for_the_ranks_are_refused():
-    with pytest.raises(ConfigError, match=r"2 training pairs cannot feed 3 processes; lower trainer\.devices"):
-        plan(some_pairs(2), world_size=3)
-    with pytest.raises(ConfigError, match="3 batches of one pair do not share out over 2 processes"):
-        plan(Pairs([30] * 3, [30] * 3), world_size=2)
-
-
-def test_a_sentence_beyond_the_budget_is_refused():
-    with pytest.raises(ConfigError, match=r"batch\.max_tokens=40 cannot hold a sentence of 41 tokens"):
-        plan(Pairs([3, 40], [3, 4]))
 
 
 def test_padding_frames_each_row():

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.batches import BatchLoader, plan_epoch
+from seq2seq.dataset.batches import BatchLoader
 from seq2seq.dataset.mixture import Mixture, copies
+from seq2seq.dataset.plan import plan_epoch
 from tests.dataset.test_batches import members, some_pairs
 
 sources = st.lists(st.integers(0, 60), min_size=1, max_size=5).filter(any)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.dataset.batches import Batch, BatchLoader, collate, plan_epoch
+from seq2seq.dataset.batches import Batch, BatchLoader, collate
 from seq2seq.dataset.pair_readers import SampledSegmentation
+from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
 from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import EOS, PAD
@@ -42,7 +43,8 @@ def test_one_source_or_a_temperature_of_1_changes_no_batch(corpus, train, temper
     loader = loader_of(corpus, data__train=train, data__temperature=temperature)
     store = loader.pairs
     for epoch in range(2):
-        plan = plan_epoch(store.src_lengths, store.tgt_lengths, max_tokens=160, seed=1, epoch=epoch)
+        whole = plan_epoch(store.src_lengths, store.tgt_lengths, max_tokens=160, seed=1, epoch=epoch)
+        plan = [rows.pairs for rows in whole]
         n_tokens = [sum(len(store.tgt(i)) + 1 for i in rows) for rows in plan]
         expected = [
             collate([store.src(i) for i in rows], [store.tgt(i) for i in rows], n)

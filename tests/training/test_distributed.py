@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.dataset.batches import collate, plan_epoch
+from seq2seq.dataset.batches import collate
+from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
@@ -56,7 +57,7 @@ def plain_loop(config, n_ranks, n_steps):
     for step in range(n_steps):
         n_micro = n_ranks * config.batch.accumulate
         batches = [
-            collate([store.src(i) for i in rows], [store.tgt(i) for i in rows], 0)
+            collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs], 0)
             for rows in plan[step * n_micro : (step + 1) * n_micro]
         ]
         losses = [

@@ -1,0 +1,163 @@
+"""The plan of an epoch, compared with a plain one (plain_plan.py), and what must hold for every plan."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.dataset.plan import Plan, plan_epoch
+from seq2seq.errors import ConfigError
+from tests.dataset.plain_plan import plain_plan
+
+
+def slots_of(plan: Plan):
+    return [rows.slots.tolist() for rows in plan]
+
+
+def some_lengths(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(1, 12, n), rng.integers(1, 12, n)
+
+
+def plan(lengths, pairs=None, **changes):
+    return plan_epoch(lengths[0], lengths[1], pairs, **{"max_tokens": 40, "seed": 3, "epoch": 0, **changes})
+
+
+@st.composite
+def arguments(draw):
+    """Lengths of both sides, also some that need two bytes, and a budget that is just enough or ample."""
+    longest = draw(st.sampled_from([0, 1, 5, 30, 255, 256, 70_000]))
+    sides = st.lists(st.tuples(st.integers(0, longest), st.integers(0, longest)), min_size=1, max_size=300)
+    src, tgt = (np.array(side) for side in zip(*draw(sides), strict=True))
+    least = int(max(src.max(), tgt.max())) + 1
+    return (src, tgt), {
+        "max_tokens": draw(st.integers(least, least * draw(st.sampled_from([1, 4, 100])))),
+        "seed": draw(st.integers(0, 9)),
+        "epoch": draw(st.integers(0, 9)),
+        "world_size": draw(st.integers(1, min(5, len(src)))),
+    }
+
+
+@given(arguments())
+def test_a_plan_has_the_batches_of_the_plain_one(case):
+    lengths, settings = case
+    try:
+        expected = plain_plan(*lengths, **settings)
+    except ValueError:
+        with pytest.raises(ConfigError, match="do not share out"):
+            plan_epoch(*lengths, **settings)
+        return
+    assert slots_of(plan_epoch(*lengths, **settings)) == expected
+
+
+def test_a_large_plan_has_the_batches_of_the_plain_one():
+    """Batches of more than 64 pairs, batches that span several lengths, and both in turn."""
+    rng = np.random.default_rng(1)
+    tgt = np.clip(rng.lognormal(2.5, 0.8, 4000).astype(int), 1, 300)
+    src = np.clip((tgt * rng.normal(1.1, 0.3, len(tgt))).astype(int), 1, 300)
+    for max_tokens, world_size in ((301, 1), (2000, 3), (9000, 2)):
+        settings = {"max_tokens": max_tokens, "seed": 5, "epoch": 2, "world_size": world_size}
+        assert slots_of(plan_epoch(src, tgt, **settings)) == plain_plan(src, tgt, **settings)
+
+
+def test_a_plan_is_that_of_older_versions():
+    """So a run that one of them began goes on with the very next batch."""
+    batches = slots_of(plan(some_lengths(500), max_tokens=90, epoch=4, world_size=3))
+    assert len(batches) == 57
+    assert hashlib.sha256(str(batches).encode()).hexdigest()[:16] == "94bc43e8384c04c7"
+
+
+def test_slots_may_hold_other_pairs():
+    lengths, standing = some_lengths(40), np.arange(1000, 1040)[::-1]
+    filled = plan(lengths, pairs=standing)
+    assert slots_of(filled) == slots_of(plan(lengths))
+    assert all(rows.pairs.tolist() == (1039 - rows.slots).tolist() for rows in filled)
+    assert all(rows.pairs.tolist() == rows.slots.tolist() for rows in plan(lengths))
+
+
+def test_a_part_of_a_plan_is_a_plan():
+    whole = plan(some_lengths(200))
+    assert slots_of(whole[1::3]) == slots_of(whole)[1::3]
+    assert slots_of(whole[2:9][3:5]) == slots_of(whole)[5:7]
+    assert whole[-1].slots.tolist() == slots_of(whole)[-1]
+
+
+def test_a_plan_takes_four_bytes_a_pair():
+    whole = plan(some_lengths(20_000), max_tokens=2000)
+    assert whole.slots is whole.pairs and whole.slots.nbytes == 80_000
+    assert whole.spans.nbytes <= 8 * len(whole)
+
+
+many_lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=8, max_size=120)
+
+
+@given(many_lengths, st.integers(62, 300), st.integers(1, 4), st.integers(0, 9), st.integers(0, 9))
+def test_every_pair_is_in_one_batch_within_the_budget(pairs, max_tokens, world_size, seed, epoch):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    batches = slots_of(plan_epoch(src, tgt, max_tokens=max_tokens, seed=seed, epoch=epoch, world_size=world_size))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(pairs)))
+    assert all(len(rows) * (max(src[rows].max(), tgt[rows].max()) + 1) <= max_tokens for rows in batches)
+    assert len(batches) % world_size == 0
+
+
+@given(many_lengths, st.integers(62, 300), st.integers(1, 3))
+def test_each_epoch_has_as_many_batches(pairs, max_tokens, world_size):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    sizes = {
+        len(plan_epoch(src, tgt, max_tokens=max_tokens, seed=7, epoch=epoch, world_size=world_size))
+        for epoch in range(4)
+    }
+    assert len(sizes) == 1
+
+
+def test_a_plan_is_a_function_of_its_arguments():
+    lengths = some_lengths(200)
+    flat = slots_of(plan(lengths))
+    np.random.seed(99)
+    assert slots_of(plan(lengths)) == flat
+    for changes in ({"epoch": 1}, {"seed": 4}):
+        other = slots_of(plan(lengths, **changes))
+        assert other != flat and len(other) == len(flat)
+
+
+def test_epochs_differ_in_the_order_and_the_company_of_pairs():
+    lengths = some_lengths(500)
+    first, second = ({frozenset(rows) for rows in slots_of(plan(lengths, epoch=epoch))} for epoch in (0, 1))
+    assert len(first & second) < len(first) / 4
+
+
+def realistic_lengths():
+    rng = np.random.default_rng(0)
+    tgt = np.clip(rng.lognormal(2.7, 0.5, 20_000).astype(int), 1, 200)  # 15 tokens at the median, 34 at 95%
+    return np.clip((tgt * rng.normal(1.1, 0.15, len(tgt))).astype(int), 1, 200), tgt
+
+
+def test_large_batches_come_in_multiples_of_8_pairs_but_for_the_last():
+    for world_size, exceptions in ((1, 1), (3, 5)):  # cutting a batch in two makes two more
+        batches = slots_of(plan(realistic_lengths(), max_tokens=4096, world_size=world_size))
+        large = [len(rows) for rows in batches if len(rows) >= 64]
+        assert len(large) > 50
+        assert sum(n_pairs % 8 != 0 for n_pairs in large) <= exceptions
+
+
+def test_realistic_lengths_leave_little_padding():
+    src, tgt = realistic_lengths()
+    batches = slots_of(plan((src, tgt), max_tokens=4096))
+    slots = sum(len(rows) * (side[rows].max() + 1) for rows in batches for side in (src, tgt))
+    assert 1 - (src + 1).sum() / slots - (tgt + 1).sum() / slots < 0.08
+    tgt_slots = sum(len(rows) * (tgt[rows].max() + 1) for rows in batches)
+    assert 1 - (tgt + 1).sum() / tgt_slots < 0.03
+
+
+def test_too_few_pairs_for_the_ranks_are_refused():
+    with pytest.raises(ConfigError, match=r"2 training pairs cannot feed 3 processes; lower trainer\.devices"):
+        plan(some_lengths(2), world_size=3)
+    with pytest.raises(ConfigError, match="3 batches of one pair do not share out over 2 processes"):
+        plan(np.full((2, 3), 30), world_size=2)
+
+
+def test_a_sentence_beyond_the_budget_is_refused():
+    with pytest.raises(ConfigError, match=r"batch\.max_tokens=40 cannot hold a sentence of 41 tokens"):
+        plan(np.array([[3, 40], [3, 4]]))
