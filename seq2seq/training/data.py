@@ -1,50 +1,78 @@
 """The LightningDataModule: the training text as batches of this rank."""
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
 from seq2seq.dataset.augmentation import Augmentation
-from seq2seq.dataset.batches import BatchLoader, PairReader, Slots
+from seq2seq.dataset.batches import BatchLoader, PairReader
 from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Mixture
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
+from seq2seq.dataset.plan import Slots
+from seq2seq.dataset.plan_ahead import Plans, is_large
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.room import Roomier
 from seq2seq.segmentation import RandomSegmentation
+from seq2seq.training.ranks import Ranks
+from seq2seq.training.shared_plans import SharedPlans
 
 
 class TranslationData(pl.LightningDataModule):
     """Batches of the training text, by the plan."""
 
-    def __init__(self, config: RunConfig, prepared: Prepared, position: Mapping[str, int] | None = None) -> None:
-        """position: after which batch to begin, as a checkpoint has it; None: with the first one."""
+    def __init__(
+        self,
+        config: RunConfig,
+        prepared: Prepared,
+        position: Mapping[str, int] | None = None,
+        ranks: Ranks | None = None,
+    ) -> None:
+        """
+        Args:
+            position: after which batch to begin, as a checkpoint has it; None: with the first one.
+            ranks: all processes that share the batches; None: this one has all of them.
+        """
         super().__init__()
         self.config, self.prepared = config, prepared
-        self._start = position
-        self._loader: BatchLoader | None = None
+        self._start, self._ranks = position, ranks or Ranks()
+
+    @cached_property
+    def loader(self) -> BatchLoader:
+        """The batches of this rank.
+
+        Raises:
+            ConfigError: the position is one of another number of processes.
+        """
+        ranks, train, (slots, read_pair) = self._ranks, self.prepared.train, self._slots_and_reader()
+        is_shared = ranks.world_size > 1 and is_large(len(train))
+
+        def share(plans: Plans) -> Plans:
+            return SharedPlans(plans, ranks) if is_shared else plans
+
+        loader = BatchLoader(
+            train,
+            self.config.batch,
+            seed=self.config.seed,
+            rank=ranks.rank,
+            world_size=ranks.world_size,
+            read_pair=read_pair,
+            slots=slots,
+            share=share,
+        )
+        if self._start:
+            loader.load_state_dict(self._start)
+        return loader
 
     @property
     def position(self) -> dict[str, int]:
         """After which batch a run goes on that stops here."""
-        assert self._loader is not None
-        return self._loader.state_dict()
+        return self.loader.state_dict()
 
     def train_dataloader(self) -> BatchLoader:
-        trainer, (slots, read_pair) = self.trainer, self._slots_and_reader()
-        self._loader = BatchLoader(
-            self.prepared.train,
-            self.config.batch,
-            seed=self.config.seed,
-            rank=trainer.global_rank if trainer else 0,
-            world_size=trainer.world_size if trainer else 1,
-            read_pair=read_pair,
-            slots=slots,
-        )
-        if self._start and trainer:
-            self._loader.load_state_dict(self._start)
-        return self._loader
+        return self.loader
 
     def _slots_and_reader(self) -> tuple[Slots | None, PairReader | None]:
         """The places of an epoch, and what reads their pairs; None: each pair once, and as it is stored."""

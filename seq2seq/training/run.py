@@ -80,8 +80,8 @@ def _train(
     prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
     ranks.join(machine.accelerator)
     pl.seed_everything(config.seed, workers=True, verbose=False)
-    data = TranslationData(config, prepared, resumed.position if resumed else None)
-    steps_per_epoch = _steps_per_epoch(config, data, machine)
+    data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
+    steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
     total_steps = trainable_steps(config.trainer, steps_per_epoch)
     validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
     module = _module(config, prepared, total_steps, start)
@@ -121,11 +121,6 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
     if resumed:
         return Tokenizer.from_bytes(resumed.model.tokenizer)
     return start.tokenizer if start else None
-
-
-def _steps_per_epoch(config: RunConfig, data: TranslationData, machine: Machine) -> int:
-    batches_per_step = config.batch.accumulate * n_ranks(config.trainer, machine)
-    return -(-len(data.train_dataloader()) // batches_per_step)
 
 
 def _module(config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None) -> TranslationModule:
