@@ -7,18 +7,29 @@ other source (n_max / n) ** (1 - 1 / T) times.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from seq2seq.dataset.plan import Indices, index_type, narrow
+from seq2seq.dataset.plan import Indices, Lengths, index_type, narrow
 
 
 def copies(n_pairs: Sequence[int], temperature: float) -> list[tuple[int, int]]:
     """For each source: how many whole copies an epoch holds, and how many pairs of a last, partial copy."""
     times = [(max(n_pairs) / n) ** (1 - 1 / temperature) if n else 0.0 for n in n_pairs]
     return [(int(r), round(r % 1 * n)) for n, r in zip(n_pairs, times, strict=True)]
+
+
+class _Groups(NamedTuple):
+    """Which pairs share a slot."""
+
+    alone: Indices  # pairs that have a slot of their own
+    in_turn: Indices  # pairs that take turns, group after group
+    n_members: Indices  # of each group
+    first: Indices  # of each group: where it begins among those in turn
+    turn: Indices  # of each group: whose it is in epoch 0
 
 
 class Mixture:
@@ -31,36 +42,49 @@ class Mixture:
     budget with any of the pairs, and each epoch has the same number of batches.
     """
 
-    def __init__(
-        self,
-        src_lengths: npt.NDArray[Any],
-        tgt_lengths: npt.NDArray[Any],
-        n_pairs: Sequence[int],
-        temperature: float,
-        seed: int,
-    ) -> None:
-        """n_pairs: of each source. The pairs of the first source come first, then those of the second, and so on."""
-        none = np.zeros(0, dtype=index_type(sum(n_pairs)))
-        whole, in_turn, n_members, begin = [], [none], [none], 0
-        for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True):
+    def __init__(self, lengths: Lengths, n_pairs: Sequence[int], temperature: float, seed: int) -> None:
+        """
+        Args:
+            lengths: of the pairs, those of the first source first, then those of the second, and so on.
+            n_pairs: of each source.
+        """
+        self._lengths, self._n_pairs, self._temperature, self._seed = lengths, n_pairs, temperature, seed
+
+    @cached_property
+    def _groups(self) -> _Groups:
+        # Made when it is asked for: of the processes of a machine, only the one that plans may need it.
+        none = np.zeros(0, dtype=index_type(sum(self._n_pairs)))
+        alone, in_turn, n_members, begin = [], [none], [none], 0
+        for n, (n_whole, n_more) in zip(self._n_pairs, copies(self._n_pairs, self._temperature), strict=True):
             source = np.arange(begin, begin + n, dtype=none.dtype)
-            whole.append(np.tile(source, n_whole))
+            alone.append(np.tile(source, n_whole))
             if n_more:
-                lengths = (narrow(side[begin : begin + n]) for side in (src_lengths, tgt_lengths))
-                in_turn.append(source[np.lexsort(tuple(lengths))])
+                src, tgt = (
+                    narrow(side[begin : begin + n]) for side in (self._lengths.src_lengths, self._lengths.tgt_lengths)
+                )
+                in_turn.append(source[np.lexsort((src, tgt))])
                 n_members.append(np.diff(np.arange(n_more + 1) * n // n_more).astype(none.dtype))
             begin += n
-        self._whole = np.concatenate(whole)  # pairs that have a slot of their own
-        self._in_turn = np.concatenate(in_turn)  # pairs that take turns, group after group
-        self._n_members = np.concatenate(n_members)  # of each group
-        self._first = np.cumsum(self._n_members, dtype=none.dtype) - self._n_members
-        self._turn = np.random.default_rng(seed).integers(self._n_members).astype(none.dtype)
-        self.src_lengths, self.tgt_lengths = self._longest(src_lengths), self._longest(tgt_lengths)
+        members = np.concatenate(n_members)
+        first = np.cumsum(members, dtype=none.dtype) - members
+        turn = np.random.default_rng(self._seed).integers(members).astype(none.dtype)
+        return _Groups(np.concatenate(alone), np.concatenate(in_turn), members, first, turn)
+
+    @cached_property
+    def src_lengths(self) -> npt.NDArray[Any]:
+        return self._longest(self._lengths.src_lengths)
+
+    @cached_property
+    def tgt_lengths(self) -> npt.NDArray[Any]:
+        return self._longest(self._lengths.tgt_lengths)
 
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The length of each slot."""
-        return np.concatenate([lengths[self._whole], np.maximum.reduceat(lengths[self._in_turn], self._first)])
+        groups = self._groups
+        return np.concatenate([lengths[groups.alone], np.maximum.reduceat(lengths[groups.in_turn], groups.first)])
 
     def pairs(self, epoch: int) -> Indices:
         """The pair in each slot, as a function of (seed, epoch)."""
-        return np.concatenate([self._whole, self._in_turn[self._first + (self._turn + epoch) % self._n_members]])
+        groups = self._groups
+        standing = groups.in_turn[groups.first + (groups.turn + epoch) % groups.n_members]
+        return np.concatenate([groups.alone, standing])

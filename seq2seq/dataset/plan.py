@@ -22,13 +22,18 @@ PAIRS_AT_A_TIME = 8
 Indices = npt.NDArray[np.signedinteger[Any]]
 
 
-class Slots(Protocol):
-    """Places in an epoch. Each one holds a pair, and may hold another one in the next epoch."""
+class Lengths(Protocol):
+    """How many tokens pairs have, or may have, without eos."""
 
     @property
-    def src_lengths(self) -> npt.NDArray[Any]: ...  # tokens that the source in a slot has at most, without eos
+    def src_lengths(self) -> npt.NDArray[Any]: ...
     @property
     def tgt_lengths(self) -> npt.NDArray[Any]: ...
+
+
+class Slots(Lengths, Protocol):
+    """Places in an epoch. Each one holds a pair, and may hold another one in the next epoch."""
+
     def pairs(self, epoch: int) -> Indices: ...  # the pair in each slot
 
 

@@ -79,7 +79,7 @@ class TranslationData(pl.LightningDataModule):
         data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
         train, tokenizer, shares = self.prepared.train, self.prepared.tokenizer, data.augment.shares
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
-        slots: Slots = Mixture(train.src_lengths, train.tgt_lengths, train.n_pairs_of_sources, data.temperature, seed)
+        slots: Slots = Mixture(train, train.n_pairs_of_sources, data.temperature, seed)
         augmentation = sampling = None
         if shares:
             growths = measure_growths(train, tokenizer, shares)
