@@ -9,7 +9,7 @@ from seq2seq.config.on_resume import runtime
 
 @dataclass(kw_only=True)
 class BatchConfig:
-    """How pairs become batches; `seq2seq/dataset/batches.py` has the details."""
+    """How pairs become batches; `seq2seq/dataset/plan.py` has the details."""
 
     max_tokens: int = 4096  # in a micro-batch of one rank: pairs x longest side, with padding
     accumulate: int = 1  # micro-batches in one optimizer step

@@ -38,7 +38,9 @@ def test_a_large_plan_is_made_by_another_thread_before_it_is_asked_for():
     plans = PlansAhead(make, LARGE)
     assert plans.of(0).slots == 0
     plans.begin(1)
+    begun = plans._pending
     plans.begin(1)
+    assert plans._pending is begun
     assert plans.of(1).slots == 1
     assert make.made == [0, 1]
     assert [thread is threading.main_thread() for thread in make.threads] == [True, False]
