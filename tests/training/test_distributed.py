@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,9 +17,11 @@ from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.schedule import learning_rate
+from seq2seq.training.validation import Validation, translate_store
 from seq2seq.vocabulary import PAD
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
 
+VALIDATED = "recent-00000002.ckpt"  # of the first validation, after the second step
 # For the second process, 57 of the 60 minutes that it may take are over from the beginning.
 CLOCKS_APART = """
 import os
@@ -111,7 +114,25 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     position = trained["position"]
     assert (position["epoch"], position["done"], position["world_size"]) == (0, 6, 2)
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
-    assert len((run_dir / "hypotheses/test.en").read_text().splitlines()) == 7
     losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
     assert [each.step for each in losses] == [0, 1, 2]
     assert done.stderr.count("translate with:") == 1
+    assert_measured_as_by_one(tiny_config(corpus, run_dir, changes))
+
+
+def assert_measured_as_by_one(config):
+    """Each of the two processes had half of valid and test. This process has all, and weights that they saved."""
+    run, prepared = RunDirectory(Path(config.run_dir)), prepare(config)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size)
+
+    def load(name):
+        weights = checkpoint(run.path, name)["state_dict"]
+        model.load_state_dict({key.removeprefix("model."): weight for key, weight in weights.items()})
+        return model
+
+    logged = {each.name.removeprefix("valid/"): each.value for each in run.metrics() if each.step == 1}
+    for name, value in Validation(prepared.valid, prepared.tokenizer, config).while_training(load(VALIDATED)).items():
+        assert logged[name] == pytest.approx(value, rel=1e-4), name
+    hypotheses = translate_store(load("model.ckpt").eval(), prepared.tests["test"], prepared.tokenizer, config.decoding)
+    assert len(set(hypotheses)) > 3  # otherwise their order would hardly matter
+    assert run.hypotheses("test") == hypotheses
