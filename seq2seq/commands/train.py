@@ -57,10 +57,12 @@ def run(words: Sequence[str]) -> None:
         return
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
-    argv, sweep = sys.argv, Sweep()
+    argv, sweep, has_begun = sys.argv, Sweep(), False
 
     def job(cfg: "DictConfig") -> None:
+        nonlocal has_begun
         raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
+        has_begun = True
         sys.argv = argv  # W&B shows it
         if status := exit_status(partial(_launch, cfg, sweep, ranks)):  # end here, before Hydra announces a crash
             sys.exit(status)
@@ -72,6 +74,12 @@ def run(words: Sequence[str]) -> None:
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_one_sentence(error)) from error
+    except Exception as error:
+        raise_if_stopped()
+        if has_begun:
+            raise
+        # Such as a number of more digits than Python reads: Hydra's grammar accepts what its parser then trips over.
+        raise ConfigError(f"Hydra cannot read this command ({error or type(error).__name__}); correct it") from error
     finally:
         sys.argv = argv
 

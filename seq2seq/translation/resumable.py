@@ -25,7 +25,7 @@ from filelock import Timeout
 from seq2seq.corpus.compression import open_member
 from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
-from seq2seq.files import sync_directory, write_json
+from seq2seq.files import is_sealed, sealed, sync_directory, write_json
 from seq2seq.translation.finished import read_record, write_record
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class _Progress:
         n_lines: lines of input whose translations are in the first `n_bytes` of the partial file.
         source_sha256: SHA-256 of these lines of input, each ended by LF.
         parallel_sha256: of as many lines of the file that goes with the input, if there is one.
-        sha256: of a complete file's bytes; empty for a partial one.
+        sha256: of a complete file's bytes; empty for a partial one, where the file has that of itself there.
     """
 
     fingerprint: dict[str, Any]
@@ -271,9 +271,9 @@ class ResumableFile:
                     f"{self._sidecar} was written by another version of this program; continue with that one, or "
                     f"{self._to_start_anew()}"
                 )
-            if content.keys() != {field.name for field in dataclasses.fields(_Progress)}:
-                raise KeyError
-            return _Progress(**content)
+            if not is_sealed(content) or content.keys() != {field.name for field in dataclasses.fields(_Progress)}:
+                raise KeyError  # another `n_bytes` would cut off translated lines
+            return _Progress(**content | {"sha256": ""})
         except FileNotFoundError:
             raise TranslationError(
                 f"{self._partial} exists without {self._sidecar.name}, which would say what it is; move it away"
@@ -282,7 +282,7 @@ class ResumableFile:
             raise TranslationError(f"{self._sidecar} is damaged; {self._to_start_anew()}") from error
 
     def _write_progress(self, progress: _Progress) -> None:
-        write_json(self._sidecar, dataclasses.asdict(progress))
+        write_json(self._sidecar, sealed(dataclasses.asdict(progress)))
 
     def _confirm(self) -> None:
         assert self._n_written >= self.n_lines_done, "skip_done comes first"

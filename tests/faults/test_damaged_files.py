@@ -22,6 +22,7 @@ from seq2seq.errors import CheckpointError, RunError, UserError
 from seq2seq.evaluation.scores import Interval
 from tests.dataset.small_corpus import sentence, write_split
 from tests.faults.many import FAULTS
+from tests.faults.sentences import assert_helps
 from tests.translating import model_content, write_run
 
 pytestmark = pytest.mark.slow
@@ -61,12 +62,6 @@ def fresh_copy(folder: Path) -> Path:
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
     return copy
-
-
-def assert_helps(error: UserError, place: Path) -> None:
-    """It is one line that names the file or its folder."""
-    assert "\n" not in str(error)
-    assert str(place) in str(error)
 
 
 CONTENT = model_content()

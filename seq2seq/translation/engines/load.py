@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not ne
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 # Python runs the small steps between products in one thread at a time: more workers would only wait for each other.
 MOST_THREADS = 4
+MOST_AT_ONCE = 1_024  # threads or workers that somebody may ask for: more would fork until the system refuses
 MANY = 1 << 30  # workers, where nobody says how much memory there is
 _WORKER_BYTES = 350 << 20  # what a worker needs for itself, whatever the model and its batches
 # Elsewhere there is no fork, or libraries break after it.
@@ -30,7 +31,7 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
 
     Raises:
         CheckpointError: there are no weights for this engine.
-        ConfigError: CTranslate2 is not installed, or cannot do what is asked for.
+        ConfigError: CTranslate2 is not installed, or cannot do what is asked for; too many threads or workers.
         TokenizerError: the models of an ensemble have different tokenizers.
         TranslationError: the engine, device or precision is unknown.
     """
@@ -39,6 +40,11 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
         if other.tokenizer.fingerprint != first.tokenizer.fingerprint:
             raise TokenizerError(
                 f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
+            )
+    for name, n in (("threads", options.threads), ("workers", options.workers)):
+        if n > MOST_AT_ONCE:
+            raise ConfigError(
+                f"{name}={n} is more than {MOST_AT_ONCE}; give as many as this machine has cores, or fewer"
             )
     if choose_engine(models, options) == "ctranslate2":
         return _ctranslate2(models, options)

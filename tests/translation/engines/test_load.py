@@ -12,7 +12,7 @@ import torch
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.translation.engines import load as loading
-from seq2seq.translation.engines.load import MOST_THREADS, load_engine
+from seq2seq.translation.engines.load import MOST_AT_ONCE, MOST_THREADS, load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
@@ -59,6 +59,13 @@ def test_threads_are_shared_out_to_workers(
 ) -> None:
     engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, **CPU)))
     assert (engine.n_workers, engine.threads_per_worker) == expected
+
+
+@pytest.mark.parametrize("option", ["threads", "workers"])
+def test_more_threads_or_workers_than_any_machine_has_are_refused(model: TrainedModel, option: str) -> None:
+    options: dict[str, Any] = {option: MOST_AT_ONCE + 1, **CPU}
+    with pytest.raises(ConfigError, match=rf"{option}=1025 is more than 1024; give as many as this machine has cores"):
+        load_engine([model], EngineOptions(**options))
 
 
 @pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")

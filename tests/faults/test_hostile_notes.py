@@ -1,0 +1,102 @@
+"""Text that is read back, with any content: what a run and a translation noted, what a model says of itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from seq2seq.artifacts.model_directory import SUMS, write_model_directory, write_safetensors
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.corpus.hashes import file_sha256
+from seq2seq.dataset.file_digests import FileDigests
+from seq2seq.errors import UserError
+from tests.faults.many import FAULTS
+from tests.faults.sentences import assert_helps
+from tests.faults.test_damaged_files import damages
+from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
+from tests.translation.eleven_lines import WHOLE, interrupted, translate
+
+pytestmark = pytest.mark.slow
+
+# Values as Python's JSON writes them, with NaN, and half surrogate pairs as escapes.
+_JSON = VALUES.map(json.dumps)
+_NAMES = st.sampled_from(
+    ["step,metric,value,unix_time\n", "1,valid/bleu,2.5,3.0\n", "-1,a,nan,\n", ",", '"', "\n", "\x00"]
+)
+_CSV = st.lists(_NAMES | st.text(max_size=4), max_size=8).map("".join)
+TEXTS = (_JSON | _CSV | st.text(max_size=40)).map(lambda text: text.encode(errors="surrogatepass")) | st.binary(
+    max_size=40
+)
+
+
+@FAULTS
+@given(name=st.sampled_from(["selection.json", "scores.json", "run.json", "metrics.csv"]), content=TEXTS)
+@example(name="metrics.csv", content=b"step,metric,value,unix_time\n" + b"9" * 5_000 + b",a,1,2\n")
+@example(name="scores.json", content=b'{"test": {"bleu": {"score": 1, "mean": 1, "half_width": 1, "signature": [1]}}}')
+@example(name="selection.json", content=b'{"selected": 1, "step": 1e400, "valid": {}}')
+def test_a_note_of_a_run(tmp_path: Path, name: str, content: bytes) -> None:
+    run = RunDirectory(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    read: Any = {"selection.json": run.selection, "scores.json": run.scores, "run.json": run.identity}
+    try:
+        read.get(name, run.metrics)()
+    except UserError as error:
+        assert_helps(error, tmp_path / name)
+
+
+@FAULTS
+@given(content=TEXTS)
+def test_the_digests_of_files(tmp_path: Path, content: bytes) -> None:
+    """Whatever the cache remembers, it is not the digest of a file that it has never seen like that."""
+    (tmp_path / "digests.json").write_bytes(content)
+    (tmp_path / "file").write_bytes(content)
+    known = FileDigests(tmp_path)
+    assert known.sha256(tmp_path / "file") == file_sha256(tmp_path / "file")
+    known.save()
+
+
+@FAULTS
+@given(n_done=st.integers(3, 10), is_damaged=st.booleans(), damage=damages(), content=TEXTS)
+def test_the_note_of_an_unfinished_translation(
+    tmp_path_factory: pytest.TempPathFactory, n_done: int, is_damaged: bool, damage: Any, content: bytes
+) -> None:
+    """With a damaged one, `--resume` gives the whole translation or refuses. It cuts off nothing that was confirmed."""
+    path = tmp_path_factory.mktemp("unfinished") / "out.en"
+    interrupted(path, n_done)
+    note = path.with_name("out.en.partial.json")
+    note.write_bytes(damage(note.read_bytes()) if is_damaged else content)
+    try:
+        translate(path, resume=True)
+    except UserError as error:
+        assert_helps(error, note)
+    else:
+        assert path.read_bytes() == WHOLE
+
+
+@FAULTS
+@given(place=st.sampled_from(PLACES), value=VALUES)
+@example(place=("model", "d_model"), value=2**30)
+@example(place=("data", "src_lang"), value="../../x")
+def test_the_configuration_of_a_model_directory(
+    tmp_path_factory: pytest.TempPathFactory, place: tuple[str, ...], value: Any
+) -> None:
+    """Without checksums, as in older versions; who writes the configuration can write them, too."""
+    folder = tmp_path_factory.getbasetemp() / "hostile_model"
+    if not folder.exists():
+        write_model_directory(
+            folder,
+            CONTENT,
+            "# A model",
+            lambda made: write_safetensors(made, CONTENT.weights, CONTENT.tokenizer_sha256),
+        )
+        (folder / SUMS).unlink()
+    content = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(content | {"config": changed(place, value)}))
+    try:
+        TrainedModel.read(folder).build()
+    except UserError as error:  # it may name several keys, one a line
+        assert_helps(UserError(str(error).replace("\n", " ")))
