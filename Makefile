@@ -56,9 +56,16 @@ lowest: constraints-lowest.txt  ## run all tests with the lowest versions that p
 constraints-lowest.txt: pyproject.toml
 	@grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+"' $< | tr -d '"' | sed 's/>=/==/' | sort -u > $@
 
+# Files that anybody could have written or damaged; hypothesis chooses how.
+FUZZ := tests/faults/test_damaged_files.py $(sort $(wildcard tests/faults/test_hostile_*.py))
+
 .PHONY: faults
-faults: $(VENV)/dev.stamp  ## kill, damage and fuzz for long: an hour
-	FAULTS=long $(PYTEST) tests/faults
+faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks for long: half an hour
+	FAULTS=long $(PYTEST) $(filter-out $(FUZZ),$(wildcard tests/faults/test_*.py))
+
+.PHONY: fuzz
+fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long: an hour
+	FAULTS=long $(PYTEST) $(FUZZ)
 
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## check style, types, and that docs/architecture.md shows the imports as they are

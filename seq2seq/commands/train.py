@@ -76,7 +76,7 @@ def run(words: Sequence[str]) -> None:
         raise ConfigError(_one_sentence(error)) from error
     except Exception as error:
         raise_if_stopped()
-        if has_begun:
+        if has_begun or isinstance(error, (UserError, OSError)):
             raise
         # Such as a number of more digits than Python reads: Hydra's grammar accepts what its parser then trips over.
         raise ConfigError(f"Hydra cannot read this command ({error or type(error).__name__}); correct it") from error
