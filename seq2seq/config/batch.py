@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seq2seq.config.checks import at_least
+from seq2seq.config.checks import at_least, not_too_many
 from seq2seq.config.on_resume import runtime
 
 
@@ -17,3 +17,4 @@ class BatchConfig:
 
     def problems(self) -> Iterator[str]:
         yield from at_least("batch", self, max_tokens=1, accumulate=1, n_workers=0)
+        yield from not_too_many("batch", self, "n_workers")

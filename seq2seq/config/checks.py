@@ -6,6 +6,7 @@ from typing import Any
 
 # Patterns of file names, what Windows refuses, line ends and the like, halves of characters.
 _NOT_IN_FILE_NAMES = re.compile(r'[*?\[\]\\:<>|"\x00-\x1f\x7f\ud800-\udfff]')
+MOST_AT_ONCE = 1_024  # processes or threads on one machine
 _LONGEST_FILE_NAME = 200  # bytes; file systems take 255, and endings are added
 
 
@@ -21,6 +22,21 @@ def at_least(section: str, config: Any, **bounds: float) -> Iterator[str]:
         value = getattr(config, name)
         if value < low:
             yield f"{section}.{name}={value} is below {low}, the smallest value that works"
+
+
+def at_most(section: str, config: Any, **bounds: float) -> Iterator[str]:
+    for name, high in bounds.items():
+        value = getattr(config, name)
+        if value > high:
+            yield f"{section}.{name}={value} is above {high:g}, the largest value that works"
+
+
+def not_too_many(section: str, config: Any, *names: str) -> Iterator[str]:
+    """Report more processes or threads than any machine has: they would be started until the system refuses."""
+    for name in names:
+        value = getattr(config, name)
+        if value > MOST_AT_ONCE:
+            yield f"{section}.{name}={value} is more than {MOST_AT_ONCE}; give as many as this machine has cores"
 
 
 def names_a_file(key: str, name: str) -> Iterator[str]:

@@ -4,10 +4,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.checks import at_least, at_most, one_of
 from seq2seq.config.on_resume import runtime
 
 _FINITE = ("alpha", "diversity", "patience", "max_length_a", "min_length_a")
+# Beyond these, n ** alpha and a * n + b are more than a float can be.
+_LARGEST = {"alpha": 10, "max_length_a": 1e6, "min_length_a": 1e6, "max_length_b": 1e9, "min_length_b": 1e9}
 
 
 @dataclass(kw_only=True)
@@ -58,7 +60,9 @@ class DecodingConfig:
             yield f"decoding.n_best={self.n_best} is above decoding.beam_size={self.beam_size}; widen the beam"
         endless = [name for name in _FINITE if not math.isfinite(getattr(self, name))]
         yield from (f"decoding.{name}={getattr(self, name)} is not a finite number" for name in endless)
-        if not endless:
+        too_large = [] if endless else list(at_most("decoding", self, **_LARGEST))
+        yield from too_large
+        if not endless and not too_large:
             yield from self._problems_of_groups()
             yield from self._problems_of_lengths()
         for name in ("repetition_penalty", "temperature"):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.checks import at_least, not_too_many, one_of
 from seq2seq.config.on_resume import horizon, runtime
 
 _STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
@@ -60,6 +60,7 @@ class TrainerConfig:
             keep_every_n_steps=0,
             average_last=0,
         )
+        yield from not_too_many("trainer", self, "devices", "threads")
         if any(word in self.strategy for word in _STARTS_PROCESSES):
             yield (
                 f"trainer.strategy={self.strategy} starts processes of its own, beside those of the run; use ddp, "

@@ -198,6 +198,20 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
         ({"optim": {"schedule": "step"}}, "optim.schedule='step' is not one of inverse_sqrt, cosine, linear, constant"),
         ({"batch": {"accumulate": 0}}, "batch.accumulate=0 is below 1"),
+        ({"decoding": {"alpha": 11.0}}, "decoding.alpha=11.0 is above 10, the largest value that works"),
+        ({"decoding": {"max_length_b": 10**400}}, f"decoding.max_length_b={10**400} is above 1e+09, the largest value"),
+        (
+            {"batch": {"n_workers": 1025}},
+            "batch.n_workers=1025 is more than 1024; give as many as this machine has cores",
+        ),
+        (
+            {"trainer": {"devices": 10**6}},
+            "trainer.devices=1000000 is more than 1024; give as many as this machine has",
+        ),
+        (
+            {"trainer": {"threads": 10**6}},
+            "trainer.threads=1000000 is more than 1024; give as many as this machine has",
+        ),
         ({"trainer": {"max_time": "90 min"}}, "trainer.max_time='90 min' is not a duration; write DD:HH:MM:SS"),
         ({"trainer": {"ema_decay": 1.0}}, "trainer.ema_decay=1.0 is not in [0, 1)"),
         ({"trainer": {"precision": "bf16"}}, "trainer.precision='bf16' is not one of auto"),

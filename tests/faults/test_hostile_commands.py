@@ -176,6 +176,9 @@ def translate_words(draw: st.DrawFn) -> list[str]:
 @given(
     words=translate_words(), stdin=st.sampled_from(["", "Un chat dort.\n", '{"fr": "Un chat."}\n', "1\n\n", "a\tb\n"])
 )
+@example(words=["--alpha", "1000000"], stdin="Un chat dort.\n")
+@example(words=["--max-length", "1e308", "1"], stdin="Un chat dort.\n")
+@example(words=["--field", str(2**63)], stdin="a\tb\n")
 def test_the_options_of_a_translation(tmp_path: Path, random_run: Path, words: list[str], stdin: str) -> None:
     for name, text in (("FILE", "a\n"), ("LINES", stdin), ("TERMS", "chat\tcat\n")):
         (tmp_path / name).write_text(text)

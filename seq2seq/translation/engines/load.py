@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config.checks import MOST_AT_ONCE
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.hardware import multiplies_bf16, n_cores
 from seq2seq.memory import available_memory
@@ -19,7 +20,6 @@ if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not ne
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 # Python runs the small steps between products in one thread at a time: more workers would only wait for each other.
 MOST_THREADS = 4
-MOST_AT_ONCE = 1_024  # threads or workers that somebody may ask for: more would fork until the system refuses
 MANY = 1 << 30  # workers, where nobody says how much memory there is
 _WORKER_BYTES = 350 << 20  # what a worker needs for itself, whatever the model and its batches
 # Elsewhere there is no fork, or libraries break after it.

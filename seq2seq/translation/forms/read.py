@@ -40,7 +40,7 @@ def form_of(form: str, field: str | None, path: Path | None) -> str:
         raise TranslationError(f"--form {form} needs --field, which says what of each line is translated")
     if field is not None and form not in (*_TABLES, "auto"):
         raise TranslationError(f"--field has no meaning with --form {form}; it is for tsv and jsonl")
-    if field is not None and form == "tsv" and not (field.isdecimal() and int(field) > 0):
+    if field is not None and form == "tsv" and not (field.isdecimal() and len(field) < 10 and int(field) > 0):
         raise TranslationError(f"--field {field}: a column of a table is a number from 1")
     if field is not None and form != "tsv" and not all(field.split(".")):
         raise TranslationError(f"--field {field!r}: a key is empty; write one, or several with dots between them")

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config.checks import MOST_AT_ONCE
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.translation.engines import load as loading
-from seq2seq.translation.engines.load import MOST_AT_ONCE, MOST_THREADS, load_engine
+from seq2seq.translation.engines.load import MOST_THREADS, load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine

@@ -43,6 +43,7 @@ def test_the_form_is_given_or_follows_from_the_name(
         ("jsonl", None, None, "--form jsonl needs --field"),
         ("document", "2", None, "--field has no meaning with --form document"),
         ("tsv", "0", None, "--field 0: a column of a table is a number from 1"),
+        ("tsv", "9" * 19, None, "9: a column of a table is a number from 1"),
         ("auto", "t", "a.tsv", "--field t: a column of a table is a number from 1"),
         ("tsv", "-1", None, "--field -1: a column"),
         ("jsonl", "a..b", None, "--field 'a..b': a key is empty"),
