@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seq2seq.errors import ConfigError, UserError
+from seq2seq.errors import ConfigError, RunError, UserError
 from seq2seq.exit_status import exit_status, note, raise_if_stopped
 
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
@@ -164,6 +164,14 @@ def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
     except SystemExit:  # a signal where there was nothing to save: while text is prepared, in the selection, in a test
         note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
         raise
+    except RuntimeError as error:
+        if "DataLoader worker" not in str(error):  # torch raises it wherever the run just is
+            raise
+        remedy = command if run.has_checkpoints else "start the run again"
+        raise RunError(
+            "a process that makes batches was killed, most likely because memory ran out; batch.n_workers=0 needs "
+            f"none; {remedy}"
+        ) from error
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise

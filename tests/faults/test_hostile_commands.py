@@ -124,6 +124,12 @@ def test_the_words_of_a_training(tmp_path_factory: pytest.TempPathFactory, words
             assert isinstance(config, RunConfig)
 
 
+def test_what_hydra_trips_over_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py"])
+    with pytest.raises(ConfigError, match=r"^Hydra cannot read this command \(Exceeds the limit .*\); correct it$"):
+        train_command.run([f"seed={'9' * 5_000}"])
+
+
 _YAML = [*"a: \n[]|>'", "- ", "  ", "&x", "*x", "!!python/object:os.system", "${seed}", "data", "model"]
 
 

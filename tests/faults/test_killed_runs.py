@@ -85,6 +85,22 @@ def test_runs_on_two_processes_that_are_killed_end_as_one_that_never_was(tmp_pat
     kill_again_and_again(start, tmp_path, n_kills=30 if IS_LONG else 1)
 
 
+def test_a_data_worker_that_is_killed_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    corpus, run_dir = write_corpus(tmp_path / "corpus"), tmp_path / "run"
+    endless = {"trainer.max_epochs": 10**6, "trainer.val_every_n_steps": 5, "batch.n_workers": 1}
+    with started(TRAIN, *arguments(corpus, run_dir, endless), cwd=tmp_path) as first:
+        wait_for((run_dir / "checkpoints/last.ckpt").exists, first)
+        wait_for(lambda: others(first), first)  # there is one in each epoch
+        os.kill(others(first)[0], signal.SIGKILL)
+        _, err = first.communicate(timeout=240)
+    assert "Traceback" not in err, err
+    assert (first.returncode, err.splitlines()[-1]) == (
+        2,
+        "error: a process that makes batches was killed, most likely because memory ran out; batch.n_workers=0 needs "
+        f"none; continue with: python train.py resume={run_dir}",
+    )
+
+
 def is_killed(first: Process, run_dir: Path, draw: random.Random) -> bool:
     """Kill a process of a run, or all, at a moment after its training has begun; False: it ended before."""
     config = run_dir / "config.yaml"  # written anew whenever a training begins
