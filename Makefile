@@ -1,7 +1,7 @@
 # `make` lists the targets. Each one makes .venv and installs what it needs, the first time it needs it.
 
 PYTHON ?= python3
-# Arguments of train.py, for `make train`.
+# Arguments of train.py, for `make train`; areas, for `make mutants`.
 ARGS ?=
 # Processes that run tests: auto is one per core, at most four.
 TEST_WORKERS ?= auto
@@ -66,6 +66,10 @@ faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long: an hour
 	FAULTS=long $(PYTEST) $(FUZZ)
+
+.PHONY: mutants
+mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: a quarter of an hour
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/dev.stamp  ## check style, types, and that docs/architecture.md shows the imports as they are

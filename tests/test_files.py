@@ -61,6 +61,35 @@ def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is written to disk, and when names change. A power cut cannot be provoked, but this order survives one."""
+    found: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        found.append("folder" if stat.S_ISDIR(status.st_mode) else f"{status.st_size} bytes")
+
+    for name in ("replace", "rename"):
+        monkeypatch.setattr(Path, name, lambda self, target: (found.append("rename"), os.replace(self, target)))
+    monkeypatch.setattr(os, "fsync", fsync)
+    return found
+
+
+def test_a_file_is_on_disk_before_it_gets_its_name_and_the_name_before_the_write_is_over(
+    tmp_path: Path, calls: list[str]
+) -> None:
+    write_text(tmp_path / "file", "new")
+    assert calls == ["3 bytes", "rename", *["folder"] * hasattr(os, "O_DIRECTORY")]
+
+
+def test_the_files_of_a_folder_are_on_disk_before_it_gets_its_name(tmp_path: Path, calls: list[str]) -> None:
+    with atomic_directory(tmp_path / "folder") as folder:
+        (folder / "inner").mkdir()
+        (folder / "inner/file").write_bytes(b"new")
+    assert calls == ["3 bytes", "rename", *["folder"] * hasattr(os, "O_DIRECTORY")]
+
+
 def test_a_sealed_object_is_known_by_its_checksum_after_json_changed_its_types() -> None:
     content = {"a": (1, 2.5), "b": {3: None, "é": "\udc80"}, "sha256": "of something else"}
     read = json.loads(json.dumps(sealed(content)))

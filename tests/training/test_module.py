@@ -197,6 +197,19 @@ def test_half_precision_scales_outside_the_optimizer():
     assert fused == {"bf16-mixed": True, "16-mixed": False}
 
 
+def test_random_numbers_depend_on_the_seed_the_position_and_the_rank_alone():
+    def drawn(seed=1, position=3, rank=0):
+        module = make_module()
+        module.config.seed = seed
+        fit_loop = SimpleNamespace(total_batch_idx=position)
+        module._trainer = SimpleNamespace(fit_loop=fit_loop, global_rank=rank)  # type: ignore[assignment]
+        module.on_train_batch_start(None, 0)
+        return torch.rand(3).tolist()
+
+    assert drawn() == drawn()
+    assert len({tuple(each) for each in (drawn(), drawn(seed=2), drawn(position=4), drawn(rank=1))}) == 4
+
+
 def test_validation_measures_every_token_of_valid_once():
     model = make_module(label_smoothing=0.3).model.eval()
     pairs = Pairs([2, 7, 5, 5, 1, 11])

@@ -1,0 +1,70 @@
+"""Faults in what a run may be told: what resuming may change, and what somebody else's files may say."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="a resumed run takes another value of a key that decides what is computed",
+        file="seq2seq/training/composition.py",
+        text="if old != new and mark == IDENTITY:",
+        becomes="if old != new and mark is None:",
+        tests=["tests/training/test_resume.py::test_the_command_that_resumes"],
+    ),
+    Mutant(
+        fault="a key without a mark may change when a run is resumed",
+        file="seq2seq/config/on_resume.py",
+        text='prefix: str = "", mark: str = IDENTITY)',
+        becomes='prefix: str = "", mark: str = RUNTIME)',
+        tests=["tests/test_docs.py::test_what_may_change_on_resume_is_documented"],
+    ),
+    Mutant(
+        fault="a stored configuration is told what the environment holds",
+        file="seq2seq/config/read.py",
+        text="if found := list(_looked_up(plain)):",
+        becomes="if found := []:",
+        tests=["tests/config/test_config.py::test_what_is_stored_is_never_looked_up"],
+    ),
+    Mutant(
+        fault="a key that does not exist is ignored",
+        file="seq2seq/config/read.py",
+        text="OmegaConf.merge(OmegaConf.structured(RunConfig), plain)",
+        becomes="OmegaConf.merge(OmegaConf.structured(RunConfig), "
+        "{key: plain[key] for key in plain if hasattr(RunConfig(), str(key))})",
+        tests=["tests/config/test_config.py::test_unknown_keys_and_wrong_types_are_named"],
+    ),
+    Mutant(
+        fault="the name of a test set leads out of its folder",
+        file="seq2seq/config/checks.py",
+        text='part and not part.startswith(".") and len',
+        becomes="part and len",
+        tests=["tests/config/test_config.py::test_a_name_that_becomes_a_path_stays_in_its_folder"],
+    ),
+    Mutant(
+        fault="a language leads out of its folder",
+        file="seq2seq/config/checks.py",
+        text=r'''if not re.fullmatch(r"\w[\w.-]{0,40}", name):''',
+        becomes=r'''if not re.match(r"\w[\w.-]{0,40}", name):''',
+        tests=["tests/config/test_config.py::test_a_language_that_cannot_end_a_file_name_is_refused"],
+    ),
+    Mutant(
+        fault="a model directory is read without a look at its checksums",
+        file="seq2seq/artifacts/model_directory.py",
+        text="        if not is_whole:\n            raise",
+        becomes="        if is_whole is None:\n            raise",
+        tests=["tests/artifacts/test_model_directory.py::test_a_file_that_differs_from_its_checksum_is_named"],
+    ),
+    Mutant(
+        fault="a checkpoint of another version is read as if it were of this one",
+        file="seq2seq/artifacts/checkpoint.py",
+        text="if not isinstance(version, int) or version != FORMAT_VERSION:",
+        becomes="if not isinstance(version, int):",
+        tests=["tests/artifacts/test_checkpoint.py::test_another_format_version_is_refused_by_its_number"],
+    ),
+    Mutant(
+        fault="a checkpoint runs code when it is read",
+        file="seq2seq/artifacts/checkpoint.py",
+        text='torch.load(path, map_location="cpu", weights_only=True, mmap=True)',
+        becomes='torch.load(path, map_location="cpu", weights_only=False, mmap=True)',
+        tests=["tests/artifacts/test_checkpoint.py::test_code_in_a_checkpoint_is_refused_and_not_run"],
+    ),
+]

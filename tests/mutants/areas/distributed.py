@@ -1,0 +1,114 @@
+"""Faults that show only if a run has several processes."""
+
+from tests.mutants.mutant import Mutant
+
+TWO_PROCESSES = "tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would[adamw-1e-05]"
+TWO_VALIDATE = "tests/training/test_validation.py"
+
+MUTANTS = [
+    Mutant(
+        fault="translations that are gathered are not in the order of their sources",
+        file="seq2seq/training/validation.py",
+        text="return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]",
+        becomes="return [text for _, text in chain.from_iterable(share.items() for share in shares)]",
+        tests=[TWO_VALIDATE],
+    ),
+    Mutant(
+        fault="each process translates all of valid",
+        file="seq2seq/training/validation.py",
+        text="spread(len(store), n_sentences)[rank::world_size]",
+        becomes="spread(len(store), n_sentences)[:: 1 + 0 * rank]",
+        tests=[TWO_VALIDATE],
+    ),
+    Mutant(
+        fault="the loss of valid is that of one process's share",
+        file="seq2seq/training/validation.py",
+        text="        torch.distributed.all_reduce(sums)\n",
+        becomes="",
+        tests=[TWO_VALIDATE],
+    ),
+    Mutant(
+        fault="a process trains on the batches of another step",
+        file="seq2seq/dataset/batches.py",
+        text="share = batches[self.rank :: self.world_size]",
+        becomes="n = len(batches) // self.world_size\n            share = batches[self.rank * n : (self.rank + 1) * n]",
+        tests=["tests/dataset/test_batches.py::test_ranks_get_equally_many_batches_of_about_the_same_work"],
+    ),
+    Mutant(
+        fault="the tokens of a step are those of one process",
+        file="seq2seq/training/module.py",
+        text="            torch.distributed.all_reduce(n_step_tokens)\n",
+        becomes="            pass\n",
+        tests=[TWO_PROCESSES],
+    ),
+    Mutant(
+        fault="gradients are averaged over processes, and nothing undoes that",
+        file="seq2seq/training/module.py",
+        text="loss.smoothed / n_step_tokens * self.trainer.world_size *",
+        becomes="loss.smoothed / n_step_tokens *",
+        tests=[TWO_PROCESSES],
+    ),
+    Mutant(
+        fault="each process has the learning rate of its own clock",
+        file="seq2seq/training/module.py",
+        text="                torch.distributed.broadcast(shared, src=0)\n",
+        becomes="",
+        tests=[TWO_PROCESSES],
+    ),
+    Mutant(
+        fault="all processes draw the same dropout",
+        file="seq2seq/training/module.py",
+        text=" * 4099 + self.global_rank)",
+        becomes=" * 4099)",
+        tests=["tests/training/test_module.py"],
+    ),
+    Mutant(
+        fault="a signal stops the process that it reaches, and no other",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="return int(told[0]), bool(told[1])",
+        becomes="return signal, is_old",
+        tests=["tests/training/callbacks/test_agreement.py"],
+    ),
+    Mutant(
+        fault="a signal counts only if the first process gets it",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="torch.distributed.all_reduce(told, op=torch.distributed.ReduceOp.MAX)",
+        becomes="torch.distributed.broadcast(told, src=0)",
+        tests=["tests/training/callbacks/test_agreement.py"],
+    ),
+    Mutant(
+        fault="every process writes the end of a run",
+        file="seq2seq/training/run.py",
+        text="        if trainer.is_global_zero:\n            log_final_scores",
+        becomes="        if trainer.is_global_zero or outcome:\n            log_final_scores",
+        tests=[TWO_PROCESSES],
+    ),
+    Mutant(
+        fault="a process hears what was told to the job before",
+        file="seq2seq/training/ranks.py",
+        text='self._store.set(f"{self._job}/{name}", value)',
+        becomes='self._store.set(f"0/{name}", value)',
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+    Mutant(
+        fault="a meeting does not wait for the last process",
+        file="seq2seq/training/ranks.py",
+        text="for rank in range(1, self.world_size):",
+        becomes="for rank in range(1, self.world_size - 1):",
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+    Mutant(
+        fault="who waits does not hear that another process failed",
+        file="seq2seq/training/ranks.py",
+        text="if (message := self.error()) is not None:",
+        becomes="if (message := None) is not None:",
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+    Mutant(
+        fault="the last error hides the one that caused it",
+        file="seq2seq/training/ranks.py",
+        text='self._store.compare_set("error", "", message or "unknown")',
+        becomes='self._store.set("error", message or "unknown")',
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+]

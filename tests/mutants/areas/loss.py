@@ -1,0 +1,98 @@
+"""Faults in the loss: smoothing, counts, chunks, accumulation, R-Drop."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="smoothing is spread over all tokens but the target",
+        file="seq2seq/training/loss.py",
+        text="smoothed = (1 - self.eps) * self.nll + self.eps * uniform",
+        becomes="smoothed = (1 - self.eps) * self.nll + self.eps * (uniform - self.nll / len(self.weight)) "
+        "* len(self.weight) / (len(self.weight) - 1)",
+        tests=["tests/training/test_loss.py::test_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="the gradient leaves out the smoothing",
+        file="seq2seq/training/loss.py",
+        text="(p @ self.weight) / total - self.eps * self.mean_weight",
+        becomes="(p @ self.weight) / total",
+        tests=["tests/training/test_loss.py::test_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="padding counts in the loss",
+        file="seq2seq/training/loss.py",
+        text="is_token = ~is_pad(tgt_out).flatten()",
+        becomes="is_token = torch.ones_like(is_pad(tgt_out)).flatten()",
+        tests=["tests/training/test_loss.py::test_padding_is_neither_in_the_sums_nor_in_the_counts"],
+    ),
+    Mutant(
+        fault="with a known number of tokens, the loss takes padding in place of them",
+        file="seq2seq/training/loss.py",
+        text="argsort(descending=True, stable=True)[:n_tokens]",
+        becomes="argsort(descending=False, stable=True)[:n_tokens]",
+        tests=["tests/training/test_loss.py::test_rows_are_found_by_their_number_as_by_a_search"],
+    ),
+    Mutant(
+        fault="the last row of each chunk of logits is left out",
+        file="seq2seq/training/loss.py",
+        text="rows = slice(start, start + CHUNK)",
+        becomes="rows = slice(start, start + CHUNK - 1)",
+        tests=["tests/training/test_loss.py"],
+    ),
+    Mutant(
+        fault="the gradient of the loss does not know by what the loss was divided",
+        file="seq2seq/training/loss.py",
+        text="return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None",
+        becomes="return grad_hidden, grad_weight, None",
+        tests=["tests/training/test_module.py::test_training_agrees_with_a_plain_loop"],
+    ),
+    Mutant(
+        fault="the accuracy counts rows, whether they are right or wrong",
+        file="seq2seq/training/loss.py",
+        text="(chunk.target_logit == chunk.highest).sum()",
+        becomes="(chunk.target_logit <= chunk.highest).sum()",
+        tests=["tests/training/test_loss.py::test_correct_tokens_are_counted"],
+    ),
+    Mutant(
+        fault="R-Drop weighs the disagreement twice as much",
+        file="seq2seq/training/r_drop.py",
+        text="sums.smoothed + alpha / 2 * divergence",
+        becomes="sums.smoothed + alpha * divergence",
+        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="R-Drop's gradient weighs the disagreement twice as much as its loss",
+        file="seq2seq/training/r_drop.py",
+        text="p.add_(pull, alpha=alpha / 2)",
+        becomes="p.add_(pull, alpha=alpha)",
+        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="R-Drop compares a token with another one of the second pass",
+        file="seq2seq/training/r_drop.py",
+        text="rows + tgt_out.numel()",
+        becomes="rows.flip(0) + tgt_out.numel()",
+        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="a loss is divided by the tokens of its micro-batch, not of its step",
+        file="seq2seq/training/module.py",
+        text="n_step_tokens = batch.n_step_tokens.clone()",
+        becomes="n_step_tokens = torch.tensor(batch.n_tgt_tokens)",
+        tests=["tests/training/test_module.py::test_a_step_is_the_same_in_one_batch_or_in_several"],
+    ),
+    Mutant(
+        fault="Lightning divides the loss by the number of micro-batches, and nothing undoes that",
+        file="seq2seq/training/module.py",
+        text=" * self.trainer.accumulate_grad_batches",
+        becomes="",
+        tests=["tests/training/test_module.py::test_a_step_is_the_same_in_one_batch_or_in_several"],
+    ),
+    Mutant(
+        fault="the loss that is logged is that of the last micro-batch",
+        file="seq2seq/training/module.py",
+        text="self.step_nll = self.step_nll.to(self.device) + loss.nll",
+        becomes="self.step_nll = loss.nll",
+        tests=["tests/training/test_module.py::test_the_loss_of_a_step_is_the_mean_over_its_tokens"],
+    ),
+]

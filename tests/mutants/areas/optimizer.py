@@ -1,0 +1,111 @@
+"""Faults in what makes a step of a gradient: schedule, decay, clipping, Muon, averages of weights."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="each step has the learning rate of the one before it",
+        file="seq2seq/training/module.py",
+        text="lambda done: self._rate(done + 1)",
+        becomes="lambda done: self._rate(max(done, 1))",
+        tests=["tests/training/test_module.py::test_training_agrees_with_a_plain_loop"],
+    ),
+    Mutant(
+        fault="the inverse square root begins one step late",
+        file="seq2seq/training/schedule.py",
+        text="math.sqrt(max(warmup, 1) / step)",
+        becomes="math.sqrt(max(warmup, 1) / (step + 1))",
+        tests=["tests/training/test_schedule.py"],
+    ),
+    Mutant(
+        fault="the cosine falls during warm-up, too",
+        file="seq2seq/training/schedule.py",
+        text="by_steps = (step - warmup) / max(1, total_steps - warmup)",
+        becomes="by_steps = step / max(1, total_steps)",
+        tests=["tests/training/test_schedule.py"],
+    ),
+    Mutant(
+        fault="the cosine ends at 0, whatever its last rate should be",
+        file="seq2seq/training/schedule.py",
+        text="config.final_lr + (1 - config.final_lr) * left",
+        becomes="left",
+        tests=["tests/training/test_schedule.py"],
+    ),
+    Mutant(
+        fault="a cosine that gets longer jumps to the new rate",
+        file="seq2seq/training/schedule.py",
+        text="if before is None or step - before.step >= config.warmup_steps:",
+        becomes="if before is None or step >= config.warmup_steps:",
+        tests=["tests/training/callbacks/test_milestones.py::test_a_cosine_that_gets_longer_has_no_jump"],
+    ),
+    Mutant(
+        fault="norms and biases decay",
+        file="seq2seq/training/module.py",
+        text='if p.dim() <= 1], "weight_decay": 0.0}',
+        becomes='if p.dim() <= 1], "weight_decay": weight_decay}',
+        tests=["tests/training/test_module.py::test_only_matrices_decay"],
+    ),
+    Mutant(
+        fault="gradients are not clipped",
+        file="seq2seq/training/module.py",
+        text="limit = self.config.optim.clip_norm or math.inf",
+        becomes="limit = math.inf",
+        tests=["tests/training/test_module.py::test_training_agrees_with_a_plain_loop"],
+    ),
+    Mutant(
+        fault="Muon's mean of gradients forgets what it should keep",
+        file="seq2seq/training/muon.py",
+        text='lerp_(p.grad, 1 - group["momentum"])',
+        becomes='lerp_(p.grad, group["momentum"])',
+        tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
+    ),
+    Mutant(
+        fault="Muon does not look one round ahead",
+        file="seq2seq/training/muon.py",
+        text='p.grad.lerp(self.state[p]["mean"], group["momentum"])',
+        becomes='self.state[p]["mean"]',
+        tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
+    ),
+    Mutant(
+        fault="Muon takes the projections that stand side by side for one matrix",
+        file="seq2seq/training/muon.py",
+        text='ahead.view(len(parameters) * group["n_stacked"], -1, ahead.size(-1))',
+        becomes="ahead.view(len(parameters), -1, ahead.size(-1))",
+        tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
+    ),
+    Mutant(
+        fault="Muon's decay is not multiplied by the learning rate",
+        file="seq2seq/training/muon.py",
+        text='p.mul_(1 - group["lr"] * group["weight_decay"])',
+        becomes='p.mul_(1 - group["weight_decay"])',
+        tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
+    ),
+    Mutant(
+        fault="the average of weights counts micro-batches",
+        file="seq2seq/training/callbacks/averaging.py",
+        text="if trainer.global_step == self.n_updates:",
+        becomes="if trainer.global_step < self.n_updates:",
+        tests=["tests/training/test_module.py::test_the_exponential_average_is_its_recursion"],
+    ),
+    Mutant(
+        fault="the average of weights keeps its random start for long",
+        file="seq2seq/training/callbacks/averaging.py",
+        text="decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))",
+        becomes="decay = self.decay",
+        tests=["tests/training/test_module.py::test_the_exponential_average_is_its_recursion"],
+    ),
+    Mutant(
+        fault="after a validation, training goes on with the average",
+        file="seq2seq/training/callbacks/averaging.py",
+        text="model.load_state_dict(own, strict=False)",
+        becomes="assert own",
+        tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
+    ),
+    Mutant(
+        fault="the average of the last weights is their sum",
+        file="seq2seq/training/selection.py",
+        text="weight / len(paths) for name, weight",
+        becomes="weight for name, weight",
+        tests=["tests/training/test_run.py::test_each_candidate_is_what_its_name_says"],
+    ),
+]

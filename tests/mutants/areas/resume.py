@@ -1,0 +1,161 @@
+"""Faults in what a run saves and finds again: checkpoints, what is due, random numbers, files that are whole."""
+
+from tests.mutants.mutant import Mutant
+
+RESUMED = "tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_run"
+
+MUTANTS = [
+    Mutant(
+        fault="the average of weights begins anew when a run is resumed",
+        file="seq2seq/training/callbacks/averaging.py",
+        text='self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]',
+        becomes='self.n_updates = state_dict["n_updates"]',
+        tests=[f"{RESUMED}[plain-stops0]"],
+    ),
+    Mutant(
+        fault="dropout depends on what was drawn before, not on the position",
+        file="seq2seq/training/module.py",
+        text="torch.manual_seed(self.config.seed",
+        becomes="int(self.config.seed",
+        tests=[f"{RESUMED}[plain-stops0]"],
+    ),
+    Mutant(
+        fault="a validation that was due is forgotten when a run is stopped",
+        file="seq2seq/training/callbacks/milestones.py",
+        text='self.owes_validation = state_dict["owes_validation"]',
+        becomes="self.owes_validation = False",
+        tests=["tests/training/callbacks/test_milestones.py::test_a_validation_that_was_cut_off_is_made_up_for"],
+    ),
+    Mutant(
+        fault="patience begins anew when a run is resumed",
+        file="seq2seq/training/callbacks/milestones.py",
+        text='self.selector.load_state_dict(state_dict["selector"])',
+        becomes="pass",
+        tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
+    ),
+    Mutant(
+        fault="patience ends one validation late",
+        file="seq2seq/training/selector.py",
+        text="return 0 < patience <= self.n_since",
+        becomes="return 0 < patience < self.n_since",
+        tests=["tests/training/test_selector.py"],
+    ),
+    Mutant(
+        fault="the best checkpoint has the weights, although their average was measured",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="watched = weights | self.ema.weights if self.ema else weights",
+        becomes="watched = weights",
+        tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
+    ),
+    Mutant(
+        fault="validations are counted in micro-batches",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="        if not step_is_complete(trainer):\n            return\n",
+        becomes="",
+        tests=["tests/training/callbacks/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"],
+    ),
+    Mutant(
+        fault="a run that is to stop saves nothing",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="if self.stopping or is_time_to_save or is_last_step(trainer):",
+        becomes="if is_time_to_save or is_last_step(trainer):",
+        tests=["tests/training/callbacks/test_milestones.py::test_every_signal_to_stop_saves"],
+    ),
+    Mutant(
+        fault="the checkpoint before the last one is not kept",
+        file="seq2seq/artifacts/run_directory.py",
+        text="link.replace(self.previous)",
+        becomes="link.unlink()",
+        tests=[
+            "tests/training/test_resume.py"
+            "::test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before"
+        ],
+    ),
+    Mutant(
+        fault="a run goes on from its youngest checkpoint, not from the one with the most steps",
+        file="seq2seq/artifacts/checkpoint.py",
+        text="return max(states, key=lambda checkpoint: checkpoint.step)",
+        becomes="return max(states, key=lambda checkpoint: checkpoint.path.stat().st_mtime)",
+        tests=[
+            "tests/artifacts/test_checkpoint.py"
+            "::test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last"
+        ],
+    ),
+    Mutant(
+        fault="a run tries to go on from weights alone",
+        file="seq2seq/artifacts/checkpoint.py",
+        text="[checkpoint for checkpoint in found if checkpoint.is_state]",
+        becomes="found",
+        tests=["tests/artifacts/test_checkpoint.py"],
+    ),
+    Mutant(
+        fault="a flipped bit in a checkpoint is not noticed",
+        file="seq2seq/artifacts/checkpoint.py",
+        text="if damaged := archive.testzip():",
+        becomes="if damaged := None:",
+        tests=["tests/artifacts/test_checkpoint.py::test_a_flipped_bit_is_told_from_a_file_that_was_cut_off"],
+    ),
+    Mutant(
+        fault="a file is renamed before it is on disk",
+        file="seq2seq/files.py",
+        text="            file.flush()\n            os.fsync(file.fileno())\n",
+        becomes="            file.flush()\n",
+        tests=["tests/test_files.py"],
+    ),
+    Mutant(
+        fault="a new name is not on disk when the write is over",
+        file="seq2seq/files.py",
+        text="        unfinished.replace(path)\n    sync_directory(path.parent)\n",
+        becomes="        unfinished.replace(path)\n",
+        tests=["tests/test_files.py"],
+    ),
+    Mutant(
+        fault="the files of a folder are not on disk when it gets its name",
+        file="seq2seq/files.py",
+        text="                    os.fsync(opened.fileno())\n        if replace",
+        becomes="                    pass\n        if replace",
+        tests=["tests/test_files.py"],
+    ),
+    Mutant(
+        fault="a file is written in its place, so that half of it can be seen",
+        file="seq2seq/files.py",
+        text='with unfinished.open("wb") as file:',
+        becomes='with path.open("wb") as file:',
+        tests=["tests/test_files.py::test_readers_see_the_old_file_until_the_new_one_is_whole"],
+    ),
+    Mutant(
+        fault="an object that was changed passes for sealed",
+        file="seq2seq/files.py",
+        text="return content.get(_SEAL) == _seal(content)",
+        becomes="return _SEAL in content",
+        tests=["tests/test_files.py::test_a_sealed_object_is_known_by_its_checksum_after_json_changed_its_types"],
+    ),
+    Mutant(
+        fault="a metric that will be logged again is kept",
+        file="seq2seq/training/metrics_csv.py",
+        text="self.run.metrics() if step < resumed_step",
+        becomes="self.run.metrics() if step <= resumed_step",
+        tests=["tests/training/test_loggers.py::test_metrics_are_appended_and_cut_at_the_step_that_is_continued"],
+    ),
+    Mutant(
+        fault="two processes may train in one directory",
+        file="seq2seq/artifacts/lease.py",
+        text="fcntl.LOCK_EX | fcntl.LOCK_NB",
+        becomes="fcntl.LOCK_SH | fcntl.LOCK_NB",
+        tests=["tests/training/test_claim.py::test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends"],
+    ),
+    Mutant(
+        fault="a new run writes into the directory of another one",
+        file="seq2seq/training/claim.py",
+        text="if run.has_checkpoints and not resumes:",
+        becomes="if run.has_checkpoints and resumes is None:",
+        tests=["tests/training/test_claim.py"],
+    ),
+    Mutant(
+        fault="a run goes on with other text in valid",
+        file="seq2seq/training/preparation.py",
+        text='for split in ("train", "valid"):',
+        becomes='for split in ("train",):',
+        tests=["tests/training/test_preparation.py"],
+    ),
+]

@@ -1,0 +1,115 @@
+"""Faults in prepared text: what is read, what is left out, when the cache is used, what is verified."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="the cache gives the pairs that other filters kept",
+        file="seq2seq/dataset/prepare.py",
+        text='"filters": filters.settings if filters is not None else None,',
+        becomes='"filters": None,',
+        tests=["tests/dataset/test_prepare_cache.py::test_a_changed_setting_renews_what_depends_on_it"],
+    ),
+    Mutant(
+        fault="the cache gives the ids of another tokenizer",
+        file="seq2seq/dataset/prepare.py",
+        text='            "tokenizer": tokenizer.fingerprint,\n',
+        becomes="",
+        tests=["tests/dataset/test_prepare_cache.py::test_a_changed_setting_renews_what_depends_on_it"],
+    ),
+    Mutant(
+        fault="the cache gives the text of the other direction",
+        file="seq2seq/dataset/prepare.py",
+        text="return [config.src_lang, config.tgt_lang]",
+        becomes="return sorted([config.src_lang, config.tgt_lang])",
+        tests=["tests/dataset/test_prepare_cache.py::test_the_other_direction_is_another_corpus"],
+    ),
+    Mutant(
+        fault="a store in the cache is opened without a look at its bytes",
+        file="seq2seq/dataset/prepare.py",
+        text="        store.verify(known.sha256)\n",
+        becomes="",
+        tests=[
+            "tests/dataset/test_prepare_cache.py"
+            "::test_a_flipped_bit_in_a_verified_store_is_noticed_also_with_the_old_time"
+        ],
+    ),
+    Mutant(
+        fault="validation and test sets are filtered",
+        file="seq2seq/dataset/prepare.py",
+        text='filters = PairFilter(config.data) if split == "train" else None',
+        becomes="filters = PairFilter(config.data)",
+        tests=["tests/dataset/test_prepare.py"],
+    ),
+    Mutant(
+        fault="a changed byte of a store is not noticed",
+        file="seq2seq/dataset/store.py",
+        text='if sha256 != file["sha256"]:',
+        becomes='if len(sha256) != len(file["sha256"]):',
+        tests=["tests/dataset/test_store.py::test_verify_notices_a_changed_byte"],
+    ),
+    Mutant(
+        fault="a store of another tokenizer is accepted",
+        file="seq2seq/dataset/store.py",
+        text="if made_with != tokenizer.fingerprint:",
+        becomes="if made_with is None:",
+        tests=["tests/dataset/test_store.py::test_another_tokenizer_is_refused"],
+    ),
+    Mutant(
+        fault="ids of a large vocabulary are cut to 16 bits",
+        file="seq2seq/dataset/store.py",
+        text='return "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"',
+        becomes='return "<u2"',
+        tests=["tests/dataset/test_store.py::test_ids_beyond_16_bits_are_stored_whole"],
+    ),
+    Mutant(
+        fault="filters count the tag of a source",
+        file="seq2seq/dataset/store.py",
+        text="ids = [self._tokenizer.encode(side) for side in lines]\n",
+        becomes="ids = [self._tokenizer.encode(side) for side in lines]\n"
+        "        ids[0], tag = [tag + src if src else src for src in ids[0]], []\n",
+        tests=["tests/dataset/test_store.py::test_filters_count_the_tokens_of_the_text_alone"],
+    ),
+    Mutant(
+        fault="a digest is remembered of a file that may still change",
+        file="seq2seq/dataset/file_digests.py",
+        text="started_ns - _RESOLUTION_NS",
+        becomes="started_ns",
+        tests=["tests/dataset/test_file_digests.py::test_a_young_file_is_read_again"],
+    ),
+    Mutant(
+        fault="a file that was changed and dated back counts as unchanged",
+        file="seq2seq/dataset/file_digests.py",
+        text="status.st_mtime_ns, status.st_ctime_ns, status.st_ino]",
+        becomes="status.st_mtime_ns, 0, status.st_ino]",
+        tests=["tests/dataset/test_file_digests.py::test_a_changed_file_is_read_again"],
+    ),
+    Mutant(
+        fault="the longest sentences that are allowed are left out",
+        file="seq2seq/corpus/filters.py",
+        text="longer > self._max_sentence_tokens",
+        becomes="longer >= self._max_sentence_tokens",
+        tests=["tests/corpus/test_filters.py::test_a_side_may_have_max_tokens_but_no_more"],
+    ),
+    Mutant(
+        fault="duplicates are looked for within a block only",
+        file="seq2seq/corpus/hashes.py",
+        text="            is_new &= ~contained(hashes, run)\n",
+        becomes="            pass\n",
+        tests=["tests/corpus/test_filters.py::test_the_first_of_equal_pairs_stays_within_and_across_blocks"],
+    ),
+    Mutant(
+        fault="the longer one of two files is cut",
+        file="seq2seq/corpus/reader.py",
+        text="enumerate(zip_longest(*readers))",
+        becomes="enumerate(zip(*readers))",
+        tests=["tests/corpus/test_reader.py::test_different_line_counts_are_an_error_with_both"],
+    ),
+    Mutant(
+        fault="a line loses the white space at its end",
+        file="seq2seq/corpus/reader.py",
+        text='line = line.removesuffix(b"\\n").removesuffix(b"\\r")',
+        becomes="line = line.rstrip()",
+        tests=["tests/corpus/test_reader.py::test_lines_come_back_as_written_after_a_byte_order_mark"],
+    ),
+]

@@ -1,0 +1,142 @@
+"""Faults in translating files: order, parts of lines, scores, warnings, what is resumed."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="the latest line that was read comes out first",
+        file="seq2seq/translation/in_order.py",
+        text="line = self._held.popleft()",
+        becomes="line = self._held.pop()",
+        tests=["tests/translation/test_in_order.py::test_each_line_comes_once_in_its_place_with_its_results"],
+    ),
+    Mutant(
+        fault="the parts of a line are joined in the order in which they were found",
+        file="seq2seq/translation/in_order.py",
+        text="line.results[index] = result",
+        becomes="line.results[len(line.results)] = result",
+        tests=["tests/translation/test_in_order.py::test_each_line_comes_once_in_its_place_with_its_results"],
+    ),
+    Mutant(
+        fault="the lines before an error of the input are lost",
+        file="seq2seq/translation/in_order.py",
+        text="            self._problem = error",
+        becomes="            raise error",
+        tests=["tests/translation/test_in_order.py::test_an_error_of_the_input_comes_after_the_lines_before_it"],
+    ),
+    Mutant(
+        fault="a batch has one sentence more than fits",
+        file="seq2seq/translation/pool.py",
+        text="return ranges[round_down(len(ranges)) - 1]",
+        becomes="return begin, end",
+        tests=["tests/translation/test_pool.py::test_each_sentence_leaves_once_in_a_batch_that_fits"],
+    ),
+    Mutant(
+        fault="a blank line reaches the model",
+        file="seq2seq/translation/line_parts.py",
+        text="        if not ids:\n            return [], []\n",
+        becomes="",
+        tests=["tests/translation/test_translator.py::test_blank_lines_stay_blank_and_do_not_reach_the_model"],
+    ),
+    Mutant(
+        fault="lines are never split into sentences",
+        file="seq2seq/translation/line_parts.py",
+        text="is_whole = self.max_sentences is None or n_sentences(text) <= self.max_sentences",
+        becomes="is_whole = True",
+        tests=["tests/translation/test_translator_splitting.py::test_sentences_of_a_line_are_translated_one_by_one"],
+    ),
+    Mutant(
+        fault="the parts of a line are joined without the white space between them",
+        file="seq2seq/translation/text/splitting.py",
+        text='joined.append(part.before.translate(LINE_ENDS) or ("" if is_word else " "))',
+        becomes='joined.append("" if is_word else " ")',
+        tests=["tests/translation/text/test_splitting.py::test_the_white_space_of_a_line_stays"],
+    ),
+    Mutant(
+        fault="each part of a line counts the same in its score",
+        file="seq2seq/translation/joining.py",
+        text="share = weight / total",
+        becomes="share = weight / (weight * len(found))",
+        tests=["tests/translation/test_joining.py::test_the_best_combinations_are_those_that_trying_all_finds"],
+    ),
+    Mutant(
+        fault="alternatives with a part that was cut come before whole ones",
+        file="seq2seq/translation/joining.py",
+        text="key=lambda each: each[:2]",
+        becomes="key=lambda each: each[1]",
+        tests=["tests/translation/test_joining.py::test_the_best_combinations_are_those_that_trying_all_finds"],
+    ),
+    Mutant(
+        fault="the log-probability of a line is that of its first part",
+        file="seq2seq/translation/stream.py",
+        text="sum(hypothesis.log_prob for hypothesis in chosen),",
+        becomes="chosen[0].log_prob,",
+        tests=[
+            "tests/translation/test_translator_splitting.py"
+            "::test_the_tokens_of_a_split_line_are_those_of_all_its_sentences"
+        ],
+    ),
+    Mutant(
+        fault="nobody hears that a translation was cut off",
+        file="seq2seq/translation/stream.py",
+        text="if best.n_cut:",
+        becomes="if best.n_cut > len(found):",
+        tests=["tests/translation/test_translator.py::test_translations_that_were_cut_or_are_empty_are_marked"],
+    ),
+    Mutant(
+        fault="nobody hears that a translation goes round in circles",
+        file="seq2seq/translation/text/health.py",
+        text="if loop is not None and find_loop(source) is None:",
+        becomes="if loop is not None and find_loop(source) is not None:",
+        tests=["tests/translation/text/test_health.py"],
+    ),
+    Mutant(
+        fault="a repetition has to come once more to be noticed",
+        file="seq2seq/translation/text/health.py",
+        text="n_times = longest // size + 1",
+        becomes="n_times = longest // size",
+        tests=["tests/translation/text/test_health.py"],
+    ),
+    Mutant(
+        fault="a second search that is no better replaces the first",
+        file="seq2seq/translation/second_try.py",
+        text="< faults[i][:2]",
+        becomes="<= faults[i][:2]",
+        tests=["tests/translation/test_second_try.py"],
+    ),
+    Mutant(
+        fault="what was written after the last checkpoint stays, and comes twice",
+        file="seq2seq/translation/resumable.py",
+        text="        file.truncate(earlier.n_bytes)",
+        becomes="        file.seek(earlier.n_bytes)",
+        tests=["tests/translation/test_output_interruptions.py"],
+    ),
+    Mutant(
+        fault="a resumed translation writes over its beginning",
+        file="seq2seq/translation/resumable.py",
+        text="        file.seek(earlier.n_bytes)\n",
+        becomes="",
+        tests=["tests/translation/test_output_interruptions.py::test_what_was_confirmed_stays_and_is_continued"],
+    ),
+    Mutant(
+        fault="a resumed translation leaves out one line more than it has",
+        file="seq2seq/translation/resumable.py",
+        text="for line in islice(lines, self.n_lines_done):",
+        becomes="for line in islice(lines, self.n_lines_done + 1):",
+        tests=["tests/translation/test_output_interruptions.py::test_what_was_confirmed_stays_and_is_continued"],
+    ),
+    Mutant(
+        fault="a translation is continued with other settings",
+        file="seq2seq/translation/resumable.py",
+        text="            if old.get(key) != new.get(key)\n",
+        becomes="            if key not in new\n",
+        tests=["tests/translation/test_output_interruptions.py::test_other_settings_are_named_with_both_values"],
+    ),
+    Mutant(
+        fault="a resumed translation counts its lines from the first one again",
+        file="seq2seq/translation/work.py",
+        text="start=self.output.n_lines_done + 1",
+        becomes="start=1",
+        tests=["tests/end_to_end/test_translate_resumed.py"],
+    ),
+]
