@@ -65,14 +65,19 @@ def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> 
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is written to disk, and when names change. A power cut cannot be provoked, but this order survives one."""
     found: list[str] = []
+    replace = Path.replace
 
     def fsync(descriptor: int) -> None:
         status = os.fstat(descriptor)
         found.append("folder" if stat.S_ISDIR(status.st_mode) else f"{status.st_size} bytes")
 
-    for name in ("replace", "rename"):
-        monkeypatch.setattr(Path, name, lambda self, target: (found.append("rename"), os.replace(self, target)))
+    def rename(self: Path, target: Path) -> Path:
+        found.append("rename")
+        return replace(self, target)
+
     monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", rename)
+    monkeypatch.setattr(Path, "rename", rename)
     return found
 
 

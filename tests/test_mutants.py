@@ -17,6 +17,8 @@ from tests.places import ROOT
 
 ALL = [mutant for mutants in AREAS.values() for mutant in mutants]
 
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+
 CODE = """
 def double(n: int) -> int:
     return 2 * n
@@ -53,6 +55,9 @@ def test_each_fault_stands_once_and_has_tests() -> None:
             assert not name or name.partition("[")[0] in functions, test
 
 
+# --- those who try them ---
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A project with a function and its tests."""
@@ -62,6 +67,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@posix
 @pytest.mark.slow
 def test_a_fault_that_no_test_notices_is_reported(tree: Path) -> None:
     mutants = {
@@ -73,7 +79,7 @@ def test_a_fault_that_no_test_notices_is_reported(tree: Path) -> None:
         BROKEN: replace(TRIPLED, tests=["tests/test_double.py::test_four"]),
     }
     with copies(tree, 1) as places:
-        found = {each.mutant: each for each in try_out(list(mutants.values()), tree, places)}
+        found = {each.mutant: each for each in try_out(list(mutants.values()), places)}
         assert (places[0] / "seq2seq/__init__.py").read_text() == CODE
     assert not places[0].exists()
     assert (tree / "seq2seq/__init__.py").read_text() == CODE
@@ -86,25 +92,29 @@ def test_a_fault_that_no_test_notices_is_reported(tree: Path) -> None:
     assert verdicts[BROKEN][0] == BROKEN and "pytest ended with status 4" in verdicts[BROKEN][1]
 
 
+@posix
 def test_a_fault_that_makes_tests_hang_is_caught(tree: Path) -> None:
     endless = replace(TRIPLED, becomes="[None for _ in iter(int, 1)]")
     with copies(tree, 1) as places:
-        ((_, outcome, why, _),) = try_out([endless], tree, places, limit_s=1)
+        ((_, outcome, why, _),) = try_out([endless], places, limit_s=1)
     assert (outcome, why) == (CAUGHT, "by time: no end within 1 s")
 
 
+@posix
 def test_tests_that_fail_without_a_fault_prove_nothing(tree: Path) -> None:
     (tree / "tests/test_double.py").write_text(TESTS.replace("== 6", "== 7"))
     with copies(tree, 1) as places, pytest.raises(UnfitTreeError, match=r"(?s)these tests do not pass:.*== 7"):
-        check_unmutated(places[0], [NOTHING, THREE])
+        check_unmutated(places, [NOTHING, THREE])
 
 
+@posix
 def test_tests_that_meet_other_code_prove_nothing(tree: Path) -> None:
     (tree / "seq2seq/__init__.py").write_text("__file__ = '/elsewhere/seq2seq/__init__.py'")
     with copies(tree, 1) as places, pytest.raises(UnfitTreeError, match="would meet the code of /elsewhere"):
-        check_unmutated(places[0], [THREE])
+        check_unmutated(places, [THREE])
 
 
+@posix
 @pytest.mark.slow
 @pytest.mark.parametrize(("tests", "status"), [([THREE], 0), ([NOTHING], 1)])
 def test_the_status_says_whether_a_fault_survived(tree: Path, tests, status, monkeypatch, capsys) -> None:

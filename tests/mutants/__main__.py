@@ -23,7 +23,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=(__doc__ or "").partition("\n")[2])
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"one of {', '.join(AREAS)}; without: all of them")
     parser.add_argument("--match", default="", metavar="TEXT", help="only mutants whose fault contains this text")
-    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="mutants at a time (default: %(default)s)")
+    parser.add_argument(
+        "--workers", type=int, default=min(4, os.cpu_count() or 1), help="mutants at a time (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.areas) - AREAS.keys():
         parser.error(f"no such area: {', '.join(sorted(unknown))}; choose from {', '.join(AREAS)}")
@@ -38,10 +40,10 @@ def main() -> int:
     try:
         with copies(ROOT, arguments.workers) as places:
             print(f"{len(mutants)} mutants, in copies such as {places[0]}", flush=True)
-            tests = [test for each in mutants if not each.problem(ROOT) for test in each.tests]
-            check_unmutated(places[0], tests, arguments.workers)
+            tests = [test for each in mutants if not each.problem(places[0]) for test in each.tests]
+            check_unmutated(places, tests)
             print(f"their tests pass without a fault ({time.monotonic() - began:.0f} s)\n", flush=True)
-            for mutant, outcome, why, seconds in try_out(mutants, ROOT, places):
+            for mutant, outcome, why, seconds in try_out(mutants, places):
                 found[outcome] += 1
                 area = area_of[mutant.fault]
                 print(f"{outcome:8}  {seconds:4.0f} s  {area:13}  {mutant.fault}\n{'':18}{why[:160]}", flush=True)

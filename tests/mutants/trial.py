@@ -8,9 +8,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -22,8 +23,6 @@ CAUGHT, SURVIVED, STALE, BROKEN = "caught", "SURVIVED", "STALE", "BROKEN"
 _NOT_COPIED = (".*", "__pycache__", "runs", "outputs", "multirun", "wandb", "build", "dist", "*.egg-info")
 _OUTPUT = ".output"  # in a copy: of pytest
 _PASSED, _FAILED, _OTHER_CODE = 0, 1, 99  # exit statuses; the others of pytest say that it ran no test
-# Forks each process from one that has the slow imports done and nothing of the project: a third of the time.
-_CONTEXT = multiprocessing.get_context("forkserver")
 _IMPORTED_BEFORE = ["hydra", "hypothesis", "pytest", "pytorch_lightning", "sacrebleu", "torch"]
 
 
@@ -41,9 +40,9 @@ class UnfitTreeError(Exception):
 
 
 def warm_up() -> None:
-    """Let what follows be quicker: worth it from a few mutants on."""
+    """Let processes be forked from one that has the slow imports done: a third of the time, from a few mutants on."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
-    _CONTEXT.set_forkserver_preload(_IMPORTED_BEFORE)
+    multiprocessing.get_context("forkserver").set_forkserver_preload(_IMPORTED_BEFORE)
 
 
 @contextmanager
@@ -56,20 +55,29 @@ def copies(root: Path, n: int) -> Iterator[list[Path]]:
         yield found
 
 
-def check_unmutated(copy: Path, tests: Iterable[str], n_processes: int = 1) -> None:
+def check_unmutated(copies: Sequence[Path], tests: Iterable[str]) -> None:
     """Run tests without any fault: if they failed, they would seem to catch everything.
 
     Raises:
         UnfitTreeError: one of them fails, or they meet other code.
     """
-    more = ["-n", str(n_processes), "--dist", "worksteal"] if n_processes > 1 else []
-    with _started(copy, [*dict.fromkeys(tests), *more]) as process:
-        process.join()
-    if process.exitcode != _PASSED:
-        raise UnfitTreeError(f"without any fault, these tests do not pass:\n{_output(copy)}")
+    of_file = defaultdict(list)
+    for test in dict.fromkeys(tests):
+        of_file[test.partition("::")[0]].append(test)
+    shares = [list(of_file.values())[number :: len(copies)] for number in range(len(copies))]
+    with ExitStack() as stack:
+        started = [
+            (copy, stack.enter_context(_started(copy, list(chain.from_iterable(share)))))
+            for copy, share in zip(copies, shares, strict=True)
+            if share
+        ]
+        for copy, process in started:
+            process.join()
+            if process.exitcode != _PASSED:
+                raise UnfitTreeError(f"without any fault, these tests do not pass:\n{_output(copy)}")
 
 
-def try_out(mutants: Sequence[Mutant], root: Path, copies: Sequence[Path], limit_s: float = LIMIT_S) -> Iterator[Verdict]:
+def try_out(mutants: Sequence[Mutant], copies: Sequence[Path], limit_s: float = LIMIT_S) -> Iterator[Verdict]:
     """Let the tests of each mutant meet it, one mutant at a time in each copy. The verdicts come as they are found.
 
     Args:
@@ -77,12 +85,11 @@ def try_out(mutants: Sequence[Mutant], root: Path, copies: Sequence[Path], limit
     """
     waiting, free = deque(mutants), list(copies)
     running: list[_Trial] = []
-    with ExitStack() as stack:
-        stack.callback(lambda: [trial.end() for trial in running])
+    try:
         while waiting or running:
             while waiting and free:
                 mutant = waiting.popleft()
-                if problem := mutant.problem(root):
+                if problem := mutant.problem(free[-1]):
                     yield Verdict(mutant, STALE, problem)
                 else:
                     running.append(_Trial(mutant, free.pop(), limit_s))
@@ -92,6 +99,9 @@ def try_out(mutants: Sequence[Mutant], root: Path, copies: Sequence[Path], limit
                 trial.end()
                 free.append(trial.copy)
                 yield trial.verdict()
+    finally:
+        for trial in running:
+            trial.end()
 
 
 class _Trial:
@@ -136,8 +146,8 @@ class _Trial:
 @contextmanager
 def _started(copy: Path, arguments: Sequence[str]) -> Iterator[BaseProcess]:
     """pytest in a copy. At the end of the block, it and the processes of its group are killed if they still run."""
-    options = ["-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={copy / '.tests'}"]
-    process = _CONTEXT.Process(target=_run_pytest, args=(copy, [*options, *arguments]))
+    options = ["-p", "no:cacheprovider", f"--basetemp={copy / '.tests'}"]
+    process = multiprocessing.get_context("forkserver").Process(target=_run_pytest, args=(copy, [*options, *arguments]))
     process.start()
     try:
         yield process
@@ -152,6 +162,9 @@ def _started(copy: Path, arguments: Sequence[str]) -> Iterator[BaseProcess]:
 def _run_pytest(copy: Path, arguments: Sequence[str]) -> NoReturn:
     """Make of this process one that was started in a copy of the tree, and run pytest in it."""
     os.setsid()
+    # As from a terminal, also if this runs in the background or under nohup, which ignore these signals.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     output = os.open(copy / _OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
@@ -169,8 +182,13 @@ def _run_pytest(copy: Path, arguments: Sequence[str]) -> NoReturn:
     if Path(seq2seq.__file__ or "").parent != copy / "seq2seq":
         print(f"tests in {copy} would meet the code of {seq2seq.__file__}")
         sys.exit(_OTHER_CODE)
+    import hypothesis
     import pytest
 
+    # The same examples each time; and that one of them fails is enough, it need not be the smallest.
+    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+    hypothesis.settings.register_profile("mutants", derandomize=True, database=None, phases=phases)
+    hypothesis.settings.load_profile("mutants")
     sys.exit(int(pytest.main([*arguments])))
 
 

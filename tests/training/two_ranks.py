@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch.distributed as dist
+from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 _PATIENCE_S = 60
 
@@ -22,7 +23,7 @@ def in_two_processes(function: Callable[[int], Any], folder: Path) -> list[Any]:
     results = context.SimpleQueue()
 
     def work(rank: int) -> None:
-        store = dist.FileStore(str(folder / "ranks"), 2)
+        store = FileStore(str(folder / "ranks"), 2)
         patience = timedelta(seconds=_PATIENCE_S)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=patience)
         results.put((rank, function(rank)))

@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         fault="a language leads out of its folder",
         file="seq2seq/config/checks.py",
-        text=r'''if not re.fullmatch(r"\w[\w.-]{0,40}", name):''',
-        becomes=r'''if not re.match(r"\w[\w.-]{0,40}", name):''',
+        text=r"""if not re.fullmatch(r"\w[\w.-]{0,40}", name):""",
+        becomes=r"""if not re.match(r"\w[\w.-]{0,40}", name):""",
         tests=["tests/config/test_config.py::test_a_language_that_cannot_end_a_file_name_is_refused"],
     ),
     Mutant(

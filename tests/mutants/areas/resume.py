@@ -38,13 +38,13 @@ MUTANTS = [
         file="seq2seq/training/selector.py",
         text="return 0 < patience <= self.n_since",
         becomes="return 0 < patience < self.n_since",
-        tests=["tests/training/test_selector.py"],
+        tests=["tests/training/test_selector.py::test_what_is_not_a_number_is_never_among_the_best"],
     ),
     Mutant(
         fault="the best checkpoint has the weights, although their average was measured",
-        file="seq2seq/training/callbacks/milestones.py",
-        text="watched = weights | self.ema.weights if self.ema else weights",
-        becomes="watched = weights",
+        file="seq2seq/training/keeping.py",
+        text="return weights | ema.weights if ema else weights",
+        becomes="return weights",
         tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
     ),
     Mutant(
@@ -52,23 +52,24 @@ MUTANTS = [
         file="seq2seq/training/callbacks/milestones.py",
         text="        if not step_is_complete(trainer):\n            return\n",
         becomes="",
-        tests=["tests/training/callbacks/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"],
+        tests=[
+            "tests/training/callbacks/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"
+        ],
     ),
     Mutant(
         fault="a run that is to stop saves nothing",
         file="seq2seq/training/callbacks/milestones.py",
         text="if self.stopping or is_time_to_save or is_last_step(trainer):",
         becomes="if is_time_to_save or is_last_step(trainer):",
-        tests=["tests/training/callbacks/test_milestones.py::test_every_signal_to_stop_saves"],
+        tests=["tests/training/test_run.py::test_a_signal_saves_and_says_how_to_go_on[SIGTERM-alone]"],
     ),
     Mutant(
         fault="the checkpoint before the last one is not kept",
         file="seq2seq/artifacts/run_directory.py",
-        text="link.replace(self.previous)",
-        becomes="link.unlink()",
+        text="_link(self.last, self.previous)",
+        becomes="pass",
         tests=[
-            "tests/training/test_resume.py"
-            "::test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before"
+            "tests/training/test_resume.py::test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before"
         ],
     ),
     Mutant(
@@ -86,7 +87,9 @@ MUTANTS = [
         file="seq2seq/artifacts/checkpoint.py",
         text="[checkpoint for checkpoint in found if checkpoint.is_state]",
         becomes="found",
-        tests=["tests/artifacts/test_checkpoint.py"],
+        tests=[
+            "tests/artifacts/test_checkpoint.py::test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps"
+        ],
     ),
     Mutant(
         fault="a flipped bit in a checkpoint is not noticed",
@@ -100,21 +103,25 @@ MUTANTS = [
         file="seq2seq/files.py",
         text="            file.flush()\n            os.fsync(file.fileno())\n",
         becomes="            file.flush()\n",
-        tests=["tests/test_files.py"],
+        tests=[
+            "tests/test_files.py::test_a_file_is_on_disk_before_it_gets_its_name_and_the_name_before_the_write_is_over"
+        ],
     ),
     Mutant(
         fault="a new name is not on disk when the write is over",
         file="seq2seq/files.py",
         text="        unfinished.replace(path)\n    sync_directory(path.parent)\n",
         becomes="        unfinished.replace(path)\n",
-        tests=["tests/test_files.py"],
+        tests=[
+            "tests/test_files.py::test_a_file_is_on_disk_before_it_gets_its_name_and_the_name_before_the_write_is_over"
+        ],
     ),
     Mutant(
         fault="the files of a folder are not on disk when it gets its name",
         file="seq2seq/files.py",
         text="                    os.fsync(opened.fileno())\n        if replace",
         becomes="                    pass\n        if replace",
-        tests=["tests/test_files.py"],
+        tests=["tests/test_files.py::test_the_files_of_a_folder_are_on_disk_before_it_gets_its_name"],
     ),
     Mutant(
         fault="a file is written in its place, so that half of it can be seen",

@@ -15,14 +15,16 @@ MUTANTS = [
         file="seq2seq/evaluation/scores.py",
         text='[list(stream) for stream in zip_longest(*(known or [""] for known in reference_lists))]',
         becomes='[known or [""] for known in reference_lists]',
-        tests=["tests/evaluation/test_scores.py::test_references_against_themselves_are_perfect"],
+        tests=["tests/evaluation/test_scores.py::test_score_and_signature_are_those_of_the_sacrebleu_command"],
     ),
     Mutant(
         fault="a blank reference counts as one",
         file="seq2seq/evaluation/scores.py",
         text="[text for text in known if text.strip()]",
         becomes="list(known)",
-        tests=["tests/evaluation/test_scores.py::test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing"],
+        tests=[
+            "tests/evaluation/test_scores.py::test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing"
+        ],
     ),
     Mutant(
         fault="chrF++ has no word bigrams",
@@ -78,14 +80,18 @@ MUTANTS = [
         file="seq2seq/evaluation/scores.py",
         text='smooth_method="none"',
         becomes='smooth_method="exp"',
-        tests=["tests/evaluation/test_scores.py::test_legacy_bleu_has_no_smoothing_and_no_case_and_splits_as_moses_does"],
+        tests=[
+            "tests/evaluation/test_scores.py::test_legacy_bleu_has_no_smoothing_and_no_case_and_splits_as_moses_does"
+        ],
     ),
     Mutant(
         fault="BLEU of older papers is cased",
         file="seq2seq/evaluation/legacy_tokens.py",
         text="normalised.lower()",
         becomes="normalised",
-        tests=["tests/evaluation/test_legacy_tokens.py"],
+        tests=[
+            "tests/evaluation/test_legacy_tokens.py::test_punctuation_case_and_tokens_are_those_of_the_perl_scripts"
+        ],
     ),
     Mutant(
         fault="a validation looks at the beginning of valid only",
@@ -134,20 +140,20 @@ MUTANTS = [
         file="seq2seq/training/selector.py",
         text="if math.isnan(value):\n        return -math.inf",
         becomes="if math.isnan(value):\n        return math.inf",
-        tests=["tests/training/test_selector.py"],
+        tests=["tests/training/test_selector.py::test_a_metric_that_is_not_a_number_is_worse_than_all_others"],
     ),
     Mutant(
         fault="runs on different text are taken for seeds of one recipe",
         file="seq2seq/reports/results.py",
         text='settings["corpus"] = _fingerprint(run.corpus()) or place',
         becomes='settings["corpus"] = ""',
-        tests=["tests/reports/test_results.py"],
+        tests=["tests/reports/test_results.py::test_runs_on_other_text_are_not_seeds_of_one"],
     ),
     Mutant(
         fault="a run that is listed twice counts as two seeds",
         file="seq2seq/reports/results.py",
         text="row[0].settings == result.settings and all(other.seed != result.seed for other in row)",
         becomes="row[0].settings == result.settings",
-        tests=["tests/reports/test_results.py"],
+        tests=["tests/reports/test_results.py::test_a_seed_that_comes_twice_is_not_two_samples"],
     ),
 ]

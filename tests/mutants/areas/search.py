@@ -22,14 +22,14 @@ MUTANTS = [
         file="seq2seq/decoding/beam.py",
         text="best_attainable = beam.log_probs.amax(-1) / beam.limit_penalties",
         becomes="best_attainable = beam.log_probs.amax(-1)",
-        tests=["tests/decoding/test_beam.py::test_a_beam_that_holds_everything_finds_the_best_of_all_sequences"],
+        tests=["tests/decoding/test_beam.py::test_a_small_beam_finds_what_its_definition_finds"],
     ),
     Mutant(
         fault="a beam stops when its best hypothesis is final, not its worst",
         file="seq2seq/decoding/beam.py",
         text="return best_attainable <= beam.finished_scores[:, -1]",
         becomes="return best_attainable <= beam.finished_scores[:, 0]",
-        tests=["tests/decoding/test_beam.py"],
+        tests=["tests/decoding/test_beam.py::test_a_beam_that_holds_everything_finds_the_best_of_all_sequences"],
     ),
     Mutant(
         fault="a hypothesis goes on after its eos",
@@ -43,8 +43,8 @@ MUTANTS = [
         file="seq2seq/decoding/beam.py",
         text="ends = candidates.tokens[:, :beam_size] == EOS\n    new_log_probs = candidates.log_probs[:, :beam_size]"
         ".masked_fill(~ends, -torch.inf)\n    new_parents = candidates.parents[:, :beam_size]",
-        becomes="ends = candidates.tokens == EOS\n    new_log_probs = candidates.log_probs.masked_fill(~ends, -torch.inf)"
-        "\n    new_parents = candidates.parents",
+        becomes="ends = candidates.tokens == EOS\n    new_log_probs = candidates.log_probs"
+        ".masked_fill(~ends, -torch.inf)\n    new_parents = candidates.parents",
         tests=["tests/decoding/test_beam.py::test_a_small_beam_finds_what_its_definition_finds"],
     ),
     Mutant(
@@ -59,21 +59,21 @@ MUTANTS = [
         file="seq2seq/decoding/beam.py",
         text="is_at_limit = constraints.limits <= n_tokens",
         becomes="is_at_limit = constraints.limits < n_tokens",
-        tests=["tests/decoding/test_beam.py"],
+        tests=["tests/decoding/test_beam.py::test_a_beam_that_holds_everything_finds_the_best_of_all_sequences"],
     ),
     Mutant(
         fault="the second group of a diverse beam does not hear of the first",
         file="seq2seq/decoding/beam.py",
         text="scores = scores - handicap[some].unsqueeze(1)",
         becomes="scores = scores - 0 * handicap[some].unsqueeze(1)",
-        tests=["tests/decoding/test_diverse.py"],
+        tests=["tests/decoding/test_diverse.py::test_groups_find_what_their_definition_finds"],
     ),
     Mutant(
         fault="the score of a hypothesis that was cut is not divided by its length",
         file="seq2seq/decoding/hypothesis.py",
         text="log_prob, log_prob / penalty, finished",
         becomes="log_prob, log_prob, finished",
-        tests=["tests/decoding/test_beam.py"],
+        tests=["tests/decoding/test_beam.py::test_a_beam_that_holds_everything_finds_the_best_of_all_sequences"],
     ),
     Mutant(
         fault="pad may be generated",
@@ -125,7 +125,7 @@ MUTANTS = [
         file="seq2seq/decoding/length.py",
         text="n_forced + 1), max_length)",
         becomes="n_forced), max_length)",
-        tests=["tests/decoding/test_length.py"],
+        tests=["tests/decoding/test_length.py::test_the_limit_is_a_line_within_what_the_model_can_do"],
     ),
     Mutant(
         fault="the penalty of GNMT is not divided by that of one token",
@@ -139,7 +139,7 @@ MUTANTS = [
         file="seq2seq/decoding/tokens.py",
         text="if n_groups * GROUP < vocab_size:",
         becomes="if n_groups * GROUP > vocab_size:",
-        tests=["tests/decoding/test_tokens.py"],
+        tests=["tests/decoding/test_tokens.py::test_the_best_extensions_are_the_first_of_all_sums_sorted"],
     ),
     Mutant(
         fault="top-p leaves out the token that reaches p",

@@ -18,11 +18,11 @@ MUTANTS = [
         tests=["tests/dataset/test_prepare_cache.py::test_a_changed_setting_renews_what_depends_on_it"],
     ),
     Mutant(
-        fault="the cache gives the text of the other direction",
+        fault="the cache gives ids without their text to a run that reads the text",
         file="seq2seq/dataset/prepare.py",
-        text="return [config.src_lang, config.tgt_lang]",
-        becomes="return sorted([config.src_lang, config.tgt_lang])",
-        tests=["tests/dataset/test_prepare_cache.py::test_the_other_direction_is_another_corpus"],
+        text='            "keep_text": keep_text,\n',
+        becomes="",
+        tests=["tests/dataset/test_prepare_cache.py::test_a_changed_setting_renews_what_depends_on_it"],
     ),
     Mutant(
         fault="a store in the cache is opened without a look at its bytes",
@@ -39,7 +39,7 @@ MUTANTS = [
         file="seq2seq/dataset/prepare.py",
         text='filters = PairFilter(config.data) if split == "train" else None',
         becomes="filters = PairFilter(config.data)",
-        tests=["tests/dataset/test_prepare.py"],
+        tests=["tests/dataset/test_prepare.py::test_everything_that_training_needs_comes_out"],
     ),
     Mutant(
         fault="a changed byte of a store is not noticed",

@@ -120,8 +120,11 @@ def test_what_is_watched_is_what_is_kept_and_chosen(corpus: Path, tmp_path: Path
     by_name = {name.split(" (")[0]: scores for name, scores in outcome.valid.items()}
     assert by_name["last"]["loss"] == pytest.approx(logged[60], abs=1e-4)
     ema = last["callbacks"]["ExponentialAverage"]["weights"]
-    if "best" not in by_name:  # it is the last one
-        kept = checkpoint(config.run_dir, "best.ckpt")["state_dict"]
+    best = checkpoint(config.run_dir, "best.ckpt")
+    if "best" in by_name:
+        assert by_name["best"]["loss"] == pytest.approx(logged[best["global_step"]], abs=1e-4)
+    else:  # it is the last one
+        kept = best["state_dict"]
         assert all(torch.equal(kept[f"model.{name}"], weight) for name, weight in ema.items())
     assert not any(torch.equal(last["state_dict"][f"model.{name}"], weight) for name, weight in ema.items())
 
