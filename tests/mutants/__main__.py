@@ -46,7 +46,10 @@ def main() -> int:
             for mutant, outcome, why, seconds in try_out(mutants, places):
                 found[outcome] += 1
                 area = area_of[mutant.fault]
-                print(f"{outcome:8}  {seconds:4.0f} s  {area:13}  {mutant.fault}\n{'':18}{why[:160]}", flush=True)
+                print(
+                    f"{outcome:8}  {seconds:4.0f} s  {area:13}  {mutant.fault}\n{'':18}{' '.join(why.split())[:160]}",
+                    flush=True,
+                )
     except UnfitTreeError as error:
         print(error, file=sys.stderr)
         return 2

@@ -146,7 +146,8 @@ class _Trial:
 @contextmanager
 def _started(copy: Path, arguments: Sequence[str]) -> Iterator[BaseProcess]:
     """pytest in a copy. At the end of the block, it and the processes of its group are killed if they still run."""
-    options = ["-p", "no:cacheprovider", f"--basetemp={copy / '.tests'}"]
+    rewriting = "ignore::pytest.PytestAssertRewriteWarning"  # of hypothesis, which is imported before
+    options = ["-p", "no:cacheprovider", "-W", rewriting, f"--basetemp={copy / '.tests'}"]
     process = multiprocessing.get_context("forkserver").Process(target=_run_pytest, args=(copy, [*options, *arguments]))
     process.start()
     try:

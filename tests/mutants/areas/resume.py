@@ -38,7 +38,7 @@ MUTANTS = [
         file="seq2seq/training/selector.py",
         text="return 0 < patience <= self.n_since",
         becomes="return 0 < patience < self.n_since",
-        tests=["tests/training/test_selector.py::test_what_is_not_a_number_is_never_among_the_best"],
+        tests=["tests/training/test_selector.py::test_patience_looks_at_the_best_one_alone"],
     ),
     Mutant(
         fault="the best checkpoint has the weights, although their average was measured",

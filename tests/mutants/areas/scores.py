@@ -140,7 +140,7 @@ MUTANTS = [
         file="seq2seq/training/selector.py",
         text="if math.isnan(value):\n        return -math.inf",
         becomes="if math.isnan(value):\n        return math.inf",
-        tests=["tests/training/test_selector.py::test_a_metric_that_is_not_a_number_is_worse_than_all_others"],
+        tests=["tests/training/test_selector.py::test_what_is_not_a_number_is_never_among_the_best"],
     ),
     Mutant(
         fault="runs on different text are taken for seeds of one recipe",
