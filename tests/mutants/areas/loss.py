@@ -77,8 +77,8 @@ MUTANTS = [
     Mutant(
         fault="a loss is divided by the tokens of its micro-batch, not of its step",
         file="seq2seq/training/module.py",
-        text="n_step_tokens = batch.n_step_tokens.clone()",
-        becomes="n_step_tokens = torch.tensor(batch.n_tgt_tokens)",
+        text="batch.n_step_tokens",
+        becomes="torch.tensor(batch.n_tgt_tokens)",
         tests=["tests/training/test_module.py::test_a_step_is_the_same_in_one_batch_or_in_several"],
     ),
     Mutant(
@@ -91,8 +91,8 @@ MUTANTS = [
     Mutant(
         fault="the loss that is logged is that of the last micro-batch",
         file="seq2seq/training/module.py",
-        text="self.step_nll = self.step_nll.to(self.device) + loss.nll",
-        becomes="self.step_nll = loss.nll",
+        text="self.step_nll = self.step_nll.to(self.device) +",
+        becomes="self.step_nll = 0 * self.step_nll.to(self.device) +",
         tests=["tests/training/test_module.py::test_the_loss_of_a_step_is_the_mean_over_its_tokens"],
     ),
 ]

@@ -22,8 +22,8 @@ MUTANTS = [
     Mutant(
         fault="a validation that was due is forgotten when a run is stopped",
         file="seq2seq/training/callbacks/milestones.py",
-        text='self.owes_validation = state_dict["owes_validation"]',
-        becomes="self.owes_validation = False",
+        text='state_dict["owes_validation"]',
+        becomes="False",
         tests=["tests/training/callbacks/test_milestones.py::test_a_validation_that_was_cut_off_is_made_up_for"],
     ),
     Mutant(
@@ -59,14 +59,14 @@ MUTANTS = [
     Mutant(
         fault="a run that is to stop saves nothing",
         file="seq2seq/training/callbacks/milestones.py",
-        text="if self.stopping or is_time_to_save or is_last_step(trainer):",
-        becomes="if is_time_to_save or is_last_step(trainer):",
+        text="if self.stopping or is_time_to_save",
+        becomes="if is_time_to_save",
         tests=["tests/training/test_run.py::test_a_signal_saves_and_says_how_to_go_on[SIGTERM-alone]"],
     ),
     Mutant(
         fault="the checkpoint before the last one is not kept",
-        file="seq2seq/artifacts/run_directory.py",
-        text="_link(self.last, self.previous)",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="self.run.keep_previous()",
         becomes="pass",
         tests=[
             "tests/training/test_resume.py::test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before"
