@@ -68,7 +68,7 @@ fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words a
 	FAULTS=long $(PYTEST) $(FUZZ)
 
 .PHONY: mutants
-mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: a quarter of an hour
+mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: ten minutes
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: lint

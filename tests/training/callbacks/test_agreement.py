@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import RunConfig
 from seq2seq.training.callbacks.milestones import SAVE_EVERY_S, STEPS_BETWEEN_AGREEMENTS, Milestones
+from seq2seq.training.stop_signals import StopSignals
 from tests.training.two_ranks import in_two_processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
@@ -23,12 +22,12 @@ def test_what_one_process_is_told_all_do_at_the_same_step(tmp_path: Path, told: 
     """The other one finds that its last save is old."""
 
     def decisions(rank: int) -> list[tuple[int, bool]]:
-        validation: Any = SimpleNamespace(config=RunConfig())
-        milestones = Milestones(RunDirectory(tmp_path), SimpleNamespace(), validation)  # type: ignore[arg-type]
+        milestones = Milestones.__new__(Milestones)  # without a run: only its signals and its last save count here
+        milestones.signals, milestones.saved_at = StopSignals(), time.monotonic()
         if rank == told:
             milestones.signals.received = signal.SIGTERM
         else:
-            milestones.saved_at = time.monotonic() - SAVE_EVERY_S - 1
+            milestones.saved_at -= SAVE_EVERY_S + 1
         strategy = SimpleNamespace(root_device=torch.device("cpu"))
         steps = (STEPS_BETWEEN_AGREEMENTS - 1, STEPS_BETWEEN_AGREEMENTS)
         trainers: list[Any] = [SimpleNamespace(world_size=2, global_step=step, strategy=strategy) for step in steps]
