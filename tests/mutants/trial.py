@@ -173,6 +173,7 @@ def _run_pytest(copy: Path, arguments: Sequence[str]) -> NoReturn:
         del os.environ[name]
     # Bytecode counts as that of a file if the file has the same size and the same second: not good enough here.
     os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    os.environ["COLUMNS"] = "200"  # room for the reason beside the name of a test
     sys.dont_write_bytecode = True
     os.chdir(copy)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("seq2seq", "tests")]:
