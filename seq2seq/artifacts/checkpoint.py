@@ -90,6 +90,17 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(path, model, step, wandb_id, "loops" in content, content.get("position"))
 
 
+def read_state(path: Path) -> dict[str, Any]:
+    """All fields of a checkpoint, for a run that goes back to it.
+
+    Raises:
+        CheckpointError: as `read_checkpoint`.
+    """
+    read_checkpoint(path)
+    content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return content
+
+
 def _verify(path: Path) -> None:
     """Compare every member of the archive with its checksum.
 

@@ -58,6 +58,7 @@ class RunDirectory:
         metrics.csv                   every metric, one a line: step, metric, value, unix_time
         checkpoints/last.ckpt         where the run continues
                     previous.ckpt     where it continues if that one is damaged
+                    good-STEP.ckpt    where the run goes back to if it diverges, and what may become that next
                     best.ckpt         weights of the best validation so far
                     best-STEP.ckpt    weights of the best k validations, that one among them; if k is above 1
                     step-STEP.ckpt    weights of every n-th step, if they are kept
@@ -92,6 +93,14 @@ class RunDirectory:
     @property
     def previous(self) -> Path:
         return self.checkpoints / "previous.ckpt"
+
+    def good(self) -> list[int]:
+        """The optimizer steps of the states to go back to, in their order."""
+        steps = (file.stem.removeprefix("good-") for file in self.checkpoints.glob("good-*.ckpt"))
+        return sorted(int(step) for step in steps if step.isdecimal())
+
+    def good_at(self, step: int) -> Path:
+        return self.checkpoints / f"good-{step:08d}.ckpt"
 
     @property
     def best(self) -> Path:
@@ -271,8 +280,15 @@ class RunDirectory:
 
     def keep_previous(self) -> None:
         """Let `last.ckpt` be `previous.ckpt`, too, until the next one is written in its place."""
+        self._link_last(self.previous)
+
+    def keep_good(self, step: int) -> None:
+        """Let `last.ckpt`, of this step, be a state to go back to, too."""
+        self._link_last(self.good_at(step))
+
+    def _link_last(self, file: Path) -> None:
         with suppress(OSError):  # there is none yet, or this file system has no links
-            _link(self.last, self.previous)
+            _link(self.last, file)
 
     def let_be_best(self, file: Path) -> None:
         """Let one of `all_best` be `best.ckpt`, too."""

@@ -29,6 +29,7 @@ class TrainerConfig:
     patience: int = horizon(0)  # stop after so many validations without a better one; 0: never
     keep_best: int = horizon(1)  # how many of the best validations' weights stay; beside best.ckpt, as best-STEP.ckpt
     keep_every_n_steps: int = horizon(0)  # optimizer steps between two weights that stay, as step-STEP.ckpt; 0: none
+    max_rollbacks: int = horizon(3)  # how often a run that diverges goes back and halves its learning rate; 0: never
     average_last: int = horizon(5)  # how many of the last validations' weights are averaged at the end; 0: none
     ema_decay: float = horizon(0.0)  # of an exponential average of the weights, validated in their place; 0: off
     compile: bool = runtime(False)  # torch.compile the model; on GPUs the gain is worth the warm-up
@@ -58,6 +59,7 @@ class TrainerConfig:
             patience=0,
             keep_best=1,
             keep_every_n_steps=0,
+            max_rollbacks=0,
             average_last=0,
         )
         yield from not_too_many("trainer", self, "devices", "threads")

@@ -26,6 +26,8 @@ from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
 
+RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
+
 log = logging.getLogger(__name__)
 
 
@@ -51,6 +53,7 @@ class TranslationModule(pl.LightningModule):
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.wandb_id = ""  # of the run that a resumed one continues
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
+        self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
         self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
         self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
         self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
@@ -80,18 +83,19 @@ class TranslationModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         optim = self.config.optim  # the loss: sums over target tokens, pad left out
         loss = self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
-        self._note_loss(loss)
         # The tokens of the whole optimizer step: all ranks, all micro-batches. Lightning divides the loss by the number
-        # of both, so the product below undoes that.
-        n_step_tokens = batch.n_step_tokens.clone()
+        # of both, so the product below undoes that. float32 counts without error up to 16 million.
+        sums = torch.stack([batch.n_step_tokens.float(), loss.nll.float(), loss.n_tokens.float()])
         if self.trainer.world_size > 1:
-            torch.distributed.all_reduce(n_step_tokens)
+            torch.distributed.all_reduce(sums)
+        n_step_tokens, nll, n_tokens = sums
+        self._note_loss(nll, n_tokens)
         return loss.smoothed / n_step_tokens * self.trainer.world_size * self.trainer.accumulate_grad_batches
 
-    def _note_loss(self, loss: Loss) -> None:
-        """One number for each optimizer step: nats per token over its micro-batches on this rank."""
-        self.step_nll = self.step_nll.to(self.device) + loss.nll
-        self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
+    def _note_loss(self, nll: Tensor, n_tokens: Tensor) -> None:
+        """One number for each optimizer step: nats per token over its micro-batches on all ranks."""
+        self.step_nll = self.step_nll.to(self.device) + nll
+        self.n_step_tokens = self.n_step_tokens.to(self.device) + n_tokens
         if step_is_complete(self.trainer):
             self.of_step["train/loss"] = self.step_nll / self.n_step_tokens
             self.step_nll, self.n_step_tokens = torch.zeros_like(self.step_nll), torch.zeros_like(self.n_step_tokens)
@@ -103,17 +107,21 @@ class TranslationModule(pl.LightningModule):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         limit = self.config.optim.clip_norm or math.inf
-        norm = nn.utils.clip_grad_norm_(self.parameters(), limit)  # over all ranks, which decide alike
-        if math.isfinite(float(norm)):  # this waits for a GPU, as the step after it would
+        found = nn.utils.clip_grad_norm_(self.parameters(), limit)
+        # Both are of all ranks, which decide alike. This waits for a GPU, as the step after it would.
+        norm, loss = torch.stack([found.float(), self.of_step["train/loss"].float()]).tolist()
+        if math.isfinite(norm):
             self.n_skipped_in_a_row = 0
         else:
             self.n_skipped, self.n_skipped_in_a_row = self.n_skipped + 1, self.n_skipped_in_a_row + 1
             self.zero_grad(set_to_none=True)  # without gradients, the optimizer leaves weights and moments alone
             log.warning("step %s is skipped: its gradient is not finite", f"{self.trainer.global_step + 1:,}")
-        self.of_step["train/grad_norm"] = norm
+        self.of_step |= {"train/loss": loss, "train/grad_norm": norm}
         self.of_step["train/lr"] = optimizer.param_groups[0]["lr"]
         if self.n_skipped:
             self.of_step["train/skipped_steps"] = self.n_skipped
+        if self.n_rollbacks:
+            self.of_step["train/rollbacks"] = self.n_rollbacks
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         optim = self.config.optim
@@ -124,7 +132,12 @@ class TranslationModule(pl.LightningModule):
     def _rate(self, step: int) -> float:
         """The learning rate of an optimizer step, counted from 1."""
         planned = learning_rate(step, self.config.optim, self.total_steps, self._time_spent(step - 1))
-        return joined(planned, step, self.replanned, self.config.optim)
+        return joined(planned, step, self.replanned, self.config.optim) * self.lowered
+
+    @property
+    def lowered(self) -> float:
+        """What the planned learning rate is multiplied by."""
+        return RATE_AFTER_ROLLBACK**self.n_rollbacks
 
     def _optimizer(self, optim: OptimConfig) -> torch.optim.Optimizer:
         is_muon = optim.optimizer == "muon"
@@ -169,17 +182,19 @@ class TranslationModule(pl.LightningModule):
         checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.seen)))
         checkpoint["wandb_id"] = self.wandb_id
         checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
+        checkpoint["rollbacks"] = self.n_rollbacks
         checkpoint["horizon"] = self._horizon()
         checkpoint["replanned"] = list(self.replanned) if self.replanned else None
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.wandb_id = checkpoint["wandb_id"]
         self.n_skipped, self.n_skipped_in_a_row = checkpoint.get("skipped", (0, 0))
+        self.n_rollbacks = checkpoint.get("rollbacks", 0)
         if before := checkpoint.get("replanned"):
             self.replanned = Replanned(*before)
         if checkpoint.get("horizon", self._horizon()) != self._horizon():
             step, rate = checkpoint["global_step"], checkpoint["lr_schedulers"][0]["_last_lr"][0]
-            self.replanned = Replanned(step + 1, rate)  # of the next step, which is fixed already
+            self.replanned = Replanned(step + 1, rate / self.lowered)  # of the next step, which is fixed already
             log.info("the learning rate is planned anew from step %s on, and goes there from %.2g", f"{step:,}", rate)
 
     def _horizon(self) -> dict[str, Any]:

@@ -91,7 +91,10 @@ def _train(
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     tracking = Tracking(config, _facts(module, prepared, machine), validation)
     with open_loggers(config, run, resumed) as loggers:
-        own_callbacks, milestones = _callbacks(config, run, machine, total_steps, tracking, data, validation, ema)
+        divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
+        own_callbacks, milestones = _callbacks(
+            config, run, machine, total_steps, tracking, data, validation, divergence, ema
+        )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(config, machine, loggers, everyone, ranks.environment)
         if trainer.is_global_zero:
@@ -157,12 +160,12 @@ def _callbacks(
     tracking: Tracking,
     data: TranslationData,
     validation: Validation,
+    divergence: Divergence,
     ema: ExponentialAverage | None,
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics()
-    divergence = Divergence()
-    callbacks: list[pl.Callback] = [meter, divergence]
+    callbacks: list[pl.Callback] = [meter]
     listeners: list[Listener] = [meter.leave_out_validation, divergence.point_out]
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)
@@ -171,9 +174,10 @@ def _callbacks(
     callbacks.append(tracking)
     if ema:
         callbacks.append(ema)
+    callbacks.append(divergence)
     if machine.accelerator == "cpu":
         callbacks.append(HeapTrimming())
-    return callbacks, Milestones(run, data, validation, ema, [*listeners, tracking.log_samples])
+    return callbacks, Milestones(run, data, validation, divergence, ema, [*listeners, tracking.log_samples])
 
 
 def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, steps_per_epoch: int) -> None:

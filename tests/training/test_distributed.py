@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def optimizer_of(model, optim):
 
 
 def plain_loop(config, n_ranks, n_steps):
-    """The same training in one process and a page of torch: weights after `n_steps`."""
+    """The same training in one process and a page of torch: weights after `n_steps`, and nats per token of each."""
     prepared, optim = prepare(config), config.optim
     store = prepared.train
     torch.manual_seed(config.seed)
@@ -57,30 +58,25 @@ def plain_loop(config, n_ranks, n_steps):
         epoch=0,
         world_size=n_ranks,
     )
+    nlls = []
     for step in range(n_steps):
         n_micro = n_ranks * config.batch.accumulate
         batches = [
             collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs], 0)
             for rows in plan[step * n_micro : (step + 1) * n_micro]
         ]
-        losses = [
-            F.cross_entropy(
-                model(batch.src, batch.tgt_in).flatten(0, 1),
-                batch.tgt_out.flatten(),
-                ignore_index=PAD,
-                label_smoothing=optim.label_smoothing,
-                reduction="sum",
-            )
-            for batch in batches
-        ]
+        loss_of = partial(F.cross_entropy, ignore_index=PAD, reduction="sum")
+        outputs = [(model(b.src, b.tgt_in).flatten(0, 1), b.tgt_out.flatten()) for b in batches]
+        losses = [loss_of(*output, label_smoothing=optim.label_smoothing) for output in outputs]
         n_tokens = sum(int((batch.tgt_out != PAD).sum()) for batch in batches)
+        nlls.append(sum(loss_of(*output).item() for output in outputs) / n_tokens)
         optimizer.zero_grad()
         (torch.stack(losses).sum() / n_tokens).backward()
         nn.utils.clip_grad_norm_(model.parameters(), optim.clip_norm)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step + 1, optim, 0)
         optimizer.step()
-    return model.state_dict()
+    return model.state_dict(), nlls
 
 
 @pytest.mark.slow
@@ -109,7 +105,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr  # also of the second process, which has nothing to do at the end
     trained = checkpoint(run_dir)
-    expected = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)
+    expected, nlls = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)
     for name, weight in expected.items():
         torch.testing.assert_close(trained["state_dict"][f"model.{name}"], weight, rtol=1e-4, atol=atol)
     position = trained["position"]
@@ -117,6 +113,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
     losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
     assert [each.step for each in losses] == [0, 1, 2]
+    assert [each.value for each in losses] == pytest.approx(nlls, rel=1e-4)  # of both processes
     assert done.stderr.count("translate with:") == 1
     assert_measured_as_by_one(tiny_config(corpus, run_dir, changes))
 

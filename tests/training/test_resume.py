@@ -211,7 +211,7 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
     run_dir, _ = unbroken("plain")
     names = sorted(path.name for path in (run_dir / "checkpoints").iterdir())
     assert [name for name in names if not name.startswith("recent-")] == [
-        "best.ckpt", "last.ckpt", "model.ckpt", "previous.ckpt",
+        "best.ckpt", "good-00000015.ckpt", "last.ckpt", "model.ckpt", "previous.ckpt",
     ]  # fmt: skip
     assert [name for name in names if name.startswith("recent-")] == ["recent-00000030.ckpt", "recent-00000045.ckpt"]
     for name in names:

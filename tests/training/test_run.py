@@ -192,7 +192,7 @@ def test_every_model_of_a_run_says_which_lengths_it_was_trained_on(finished, cor
         "--parity-input", str(corpus / "test.fr"),
     ])  # fmt: skip
     files = sorted((run_dir / "checkpoints").iterdir())
-    assert len(files) == 7  # best, last, previous, model, three recent ones
+    assert len(files) == 8  # best, last, previous, good, model, three recent ones
     for path in (*files, tmp_path / "shipped"):
         assert (seen := TrainedModel.read(path).seen)
         assert (seen.n_pairs, seen.sentences) == (300, [1.0, *[0.0] * 9])

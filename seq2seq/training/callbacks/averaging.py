@@ -47,6 +47,10 @@ class ExponentialAverage(pl.Callback):
         finally:
             model.load_state_dict(own, strict=False)
 
+    def go_back(self, weights: Weights) -> None:
+        """Have the average that it had at an earlier step. The number of updates follows the steps, which go on."""
+        self.weights = {name: weights[name].to(w.device) for name, w in self.weights.items()}
+
     def state_dict(self) -> dict[str, Any]:
         return {"weights": self.weights, "n_updates": self.n_updates}
 

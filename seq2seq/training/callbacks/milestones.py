@@ -13,6 +13,7 @@ from pytorch_lightning.callbacks import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import stopped_by
 from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
 from seq2seq.training.module import TranslationModule
@@ -46,15 +47,18 @@ class Milestones(Checkpoint):
         run: RunDirectory,
         data: TranslationData,
         validation: Validation,
+        divergence: Divergence,
         ema: ExponentialAverage | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         """
         Args:
+            divergence: comes before this in the list, and may have taken the run back.
             ema: its weights are those that are validated and chosen from; None: the weights as they are.
             listeners: called with the metrics of each validation, after it.
         """
         self.run, self.data, self.validation, self.ema, self.listeners = run, data, validation, ema, listeners
+        self.divergence = divergence
         self.config = validation.config.trainer
         self.selector = Selector(self.config.monitor, self.config.keep_best)
         self.owes_validation = False
@@ -77,7 +81,7 @@ class Milestones(Checkpoint):
             self.make_up(trainer, pl_module)
         self._hear(trainer)
         self._stop_if_told()
-        if self.selector.has_lost_patience(self.config.patience):
+        if self._has_lost_patience():
             trainer.should_stop = True
 
     def make_up(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -93,9 +97,13 @@ class Milestones(Checkpoint):
         assert isinstance(pl_module, TranslationModule)
         self.owes_validation |= self._is_due(trainer)
         self.stopping, is_time_to_save = self._agree(trainer)
+        went_back = self.divergence.went_back_at == trainer.global_step
+        if went_back:
+            self.selector.n_since = 0  # what was validated since is no more part of the run
         keeps = self.owes_validation or is_kept(self.config, trainer.global_step)
         # No weights without a state: otherwise a run that died in between could neither go on nor start again.
-        if self.stopping or is_time_to_save or is_last_step(trainer) or (keeps and not self.has_saved):
+        is_first = keeps and not self.has_saved
+        if self.stopping or is_time_to_save or went_back or is_first or is_last_step(trainer):
             self._save(trainer)
         if trainer.is_global_zero:
             keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
@@ -164,17 +172,22 @@ class Milestones(Checkpoint):
         self.selector.see(step, metrics)
         if trainer.is_global_zero:
             keep_validated(self.run, module, self.ema, step, metrics, self.selector)
-        if self.selector.has_lost_patience(self.config.patience):
+        if self._has_lost_patience():
             trainer.should_stop = True
         for listener in self.listeners:
             listener(trainer, metrics)
         self._save(trainer)
+
+    def _has_lost_patience(self) -> bool:
+        return self.selector.has_lost_patience(self.config.patience) and not self.divergence.is_worried
 
     def _save(self, trainer: pl.Trainer) -> None:
         if trainer.is_global_zero:
             self.run.keep_previous()
         trainer.save_checkpoint(self.run.last)
         self.has_saved = True
+        if trainer.is_global_zero:
+            self.divergence.keep_state(trainer.global_step)
         self.saved_at = time.monotonic()
 
     def _agree(self, trainer: pl.Trainer) -> tuple[int, bool]:

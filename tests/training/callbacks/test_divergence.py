@@ -1,4 +1,4 @@
-"""A gradient that is not finite: one costs a step, many end the run."""
+"""A gradient that is not finite: one costs a step, many take the run back or end it. (And see test_rollback.py.)"""
 
 import copy
 import logging
@@ -55,9 +55,16 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
     assert checkpoint(config.run_dir)["skipped"] == [3, 0]
 
 
-def test_many_in_a_row_end_the_run_and_what_is_saved_is_good(corpus: Path, tmp_path: Path) -> None:
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 4})
-    with pytest.raises(RunError, match=r"training has diverged: .* up to step 39, were not finite; .* lower optim\.lr"):
+@pytest.mark.parametrize(
+    ("max_rollbacks", "why"),
+    [(0, ""), (3, ", and no good state was saved before that")],  # the first window of steps has not come to its end
+)
+def test_many_in_a_row_end_a_run_that_cannot_go_back_and_what_is_saved_is_good(
+    corpus: Path, tmp_path: Path, max_rollbacks: int, why: str
+) -> None:
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 4, "trainer.max_rollbacks": max_rollbacks})
+    message = rf"^training has diverged: .* up to step 39, were not finite{why}; start again with a lower optim\.lr"
+    with pytest.raises(RunError, match=message):
         train_with(config, Spoil(*range(20, 20 + MOST_SKIPPED)))
     saved = checkpoint(config.run_dir)
     assert saved["global_step"] == 30
@@ -71,7 +78,7 @@ def test_fewer_do_not(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_a_bleu_that_does_not_fit_the_loss_is_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
-    divergence = Divergence()
+    divergence = Divergence(RunDirectory(Path()), max_rollbacks=3, vocab_size=300)
     for bleu, loss in ((0.0, 6.0), (12.0, 2.0), (0.1, 2.0), (0.1, 1.9)):
         with caplog.at_level(logging.WARNING):
             divergence.point_out(None, {"bleu": bleu, "loss": loss})  # type: ignore[arg-type]
