@@ -48,7 +48,7 @@ class RunConfig:
                 f"data.max_sentence_tokens={self.data.max_sentence_tokens} lets in sentences beyond model.max_length="
                 f"{self.model.max_length} ({ends} a sentence); lower the first or raise the second"
             )
-        if self.batch.max_tokens < self.data.max_sentence_tokens + n_more:
+        if not self.batch.is_auto and self.batch.max_tokens < self.data.max_sentence_tokens + n_more:
             yield (
                 f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_sentence_tokens="
                 f"{self.data.max_sentence_tokens} ({ends} it); raise the first or lower the second"

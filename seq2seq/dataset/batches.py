@@ -33,6 +33,14 @@ class Batch(NamedTuple):
     n_tgt_tokens: int  # target tokens of this micro-batch, known without asking a GPU
 
 
+class Shape(NamedTuple):
+    """The size of a micro-batch; the tensors of a `Batch` may be smaller, if slots have room that is not used."""
+
+    n_pairs: int
+    n_src: int  # tokens of its longest source, with eos
+    n_tgt: int
+
+
 class Pairs(Protocol):
     """Encoded parallel text: what a plan and its batches read."""
 
@@ -146,6 +154,14 @@ class BatchLoader:
             epoch=epoch,
             world_size=self.world_size,
         )
+
+    def shapes(self) -> list[Shape]:
+        """Of each micro-batch in the plan."""
+        slots = self.slots or self.pairs
+        src, tgt = slots.src_lengths, slots.tgt_lengths
+        return [
+            Shape(len(rows.slots), int(src[rows.slots].max()) + 1, int(tgt[rows.slots].max()) + 1) for rows in self.plan
+        ]
 
     def __len__(self) -> int:
         return len(self.plan)

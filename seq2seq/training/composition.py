@@ -43,12 +43,14 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedM
 
 
 def check_changes(config: RunConfig, saved: SavedModel) -> None:
-    """Say which changes a resumed run makes to the configuration of its checkpoint.
+    """Say which changes a resumed run makes to the configuration of its checkpoint. `auto` means the number found then.
 
     Raises:
         ConfigError: a key is to change that decides what is computed.
     """
     before = read_config(saved.config)
+    if config.batch.is_auto:
+        config.batch.max_tokens = before.batch.max_tokens
     for key, mark in classes(RunConfig).items():
         old, new = value_of(before, key), value_of(config, key)
         if old != new and mark == IDENTITY:

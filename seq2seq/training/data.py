@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
 from seq2seq.dataset.augmentation import Augmentation
-from seq2seq.dataset.batches import BatchLoader, PairReader
+from seq2seq.dataset.batches import BatchLoader, PairReader, Shape
 from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Mixture
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
@@ -70,6 +70,11 @@ class TranslationData(pl.LightningDataModule):
     def position(self) -> dict[str, int]:
         """After which batch a run goes on that stops here."""
         return self.loader.state_dict()
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """Of each micro-batch of this rank in an epoch."""
+        return self.loader.shapes()
 
     def train_dataloader(self) -> BatchLoader:
         return self.loader

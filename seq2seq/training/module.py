@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.config import OptimConfig, RunConfig, TrainerConfig
+from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.dataset.batches import Batch
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
@@ -22,6 +22,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.pieces import Pieces
 from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
@@ -55,6 +56,8 @@ class TranslationModule(pl.LightningModule):
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
         self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
         self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
+        self.n_tokens_of_all = torch.zeros((), dtype=torch.int64)  # target tokens of the optimizer step, on all ranks
+        self.pieces = Pieces(self.training_loss, self._backward, self.model)
         self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
         self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
 
@@ -62,6 +65,11 @@ class TranslationModule(pl.LightningModule):
         return smoothed_cross_entropy(
             self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing, batch.n_tgt_tokens
         )
+
+    def training_loss(self, batch: Batch) -> Loss:
+        """What training minimises: with label smoothing, and with R-Drop if it is on."""
+        optim = self.config.optim
+        return self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
 
     def _hidden(self, batch: Batch) -> Tensor:
         return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
@@ -79,25 +87,45 @@ class TranslationModule(pl.LightningModule):
         # Dropout is a function of the position, so a resumed run draws what an unbroken one would have drawn.
         position = self.trainer.fit_loop.total_batch_idx
         torch.manual_seed(self.config.seed * 1_000_003 + position * 4099 + self.global_rank)
+        if batch_idx % self.trainer.accumulate_grad_batches == 0:
+            self.zero_grad(set_to_none=True)
+
+    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: torch.optim.Optimizer) -> None:
+        """Lightning calls this after `training_step`, which has a part of the gradient by then."""
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        optim = self.config.optim  # the loss: sums over target tokens, pad left out
-        loss = self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
-        # The tokens of the whole optimizer step: all ranks, all micro-batches. Lightning divides the loss by the number
-        # of both, so the product below undoes that. float32 counts without error up to 16 million.
-        sums = torch.stack([batch.n_step_tokens.float(), loss.nll.float(), loss.n_tokens.float()])
+        self.n_tokens_of_all = batch.n_step_tokens.clone()
         if self.trainer.world_size > 1:
-            torch.distributed.all_reduce(sums)
-        n_step_tokens, nll, n_tokens = sums
-        self._note_loss(nll, n_tokens)
-        return loss.smoothed / n_step_tokens * self.trainer.world_size * self.trainer.accumulate_grad_batches
+            torch.distributed.all_reduce(self.n_tokens_of_all)
+        if self.trainer.world_size > 1 and step_is_complete(self.trainer):
+            loss = self.pieces.loss_to_exchange(batch)
+        else:
+            loss = self.pieces.add_gradient(batch)
+            loss.smoothed.requires_grad_()  # all is done, but Lightning does a backward pass
+        self._note_loss(loss)
+        return self._share(loss.smoothed) * self.trainer.accumulate_grad_batches  # by which Lightning divides it
 
-    def _note_loss(self, nll: Tensor, n_tokens: Tensor) -> None:
+    def _share(self, smoothed: Tensor) -> Tensor:
+        """What a sum over target tokens adds to the mean over a whole optimizer step: all micro-batches, all ranks.
+
+        Lightning takes the mean over the ranks, so the product undoes that.
+        """
+        return smoothed / self.n_tokens_of_all * self.trainer.world_size
+
+    def _backward(self, smoothed: Tensor) -> None:
+        """As Lightning does it, outside of the context in which it calls `training_step`."""
+        with torch.autocast(self.device.type, enabled=False):
+            self.trainer.precision_plugin.pre_backward(self._share(smoothed), self).backward()
+
+    def _note_loss(self, loss: Loss) -> None:
         """One number for each optimizer step: nats per token over its micro-batches on all ranks."""
-        self.step_nll = self.step_nll.to(self.device) + nll
-        self.n_step_tokens = self.n_step_tokens.to(self.device) + n_tokens
+        self.step_nll = self.step_nll.to(self.device) + loss.nll
+        self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
         if step_is_complete(self.trainer):
-            self.of_step["train/loss"] = self.step_nll / self.n_step_tokens
+            sums = torch.stack([self.step_nll, self.n_step_tokens])
+            if self.trainer.world_size > 1:
+                torch.distributed.all_reduce(sums)
+            self.of_step["train/loss"] = sums[0] / sums[1]
             self.step_nll, self.n_step_tokens = torch.zeros_like(self.step_nll), torch.zeros_like(self.n_step_tokens)
 
     def configure_gradient_clipping(
@@ -122,10 +150,12 @@ class TranslationModule(pl.LightningModule):
             self.of_step["train/skipped_steps"] = self.n_skipped
         if self.n_rollbacks:
             self.of_step["train/rollbacks"] = self.n_rollbacks
+        if self.pieces.n_halved:
+            self.of_step["train/halved_batches"] = self.pieces.n_halved
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         optim = self.config.optim
-        optimizer = self._optimizer(optim)
+        optimizer = self.new_optimizer()
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: self._rate(done + 1) / optim.lr)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
@@ -139,7 +169,8 @@ class TranslationModule(pl.LightningModule):
         """What the planned learning rate is multiplied by."""
         return RATE_AFTER_ROLLBACK**self.n_rollbacks
 
-    def _optimizer(self, optim: OptimConfig) -> torch.optim.Optimizer:
+    def new_optimizer(self) -> torch.optim.Optimizer:
+        optim = self.config.optim
         is_muon = optim.optimizer == "muon"
         matrices, others = parameters_of(self.model) if is_muon else ([], list(self.model.parameters()))
         adamw = torch.optim.AdamW(
@@ -183,6 +214,7 @@ class TranslationModule(pl.LightningModule):
         checkpoint["wandb_id"] = self.wandb_id
         checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
         checkpoint["rollbacks"] = self.n_rollbacks
+        checkpoint["halved_batches"] = self.pieces.n_halved
         checkpoint["horizon"] = self._horizon()
         checkpoint["replanned"] = list(self.replanned) if self.replanned else None
 
@@ -190,6 +222,7 @@ class TranslationModule(pl.LightningModule):
         self.wandb_id = checkpoint["wandb_id"]
         self.n_skipped, self.n_skipped_in_a_row = checkpoint.get("skipped", (0, 0))
         self.n_rollbacks = checkpoint.get("rollbacks", 0)
+        self.pieces.n_halved = checkpoint.get("halved_batches", 0)
         if before := checkpoint.get("replanned"):
             self.replanned = Replanned(*before)
         if checkpoint.get("horizon", self._horizon()) != self._horizon():

@@ -25,11 +25,14 @@ from seq2seq.training.callbacks.milestones import Listener, Milestones
 from seq2seq.training.callbacks.progress import ProgressReport
 from seq2seq.training.callbacks.step_metrics import StepMetrics
 from seq2seq.training.callbacks.tracking import Tracking
+from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
+from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.loggers import log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, trainable_steps
+from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
@@ -79,6 +82,8 @@ def _train(
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
     prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
     ranks.join(machine.accelerator)
+    if config.batch.is_auto:
+        config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
     steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
@@ -90,7 +95,7 @@ def _train(
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     tracking = Tracking(config, _facts(module, prepared, machine), validation)
-    with open_loggers(config, run, resumed) as loggers:
+    with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         own_callbacks, milestones = _callbacks(
             config, run, machine, total_steps, tracking, data, validation, divergence, ema
@@ -165,7 +170,7 @@ def _callbacks(
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics()
-    callbacks: list[pl.Callback] = [meter]
+    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), meter]
     listeners: list[Listener] = [meter.leave_out_validation, divergence.point_out]
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)

@@ -1,0 +1,135 @@
+"""A run that does not fit into memory ends before its first step, and a run that does is not touched."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import BatchConfig, ModelConfig
+from seq2seq.dataset.batches import BatchLoader, Shape
+from seq2seq.dataset.prepare import prepare
+from seq2seq.training.callbacks import worst_batch
+from seq2seq.training.callbacks.worst_batch import WorstBatch
+from seq2seq.training.module import TranslationModule
+from seq2seq.training.trial import fits, largest, missing_state
+from tests.training.short_of_memory import large, needs_limits, script
+from tests.training.test_module import fit, make_module
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_in_parts
+
+SENTENCE = "error: batch.max_tokens=4096 needs more memory than there is for a batch of "
+
+
+@needs_limits
+@pytest.mark.slow
+def test_a_run_that_does_not_fit_ends_at_once_and_names_keys_with_which_it_would(corpus: Path, tmp_path: Path) -> None:
+    done = command(*arguments(corpus, tmp_path / "run", large()), script=script(tmp_path, room=500))
+    last = done.stderr.splitlines()[-1]
+    assert (done.returncode, last[: len(SENTENCE)], "Traceback" in done.stderr) == (2, SENTENCE, False), done.stderr
+    keys = last.split("; use ")[1].split(",")[0].split()
+    assert keys in [[f"batch.max_tokens={4096 // n}", f"batch.accumulate={n}"] for n in (2, 4, 8)]
+
+
+@needs_limits
+@pytest.mark.slow
+def test_on_a_cpu_the_memory_that_is_available_counts(corpus: Path, tmp_path: Path) -> None:
+    """Linux would have promised more, and killed the process that uses it."""
+    train = script(tmp_path, room=1 << 20, patch="worst_batch.available_memory = lambda: 700 << 20")
+    done = command(*arguments(corpus, tmp_path / "run", large()), script=train)
+    assert (done.returncode, done.stderr.splitlines()[-1][: len(SENTENCE)]) == (2, SENTENCE), done.stderr
+
+
+@needs_limits
+@pytest.mark.slow
+def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
+    train = script(tmp_path, room=380, only="1")
+    keys = large(trainer__devices=2, trainer__strategy="ddp")
+    done = command(*arguments(corpus, tmp_path / "run", keys), script=train, timeout=240)
+    assert (done.returncode, done.stderr.count("error: ")) == (2, 1), done.stderr
+    assert done.stderr.splitlines()[-1].startswith(SENTENCE), done.stderr
+
+
+@needs_limits
+@pytest.mark.slow
+def test_a_sentence_that_alone_is_too_large_names_what_makes_it_so(corpus: Path, tmp_path: Path) -> None:
+    keys = large(model__d_ff=2_000_000, batch__max_tokens=160)
+    done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, room=1200))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(
+        "cannot hold data.max_sentence_tokens=64; lower both, or use a smaller model"
+    )
+
+
+@needs_limits
+@pytest.mark.slow
+def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    assert command(*arguments(corpus, run_dir, large(trainer__max_steps=1))).returncode == 0
+    words = (f"resume={run_dir}", "trainer.max_steps=2")
+    done = command(*words, script=script(tmp_path, room=500))
+    last = done.stderr.splitlines()[-1]
+    assert (done.returncode, last[: len(SENTENCE)]) == (2, SENTENCE), done.stderr
+    assert f"resume again, or start a new run from these weights with finetune={run_dir} batch.max_tokens=" in last
+    assert checkpoint(run_dir)["global_step"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stops", [(), (5,)], ids=["new", "resumed"])
+def test_the_trial_changes_nothing(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: tuple[int, ...]
+) -> None:
+    changes: dict[str, Any] = {
+        "optim.optimizer": "muon",
+        "optim.r_drop": 1.0,
+        "tokenizer.subword_regularization": 0.1,
+        "trainer.ema_decay": 0.9,
+        "trainer.max_epochs": 1,
+        "batch.accumulate": 2,
+    }
+
+    def trained(name: str) -> tuple[dict[str, Any], list[float]]:
+        config = tiny_config(corpus, tmp_path / name, changes)
+        train_in_parts(config, *stops)
+        losses = [each.value for each in RunDirectory(tmp_path / name).metrics() if each.name == "train/loss"]
+        return checkpoint(config.run_dir), losses
+
+    trials: list[Shape] = []
+
+    def counted(module: TranslationModule, shape: Shape, *more: Any) -> bool:
+        trials.append(shape)
+        return fits(module, shape, *more)
+
+    monkeypatch.setattr(worst_batch, "fits", counted)
+    (with_trial, losses), n_trials = trained("with"), len(trials)
+    monkeypatch.setattr(WorstBatch, "on_train_start", lambda *_: None)
+    without, losses_without = trained("without")
+    assert n_trials == 1 + len(stops)
+    assert losses == losses_without
+    for key in ("state_dict", "optimizer_states", "callbacks"):
+        assert str(with_trial[key]) == str(without[key]), key
+    for name, weight in with_trial["state_dict"].items():
+        assert torch.equal(weight, without["state_dict"][name])
+
+
+def test_the_shapes_of_a_plan_are_those_of_its_batches(corpus: Path, tmp_path: Path) -> None:
+    pairs = prepare(tiny_config(corpus, tmp_path)).train
+    loader = BatchLoader(pairs, BatchConfig(max_tokens=160), seed=1, world_size=2)
+    assert loader.shapes() == [(*batch.src.shape, batch.tgt_in.size(1)) for batch in loader]
+
+
+def test_the_largest_batch_has_the_most_tokens_and_then_the_longest_sentences() -> None:
+    model = ModelConfig()
+    short, long, few = Shape(100, 20, 20), Shape(10, 200, 200), Shape(10, 190, 200)
+    assert largest([short, long, few], model) == long
+    assert largest([Shape(100, 20, 10), Shape(100, 10, 20)], model) == Shape(100, 10, 20)  # a decoder keeps more
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_moments_are_counted_before_they_are_there(optimizer: str) -> None:
+    module = make_module(optimizer=optimizer)
+    expected = missing_state(module.new_optimizer())
+    (found,) = fit(module, 1).optimizers
+    moments = [value for state in found.state.values() for value in state.values() if torch.is_tensor(value)]
+    assert expected == sum(value.nbytes for value in moments if value.dim())
+    assert missing_state(found) == 0
