@@ -7,6 +7,7 @@ with a sentence, and what was saved before stays whole (commands/train.py).
 import logging
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,9 +91,8 @@ def _bytes_of_next_save(run: RunDirectory, config: TrainerConfig, sizes: Checkpo
     """What has to be free until a validation is saved: a file is whole before another one goes."""
     if is_over:
         return sizes.model  # the winner of the selection
-    n_states = 2 if run.last.is_file() else 1
     recent = sizes.model if config.average_last and not run.recent() else 0
-    return max(0, n_states * sizes.state - _bytes_of([run.last, run.previous])) + sizes.model + recent
+    return max(0, sizes.state - _bytes_of_one_name(run.previous)) + sizes.model + recent
 
 
 def _bytes_of_all_saves(
@@ -100,8 +100,10 @@ def _bytes_of_all_saves(
 ) -> int:
     """What has to be free until the end, for the largest number of files."""
     best = [run.best, *run.all_best()]
+    good = [run.good_at(step) for step in run.good()]
+    n_states = 4 if config.max_rollbacks else 2  # a state to go back to, and one on trial
     kinds = [
-        (2 * sizes.state, [run.last, run.previous]),
+        (n_states * sizes.state, [run.last, run.previous, *good]),
         (config.keep_best * sizes.model, best),
         (config.average_last * sizes.model, run.recent()),
         (sizes.model, [run.selected]),
@@ -116,6 +118,14 @@ def _bytes_of(files: Iterable[Path]) -> int:
     """The room that files take; two names of one file count once."""
     found = [file.stat() for file in files if file.is_file()]
     return sum({(each.st_dev, each.st_ino): each.st_size for each in found}.values())
+
+
+def _bytes_of_one_name(file: Path) -> int:
+    """The room that is free when this file goes."""
+    with suppress(FileNotFoundError):
+        found = file.stat()
+        return found.st_size if found.st_nlink == 1 else 0
+    return 0
 
 
 def _readable(n_bytes: int) -> str:

@@ -73,8 +73,8 @@ def test_a_disk_with_just_the_room_that_is_asked_for_is_large_enough(
     run = RunDirectory(whole_run)
     state, model = run.last.stat().st_size, run.best.stat().st_size
     n_models = 2 + 2 + 5 + 1 + 1  # best, to average, every fourth step, the winner; and one that is being written
-    for_the_rest = 150_000
-    with small_disk(tmp_path / "disk", 2 * state + n_models * model + for_the_rest) as folder:
+    n_states, for_the_rest = 4, 150_000  # last, previous, one to go back to, and one on trial
+    with small_disk(tmp_path / "disk", n_states * state + n_models * model + for_the_rest) as folder:
         done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
         assert done.returncode == 0, done.stderr
         assert "all checkpoints of this run" not in done.stderr

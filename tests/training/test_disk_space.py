@@ -42,7 +42,8 @@ def warnings_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[..
 
     def check(changes: dict[str, Any] | None = None, done: int = 0, total: int = 100) -> list[str]:
         caplog.clear()
-        config = tiny_config(tmp_path, tmp_path, {"trainer.average_last": 2} | (changes or {})).trainer
+        defaults = {"trainer.average_last": 2, "trainer.max_rollbacks": 0}
+        config = tiny_config(tmp_path, tmp_path, defaults | (changes or {})).trainer
         with caplog.at_level(logging.WARNING):
             check_disk_space(RunDirectory(tmp_path), config, SIZES, done, total, is_new=not done)
         return caplog.messages
@@ -114,6 +115,25 @@ def test_what_a_continued_run_has_already_is_not_counted_again(disk: Any, warnin
     disk(MODEL - 1)
     with pytest.raises(RunError, match=r"next save takes 1\.0 GB"):
         warnings_of(done=20)
+
+
+def test_states_to_go_back_to_are_counted(disk: Any, warnings_of: Any, tmp_path: Path) -> None:
+    run, rollbacks = RunDirectory(tmp_path), {"trainer.max_rollbacks": 1, "trainer.average_last": 0}
+    disk(4 * STATE + 3 * MODEL)
+    assert warnings_of(rollbacks) == []
+    disk(4 * STATE + 3 * MODEL - 1)
+    assert "take up to 15.0 GB more" in warnings_of(rollbacks)[0]
+    write(run, last=STATE)
+    run.keep_good(10)
+    run.keep_previous()
+    write(run, best=MODEL)
+    run.last.unlink()
+    write(run, last=STATE)
+    disk(STATE + MODEL)  # previous.ckpt has a second name, so its room stays taken when it goes
+    assert "take up to 8.0 GB more" in warnings_of(rollbacks, done=10)[0]  # two of four states, and two models
+    disk(STATE + MODEL - 1)
+    with pytest.raises(RunError, match=r"next save takes 4\.0 GB"):
+        warnings_of(rollbacks, done=10)
 
 
 def test_a_run_that_is_over_only_needs_room_for_its_winner(disk: Any, warnings_of: Any, tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_random_numbers_depend_on_the_seed_the_position_and_the_rank_alone():
         module = make_module()
         module.config.seed = seed
         fit_loop = SimpleNamespace(total_batch_idx=position)
-        module._trainer = SimpleNamespace(fit_loop=fit_loop, global_rank=rank)
+        module._trainer = SimpleNamespace(fit_loop=fit_loop, global_rank=rank, accumulate_grad_batches=1)
         module.on_train_batch_start(None, 0)
         return torch.rand(3).tolist()
 

@@ -37,15 +37,22 @@ MUTANTS = [
     Mutant(
         fault="the tokens of a step are those of one process",
         file="seq2seq/training/module.py",
-        text="torch.distributed.all_reduce(",
-        becomes="torch.clone(",
+        text="torch.distributed.all_reduce(self.n_tokens_of_all)",
+        becomes="torch.clone(self.n_tokens_of_all)",
         tests=[TWO_PROCESSES],
     ),
     Mutant(
         fault="gradients are averaged over processes, and nothing undoes that",
         file="seq2seq/training/module.py",
-        text="loss.smoothed / n_step_tokens * self.trainer.world_size *",
-        becomes="loss.smoothed / n_step_tokens *",
+        text="smoothed / self.n_tokens_of_all * self.trainer.world_size",
+        becomes="smoothed / self.n_tokens_of_all",
+        tests=[TWO_PROCESSES],
+    ),
+    Mutant(
+        fault="the logged loss is that of the first process",
+        file="seq2seq/training/module.py",
+        text="torch.distributed.all_reduce(sums)",
+        becomes="torch.clone(sums)",
         tests=[TWO_PROCESSES],
     ),
     Mutant(
