@@ -15,6 +15,7 @@ from hydra.core.config_store import ConfigStore
 
 import seq2seq
 from seq2seq.cli import build_parser, command_names
+from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.read import RENAMED
 from seq2seq.translation.translator import Translator
@@ -111,7 +112,7 @@ def test_each_command_that_a_page_names_exists() -> None:
 
 
 def test_each_option_that_a_page_names_exists() -> None:
-    existing = options(build_parser()) | OF_OTHERS
+    existing = options(build_parser()) | {ESTIMATE} | OF_OTHERS
     for program in [*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("data/**/*.py"), *ROOT.glob("docs/*.py")]:
         existing.update(re.findall(r"--[a-z][\w-]*", program.read_text()))
     named = {

@@ -1,6 +1,7 @@
 """Launch a training run:  python train.py experiment=multi30k data.dir=PATH
 
 Hydra composes the configuration from `conf/` and the command line; `--help` explains, `--cfg job` shows the result.
+`--estimate` prints what the run would take, and does not start it.
 """
 
 import contextlib
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the
     from seq2seq.training.directories import Sweep
     from seq2seq.training.ranks import Ranks
 
+ESTIMATE = "--estimate"
 AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 # Why writing can fail: no space, a quota, a limit for the size of files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -58,19 +60,24 @@ def run(words: Sequence[str]) -> None:
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
     argv, sweep, has_begun = sys.argv, Sweep(), False
+    work = partial(_launch, sweep=sweep, ranks=ranks)
+    if ESTIMATE in words:
+        work, words = partial(_estimate, ranks=ranks), [word for word in words if word != ESTIMATE]
 
     def job(cfg: "DictConfig") -> None:
         nonlocal has_begun
         raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
         has_begun = True
         sys.argv = argv  # W&B shows it
-        if status := exit_status(partial(_launch, cfg, sweep, ranks)):  # end here, before Hydra announces a crash
+        if status := exit_status(partial(work, cfg)):  # end here, before Hydra announces a crash
             sys.exit(status)
 
     sys.argv = [argv[0], *words]  # Hydra reads it
     try:
         with _speaking_for(ranks):
             _check_choices(words, conf_dir())
+            if work.func is _estimate and not {"-m", "--multirun"}.isdisjoint(words):  # before Hydra writes a file
+                raise ConfigError(f"{ESTIMATE} is for one run; leave -m out, and give each key one value")
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_one_sentence(error)) from error
@@ -118,6 +125,27 @@ def _check_choices(words: Sequence[str], conf: Path) -> None:
         if choice == "null" and (conf / group).is_dir():  # Hydra would end in a traceback
             choices = ", ".join(sorted(path.stem for path in (conf / group).glob("*.yaml")))
             raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")
+
+
+def _estimate(cfg: "DictConfig", ranks: "Ranks | None") -> None:
+    """Print what the run would take."""
+    from omegaconf.errors import OmegaConfBaseException
+
+    if ranks is not None:
+        raise ConfigError(f"{ESTIMATE} measures one process; give the command without a launcher")
+    try:
+        if cfg.resume:
+            raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={cfg.resume} out")
+        config = _composed(cfg, _overrides())
+    except OmegaConfBaseException as error:
+        raise ConfigError(_one_sentence(error)) from error
+
+    from seq2seq.training.start_up import check_packages, quick_imports
+
+    check_packages(config.logger)
+    with quick_imports():
+        from seq2seq.training.estimate import estimate
+    print(estimate(config).render())
 
 
 def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
@@ -219,14 +247,10 @@ def _fresh_config(cfg: "DictConfig", sweep: "Sweep") -> tuple["RunConfig", "Swee
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
-    from seq2seq.config import read_config
-    from seq2seq.training.composition import finetuned_config
     from seq2seq.training.directories import fresh_directory
 
     overrides = _overrides()
-    config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
-    if not config.run_dir:
-        raise ConfigError("run_dir is empty; name the directory that the run writes to")
+    config = _composed(cfg, overrides)
     run_dir, is_named = Path(config.run_dir), any(override.startswith("run_dir=") for override in overrides)
     place = None
     if HydraConfig.get().mode == RunMode.MULTIRUN:
@@ -236,6 +260,17 @@ def _fresh_config(cfg: "DictConfig", sweep: "Sweep") -> tuple["RunConfig", "Swee
         run_dir = fresh_directory(run_dir)
     config.run_dir = str(run_dir)
     return config, place
+
+
+def _composed(cfg: "DictConfig", overrides: list[str]) -> "RunConfig":
+    """The configuration of a new run."""
+    from seq2seq.config import read_config
+    from seq2seq.training.composition import finetuned_config
+
+    config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
+    if not config.run_dir:
+        raise ConfigError("run_dir is empty; name the directory that the run writes to")
+    return config
 
 
 def _overrides() -> list[str]:

@@ -163,6 +163,11 @@ class BatchLoader:
             Shape(len(rows.slots), int(src[rows.slots].max()) + 1, int(tgt[rows.slots].max()) + 1) for rows in self.plan
         ]
 
+    def step(self, number: int, accumulate: int) -> list[Batch]:
+        """The micro-batches of one optimizer step of the current epoch, counted from 0. The position stays."""
+        rows = list(self.plan[number * accumulate : (number + 1) * accumulate])
+        return _Steps(self.pairs, self.epoch, self.read_pair)[rows]
+
     def __len__(self) -> int:
         return len(self.plan)
 

@@ -20,6 +20,7 @@ from seq2seq.training.muon import parameters_of
 
 _BYTES = {"bf16-true": 2, "64-true": 8}  # of a weight; 4 in all other precisions
 _EMA_BYTES = 4
+_SELDOM = 100  # steps between two saves: then a whole window of training/loss_watch.py lies between them
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,20 @@ class CheckpointSizes:
         state = width * (n_weights + n_moments) + (_EMA_BYTES * n_trained if has_ema else 0)
         return cls(state, n_weights * (max(width, _EMA_BYTES) if has_ema else width))
 
+    def of_new_run(self, config: TrainerConfig, total_steps: int, steps_per_epoch: int) -> int:
+        """Bytes of all checkpoints at the end of a run, at most.
+
+        Args:
+            total_steps: 0 if only time limits the run; then `trainer.keep_every_n_steps` is not counted.
+        """
+        every = config.val_every_n_steps or steps_per_epoch
+        n_saves = max(1, total_steps // every) if total_steps else 10**9
+        # To go back to if the run diverges. If saves are seldom, they are links to the two that are there anyway.
+        n_good = 2 if config.max_rollbacks and every < _SELDOM else 0
+        n_kept = total_steps // config.keep_every_n_steps if config.keep_every_n_steps else 0
+        n_models = min(config.keep_best, n_saves) + min(config.average_last, n_saves) + n_kept + 1  # the winner
+        return min(2 + n_good, n_saves) * self.state + n_models * self.model
+
 
 def check_disk_space(
     run: RunDirectory, config: TrainerConfig, sizes: CheckpointSizes, done: int, total_steps: int, *, is_new: bool
@@ -66,8 +81,8 @@ def check_disk_space(
         remedies = ["make room", "name another run_dir" if is_new else "move the run to another disk"]
         remedies += ["set trainer.average_last=0"] if config.average_last else []
         raise RunError(
-            f"the disk of run_dir={run.path} has {_readable(disk.free)} free, and the next save takes "
-            f"{_readable(now)}; {_either(remedies)}"
+            f"the disk of run_dir={run.path} has {readable_size(disk.free)} free, and the next save takes "
+            f"{readable_size(now)}; {_either(remedies)}"
         )
     in_all = _bytes_of_all_saves(run, config, sizes, done, total_steps)
     if in_all > disk.free:
@@ -81,8 +96,8 @@ def check_disk_space(
         log.warning(
             "the disk of run_dir=%s has %s free, and all checkpoints of this run take up to %s more; %s",
             run.path,
-            _readable(disk.free),
-            _readable(in_all),
+            readable_size(disk.free),
+            readable_size(in_all),
             _either(remedies),
         )
 
@@ -128,7 +143,7 @@ def _bytes_of_one_name(file: Path) -> int:
     return 0
 
 
-def _readable(n_bytes: int) -> str:
+def readable_size(n_bytes: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6)):
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"

@@ -89,7 +89,7 @@ def _train(
     steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
     total_steps = trainable_steps(config.trainer, steps_per_epoch)
     validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
-    module = _module(config, prepared, total_steps, start)
+    module = new_module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     if ranks.is_first:
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
@@ -131,7 +131,9 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
     return start.tokenizer if start else None
 
 
-def _module(config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None) -> TranslationModule:
+def new_module(
+    config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None
+) -> TranslationModule:
     """The model with its optimizer; with the weights of `start`, if there is one."""
     module = TranslationModule(config, prepared.tokenizer, total_steps, prepared.seen)
     if start:

@@ -1,0 +1,231 @@
+"""What a command would take: parameters, memory, disk and time, from a few steps of its plan.
+
+Nothing is written but the cache of prepared text.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import Checkpoint
+
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import RunConfig
+from seq2seq.dataset.batches import Batch, BatchLoader, Shape
+from seq2seq.dataset.prepare import Prepared, prepare
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.hardware import give_back_freed_memory
+from seq2seq.memory import available_memory, is_out_of_memory
+from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.worst_batch import WorstBatch
+from seq2seq.training.data import TranslationData
+from seq2seq.training.disk_space import CheckpointSizes, readable_size
+from seq2seq.training.fitting import fitting_max_tokens
+from seq2seq.training.module import trainable_steps
+from seq2seq.training.position import step_is_complete
+from seq2seq.training.ranks import Ranks
+from seq2seq.training.run import new_module
+from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
+from seq2seq.training.trial import largest
+
+MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
+GOLDEN_RATIO = 0.618034  # its multiples, without their whole part, are spread evenly, however many there are
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run would take. Sizes are in bytes."""
+
+    config: RunConfig
+    machine: Machine
+    n_parameters: int
+    largest: Shape  # of the micro-batches of an epoch
+    memory: int | None  # of the process, at its highest in the steps; None where nobody says
+    state: int  # weights, gradients, what the optimizer remembers, the average of the weights
+    available: int | None
+    checkpoints: int  # at most
+    prepared: int
+    cache: Path
+    steps_per_epoch: int
+    total_steps: int  # at most; 0 if only time limits the run
+    seconds_per_step: float
+    tokens_per_s: float  # target tokens
+    n_measured: int  # steps
+
+    @property
+    def seconds(self) -> float:
+        """Of training, at most."""
+        limits = [self.total_steps * self.seconds_per_step, self.config.trainer.max_seconds]
+        return min(limit for limit in limits if limit)
+
+    def render(self) -> str:
+        config, every = self.config, self.config.trainer.val_every_n_steps
+        threads = f", threads: {torch.get_num_threads()}" if self.machine.accelerator == "cpu" else ""
+        validations = f"every {every:,} steps" if every else "after each epoch"
+        n_pairs, n_src, n_tgt = self.largest
+        memory = readable_size(self.memory) if self.memory else "unknown"
+        available = f"; {readable_size(self.available)} are available" if self.available else ""
+        steps = self.total_steps or int(self.seconds / self.seconds_per_step)
+        rows = {
+            "parameters": f"{self.n_parameters / 1e6:.1f} M",
+            "memory": f"{memory} in these steps{available}",
+            "": f"weights, gradients and optimizer {readable_size(self.state)}; the largest batch has {n_pairs} pairs "
+            f"of up to {n_src} and {n_tgt} tokens",
+            "disk": f"up to {readable_size(self.checkpoints)} for checkpoints, "
+            f"{readable_size(self.prepared)} of prepared text in {self.cache}",
+            "steps": f"{self.steps_per_epoch:,} an epoch, {steps:,} in all",
+            "time": f"{_duration(self.seconds)} of training ({self.seconds_per_step:.2g} s a step, "
+            f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {self.n_measured})",
+            " ": f"not measured: a validation {validations}, and the tests at the end",
+        }
+        title = f"{config.name}: {config.data.src_lang} to {config.data.tgt_lang}, {self.machine.precision} on "
+        lines = [f"{name.strip():<12}{text}" for name, text in rows.items()]
+        return "\n".join([f"{title}{self.machine.accelerator}{threads}", *lines])
+
+
+def estimate(config: RunConfig) -> Estimate:
+    """Do some steps of the run that this configuration describes.
+
+    Raises:
+        ConfigError, CorpusError, TokenizerError, RunError: as the run would, or it would have several processes.
+    """
+    machine, ranks = set_up_machine(config.trainer), Ranks()
+    if (n := n_ranks(config.trainer, machine)) > 1:
+        raise ConfigError(
+            f"--estimate measures one process, and this run would have {n}; add trainer.devices=1 trainer.n_nodes=1"
+        )
+    start = TrainedModel.read(config.finetune) if config.finetune else None
+    prepared = prepare(config, start.tokenizer if start else None)
+    if config.batch.is_auto:
+        config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
+    pl.seed_everything(config.seed, workers=True, verbose=False)
+    data = TranslationData(config, prepared, None, ranks)
+    steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
+    total_steps = trainable_steps(config.trainer, steps_per_epoch)
+    module = new_module(config, prepared, total_steps, start)
+    sizes = CheckpointSizes.of(module.model, config, machine.precision)
+    ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
+    clock = _Clock()
+    callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
+    batch = replace(config.batch, accumulate=min(config.batch.accumulate, len(data.loader)))
+    limits = replace(config.trainer, max_epochs=1, max_steps=0, max_time="")
+    trainer = build_trainer(replace(config, batch=batch, trainer=limits), machine, [], callbacks, ranks.environment)
+    available = _available(machine)
+    try:
+        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate), batch.accumulate))
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError("memory ran out in a step; lower batch.max_tokens, or end other programs") from error
+    seconds, n_tokens = (sum(of_step[3::2]) for of_step in (clock.seconds, clock.n_tokens))
+    n_measured = len(clock.seconds[3::2])
+    state = [2 * p.nbytes + (4 * p.numel() if ema else 0) for p in module.model.parameters()]
+    state += [t.nbytes for of_p in trainer.optimizers[0].state.values() for t in of_p.values() if torch.is_tensor(t)]
+    return Estimate(
+        config,
+        machine,
+        n_parameters=module.model.n_parameters,
+        largest=largest(data.shapes, config.model),
+        memory=clock.peak,
+        state=sum(state),
+        available=available,
+        checkpoints=sizes.of_new_run(config.trainer, total_steps, steps_per_epoch),
+        prepared=_size(prepared),
+        cache=prepared.train.directory.parents[1],
+        steps_per_epoch=steps_per_epoch,
+        total_steps=total_steps,
+        seconds_per_step=seconds / n_measured,
+        tokens_per_s=n_tokens / seconds,
+        n_measured=n_measured,
+    )
+
+
+def _spread(data: TranslationData, accumulate: int) -> list[int]:
+    """Steps of the first epoch: the one with the largest micro-batch, then long and short ones in turn.
+
+    However many of them are done, they are spread evenly over the lengths.
+    """
+    shapes = data.shapes
+    n_steps = len(shapes) // accumulate  # the last step may have fewer micro-batches
+    worst = min(shapes.index(largest(shapes, data.config.model)) // accumulate, n_steps - 1)
+
+    def length(step: int) -> int:
+        return sum(shape.n_src + shape.n_tgt for shape in shapes[step * accumulate : (step + 1) * accumulate])
+
+    by_length = sorted(range(n_steps), key=length)
+    n = min(MOST_STEPS, n_steps)
+    return [worst, *(by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n_steps)] for i in range(n))]
+
+
+class _SomeSteps:
+    """Each of these steps twice: only the second time are memory and products as in the middle of a run."""
+
+    def __init__(self, loader: BatchLoader, steps: list[int], accumulate: int) -> None:
+        self.loader, self.steps, self.accumulate = loader, steps, accumulate
+
+    def __iter__(self) -> Iterator[Batch]:
+        end = time.perf_counter() + MOST_SECONDS
+        for i, step in enumerate(self.steps):
+            if i > 1 and time.perf_counter() > end:
+                return
+            for _ in range(2):
+                yield from self.loader.step(step, self.accumulate)
+
+
+class _Clock(Checkpoint):
+    """Times steps, and notes how much memory they take. As a `Checkpoint`, it stands for those that Lightning adds."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []  # of each optimizer step
+        self.n_tokens: list[int] = []
+        self.began = 0.0
+        self.peak: int | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        give_back_freed_memory()
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # the peak so far: to prepare text may have taken more
+        self.began = time.perf_counter()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+    ) -> None:
+        if step_is_complete(trainer):
+            self.n_tokens.append(int(batch.n_step_tokens))  # waits for a GPU, as the next step would
+            now = time.perf_counter()
+            self.seconds.append(now - self.began)
+            self.began = now
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.peak = _peak(pl_module.device)
+
+
+def _peak(device: torch.device) -> int | None:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated()
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return None
+
+
+def _available(machine: Machine) -> int | None:
+    return torch.cuda.mem_get_info()[0] if machine.accelerator == "cuda" else available_memory()
+
+
+def _size(prepared: Prepared) -> int:
+    folders = {store.directory for store in (prepared.train, prepared.valid, *prepared.tests.values())}
+    return sum(file.stat().st_size for folder in folders for file in folder.iterdir())
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"

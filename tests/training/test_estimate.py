@@ -1,0 +1,194 @@
+"""`train.py --estimate` against the runs that it speaks of."""
+
+import csv
+import re
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from seq2seq.config import RunConfig
+from seq2seq.dataset.prepare import prepare
+from seq2seq.errors import RunError
+from seq2seq.model.transformer import Transformer
+from seq2seq.training import estimate as estimates
+from seq2seq.training.disk_space import CheckpointSizes
+from seq2seq.training.estimate import Estimate, estimate
+from tests.places import ROOT
+from tests.training.short_of_memory import large, needs_limits, script
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with
+
+# Its tensors are larger than the rest of a checkpoint, and its steps longer than what Lightning does around them.
+WIDE = {
+    "model.d_ff": 15_000,
+    "batch.accumulate": 2,
+    "trainer.ema_decay": 0.9,
+    "trainer.max_epochs": 3,
+    "trainer.val_every_n_steps": 4,
+    "trainer.keep_every_n_steps": 5,
+    "trainer.max_rollbacks": 0,
+    "trainer.valid_sentences": 2,
+}
+
+
+def files_in(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if "cache" not in path.parts}
+
+
+@pytest.fixture(scope="module")
+def wide(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Estimate, RunConfig]:
+    """What is said of a run, and the configuration of that run, which is over."""
+    run_dir = tmp_path_factory.mktemp("wide") / "run"
+    found = estimate(tiny_config(corpus, run_dir, WIDE))
+    assert not run_dir.exists()
+    config = tiny_config(corpus, run_dir, WIDE)
+    train_with(config)
+    return found, config
+
+
+@pytest.mark.slow
+def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConfig]) -> None:
+    found, config = wide
+    assert found.n_parameters == Transformer(config.model, prepare(config).tokenizer.vocab_size).n_parameters
+    assert found.total_steps == checkpoint(config.run_dir)["global_step"]
+    assert found.total_steps == 3 * found.steps_per_epoch
+
+
+@pytest.mark.slow
+def test_the_room_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, RunConfig]) -> None:
+    found, config = wide
+    files = {(f.stat().st_ino, f.stat().st_size) for f in Path(config.run_dir, "checkpoints").iterdir()}
+    assert found.checkpoints == pytest.approx(sum(size for _, size in files), rel=0.05)
+    kept = replace(config.trainer, max_rollbacks=3)  # two more states, to go back to
+    sizes = CheckpointSizes(state=10, model=1)
+    assert sizes.of_new_run(kept, 100, 30) == sizes.of_new_run(config.trainer, 100, 30) + 2 * 10
+    seldom = replace(kept, val_every_n_steps=0, keep_every_n_steps=0)
+    assert sizes.of_new_run(seldom, 300, 100) == 2 * 10 + (1 + 2 + 1) * 1  # the best, two to average, the winner
+    assert sizes.of_new_run(seldom, 100, 100) == 10 + (1 + 1 + 1) * 1
+    assert sizes.of_new_run(seldom, 0, 100) == sizes.of_new_run(seldom, 300, 100)
+    stores = [f for f in (found.cache / "stores").rglob("*") if f.is_file() and f.suffix != ".lock"]
+    assert 0 < found.prepared <= sum(f.stat().st_size for f in stores)
+
+
+@pytest.mark.slow
+def test_a_step_takes_about_as_long_as_in_the_run(wide: tuple[Estimate, RunConfig]) -> None:
+    found, config = wide
+    with Path(config.run_dir, "metrics.csv").open() as file:
+        speeds = [float(row["value"]) for row in csv.DictReader(file) if row["metric"] == "train/tgt_tokens_per_s"]
+    assert found.tokens_per_s == pytest.approx(statistics.median(speeds), rel=2)
+    assert found.tokens_per_s > statistics.median(speeds) / 3
+    assert found.seconds == found.total_steps * found.seconds_per_step
+
+
+@pytest.mark.slow
+def test_memory_is_what_the_steps_take(wide: tuple[Estimate, RunConfig]) -> None:
+    found, _ = wide
+    assert found.state == pytest.approx(found.n_parameters * (4 + 4 + 8 + 4), rel=0.01)  # weights, gradients, Adam, EMA
+    if Path("/proc/self/status").exists():
+        assert found.memory is not None and found.state < found.memory < 20 << 30
+
+
+def test_the_steps_that_are_measured_are_spread_over_the_lengths(corpus: Path, tmp_path: Path) -> None:
+    from seq2seq.training.data import TranslationData
+
+    config = tiny_config(corpus, tmp_path, {"batch.accumulate": 2})
+    data = TranslationData(config, prepare(config))
+    longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(data.shapes[::2], data.shapes[1::2], strict=False)]
+    steps = estimates._spread(data, 2)
+    assert all(0 <= step < len(data.shapes) // 2 for step in steps)
+    mean = statistics.mean(longest)
+    assert statistics.mean(longest[step] for step in steps[1:]) == pytest.approx(mean, rel=0.1)
+    assert statistics.mean(longest[step] for step in steps[1:5]) == pytest.approx(mean, rel=0.25)
+
+
+def test_measuring_comes_to_an_end(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    assert estimate(tiny_config(corpus, tmp_path)).n_measured == 1
+
+
+def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path) -> None:
+    limits = {"trainer.max_epochs": 0, "trainer.max_time": "00:03:00:00", "optim.schedule": "cosine"}
+    found = estimate(tiny_config(corpus, tmp_path, limits))
+    assert (found.total_steps, found.seconds) == (0, 3 * 3600)
+    assert "\ntime        3.0 hours of training (" in found.render()
+
+
+@needs_limits
+@pytest.mark.slow
+def test_a_run_that_does_not_fit_has_the_same_error(corpus: Path, tmp_path: Path) -> None:
+    words = arguments(corpus, tmp_path / "run", large())
+    done = command(*words, "--estimate", script=script(tmp_path, room=500))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=4096 needs more memory than there is for")
+    assert not (tmp_path / "run").exists()
+
+
+def test_memory_that_runs_out_later_is_told(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(steps: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(estimates._SomeSteps, "__iter__", no_memory)
+    with pytest.raises(RunError, match=r"^memory ran out in a step; lower batch.max_tokens, or end other programs$"):
+        estimate(tiny_config(corpus, tmp_path))
+
+
+@pytest.mark.slow
+def test_the_command_prints_it_and_writes_nothing(corpus: Path, tmp_path: Path) -> None:
+    run_dir = tmp_path / "mine"
+    run_dir.mkdir()
+    (run_dir / "run.json").write_text("a run that is there is no obstacle")
+    before = files_in(corpus) | files_in(tmp_path)
+    done = command(*arguments(corpus, run_dir), "--estimate")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("default: fr to en, 32-true on cpu, threads: 1\n")
+    assert re.findall(r"^(\w+)  ", done.stdout, re.M) == ["parameters", "memory", "disk", "steps", "time"]
+    assert files_in(corpus) | files_in(tmp_path) == before
+
+
+@pytest.mark.slow
+def test_a_finetuned_run_has_the_model_and_the_subwords_that_it_starts_from(
+    wide: tuple[Estimate, RunConfig], corpus: Path
+) -> None:
+    found, config = wide
+    words = [word for word in arguments(corpus, corpus) if not word.startswith(("model.", "tokenizer.", "run_dir"))]
+    runs = set(ROOT.glob("runs/*/*"))
+    done = command(*words, f"finetune={config.run_dir}", "--estimate")
+    assert done.returncode == 0, done.stderr
+    assert f"\nparameters  {found.n_parameters / 1e6:.1f} M\n" in done.stdout
+    assert set(ROOT.glob("runs/*/*")) == runs
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "sentence"),
+    [
+        (["-m", "seed=1,2"], {}, "--estimate is for one run; leave -m out, and give each key one value"),
+        (["resume=runs/mine"], {}, "--estimate is for a new run; leave resume=runs/mine out"),
+        (
+            ["trainer.devices=2"],
+            {},
+            "--estimate measures one process, and this run would have 2; add trainer.devices=1 trainer.n_nodes=1",
+        ),
+        (
+            ["trainer.devices=2"],
+            {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"},
+            "--estimate measures one process",
+        ),
+        (["batch.max_tokens=-1"], {}, "batch.max_tokens=-1 is below 0, the smallest value that works"),
+    ],
+)
+@pytest.mark.slow
+def test_what_it_refuses(corpus: Path, tmp_path: Path, words: list[str], env: dict[str, str], sentence: str) -> None:
+    before = set(ROOT.iterdir())
+    done = command(*arguments(corpus, tmp_path / "run"), *words, "--estimate", env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error: {sentence}" in done.stderr
+    assert not (tmp_path / "run").exists()
+    assert set(ROOT.iterdir()) == before
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_the_memory_is_that_of_the_gpu(corpus: Path, tmp_path: Path) -> None:
+    found = estimate(tiny_config(corpus, tmp_path, {"trainer.accelerator": "cuda"}))
+    assert found.memory == torch.cuda.max_memory_allocated() > found.state
