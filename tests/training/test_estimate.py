@@ -90,13 +90,17 @@ def test_memory_is_what_the_steps_take(wide: tuple[Estimate, RunConfig]) -> None
         assert found.memory is not None and found.state < found.memory < 20 << 30
 
 
-def test_the_steps_that_are_measured_are_spread_over_the_lengths(corpus: Path, tmp_path: Path) -> None:
+def test_the_steps_that_are_measured_are_spread_over_the_lengths(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from seq2seq.training.data import TranslationData
 
-    config = tiny_config(corpus, tmp_path, {"batch.accumulate": 2})
+    config = tiny_config(corpus, tmp_path, {"batch.accumulate": 2, "batch.max_tokens": 66})
     data = TranslationData(config, prepare(config))
     longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(data.shapes[::2], data.shapes[1::2], strict=False)]
+    monkeypatch.setattr(estimates, "MOST_STEPS", 8)
     steps = estimates._spread(data, 2)
+    assert len(steps) == 1 + 8 < len(data.shapes) // 2
     assert all(0 <= step < len(data.shapes) // 2 for step in steps)
     mean = statistics.mean(longest)
     assert statistics.mean(longest[step] for step in steps[1:]) == pytest.approx(mean, rel=0.1)
