@@ -68,7 +68,10 @@ def test_a_run_that_is_stopped_at_random_moments_ends_as_one_that_never_was(
             fault = ["SIGTERM", "milliseconds", draw.randint(50, 3000)]  # too early on one machine, in time on another
             done = command(*words, script=FAULTY_TRAIN, env={"FAULT": json.dumps(fault)})
             status = done.returncode
-            assert status in (0, 143) and "Traceback" not in done.stderr, done.stderr
+            # When all is done and told, nobody handles signals any more.
+            is_over = status == -signal.SIGTERM and "translate with:" in done.stderr
+            assert status in (0, 143) or is_over, done.stderr
+            assert "Traceback" not in done.stderr, done.stderr
             assert not list(tmp_path.rglob("*.tmp"))
             n_stops += bool(status)
         assert_same(tmp_path / f"run-{number}", whole_run)
