@@ -83,9 +83,11 @@ def run(words: Sequence[str]) -> None:
         raise ConfigError(_one_sentence(error)) from error
     except Exception as error:
         raise_if_stopped()
-        if has_begun or isinstance(error, (UserError, OSError)):
+        is_too_long = isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
+        if has_begun or (isinstance(error, (UserError, OSError)) and not is_too_long):
             raise
         # Such as a number of more digits than Python reads: Hydra's grammar accepts what its parser then trips over.
+        # A word without = is sought among the presets, even if it is too long for the name of a file.
         raise ConfigError(f"Hydra cannot read this command ({error or type(error).__name__}); correct it") from error
     finally:
         sys.argv = argv

@@ -100,11 +100,12 @@ def hydra_words(draw: st.DrawFn) -> list[str]:
 @example(words=["seed=" + "9" * 5_000])
 @example(words=["data.train={source: a}"])
 @example(words=["data.train=" + "[" * 5_000])
+@example(words=["seed" + "1" * 400])
 def test_the_words_of_a_training(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     """From the words to a configuration that is checked, with Hydra as it is; what comes then would be a training."""
     read: list[Any] = []
 
-    def launch(cfg: Any, *_: object) -> None:
+    def launch(cfg: Any, **_: object) -> None:
         read.append(read_config(cfg))
 
     run_dir = tmp_path_factory.getbasetemp() / "hostile_words"
