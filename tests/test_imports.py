@@ -26,6 +26,7 @@ STAGES = [
     ("decoding",),
     ("evaluation",),
     ("artifacts",),
+    ("analysis",),
     ("training", "translation", "reports"),
     ("export",),
     ("commands", FRONT),

@@ -1,0 +1,1 @@
+"""What a model gets wrong, sentence by sentence."""

@@ -1,0 +1,191 @@
+"""The analysis of a test set: what comes out, and its form as JSON.
+
+A word is what white space separates: word `i` of a text is `text.split()[i]`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+SLICES = ("source length", "rarest word", "domain", "source in train")  # the tables, in the order in which to show them
+# The findings, in the order in which to show them, and what each says of a sentence.
+FINDINGS = {
+    "empty": "no translation of a source with words",
+    "looping": "words or phrases that come again and again at once",
+    "too long": "far more words than the reference has: over-translation",
+    "too short": "far fewer words than the reference has: under-translation",
+    "repeated words": "phrases that the translation has more often than the reference and the source",
+    "unaligned words": "long source words that no translated word looks at: under-translation",
+    "copied words": "source words left as they are, which the reference has not",
+    "lost numbers": "numbers of the source and the reference that the translation has not",
+    "invented numbers": "numbers of the translation that neither the source nor the reference has",
+    "lost names": "names of the source and the reference that the translation has not",
+    "unknown characters": "characters that stand for what the vocabulary has not, or come from another alphabet",
+}
+
+
+@dataclass(frozen=True)
+class AnalysedSentence:
+    """One sentence of a test set. What the run did not keep, and so nobody can tell, is None.
+
+    Attributes:
+        number: of its line in the files of the test set, counted from 1.
+        references: all of them; a blank one does not count.
+        chrf, bleu: sentence chrF2 and smoothed sentence BLEU (sacreBLEU), from 0 to 100.
+        domain: the tag of the corpus source that the sentence is from; empty if it has none.
+        is_in_train: whether the very same source line is in the training text, as the data report counts it.
+        rarest_count: how often the rarest word of the source (lower-cased, without punctuation marks) is in the sources
+            of the training text.
+        findings: the words that were found, by kind: those of `FINDINGS`. A kind that is absent found nothing.
+        alignment: pairs of a source word and a word of the hypothesis, both counted from 0.
+    """
+
+    number: int
+    source: str | None
+    hypothesis: str
+    references: Sequence[str]
+    chrf: float
+    bleu: float
+    domain: str = ""
+    is_in_train: bool | None = None
+    rarest_count: int | None = None
+    findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    alignment: Sequence[tuple[int, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some of the sentences, scored as a corpus of their own.
+
+    Attributes:
+        name: what they have in common, such as "1 to 5 words".
+        bleu_half_width, chrf_half_width: half the width of the 95% interval; None if there are too few sentences.
+    """
+
+    name: str
+    n_sentences: int
+    bleu: float
+    chrf: float
+    bleu_half_width: float | None = None
+    chrf_half_width: float | None = None
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Where the decoder looked while it wrote the hypothesis of a sentence.
+
+    Attributes:
+        number: of the sentence.
+        chosen_as: "worst", "median" or "best", by sentence chrF.
+        weights: a row for each target piece, with a number for each source piece: the mean over the heads of one layer,
+            the one that alignments come from. The last piece of either side is the end of the sentence.
+    """
+
+    number: int
+    chosen_as: str
+    source_pieces: Sequence[str]
+    target_pieces: Sequence[str]
+    weights: Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class TestSetAnalysis:
+    """What a model gets wrong on a test set.
+
+    Attributes:
+        test: the name of the test set.
+        slices: the rows of each table, by its name: those of `SLICES`. A table that nobody can make is absent.
+        findings: how many sentences have each kind of finding: those of `FINDINGS`. A kind that cannot be looked for is
+            absent; one that was looked for and not found is 0.
+        attention: of a few sentences; none if the model was not at hand.
+        notes: what a reader should know, a sentence each, such as that words of only a part of the text were counted.
+    """
+
+    test: str
+    sentences: Sequence[AnalysedSentence]
+    slices: Mapping[str, Sequence[Slice]]
+    findings: Mapping[str, int]
+    attention: Sequence[AttentionMap] = ()
+    notes: Sequence[str] = ()
+
+    __test__ = False  # pytest collects classes whose name begins with Test
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON types. What is None, empty or absent in a sentence is left out: most sentences have no finding."""
+        content = asdict(self)
+        content["sentences"] = [
+            {name: value for name, value in sentence.items() if value not in (None, "", {}) or name in _ALWAYS}
+            for sentence in content["sentences"]
+        ]
+        return content
+
+    @classmethod
+    def from_json(cls, content: Any) -> "TestSetAnalysis":
+        """What `as_json` gave, after JSON.
+
+        Raises:
+            AttributeError, KeyError, TypeError, ValueError: it is something else.
+        """
+        return cls(
+            test=_typed(content["test"], str),
+            sentences=tuple(map(_sentence, content["sentences"])),
+            slices={name: tuple(map(_slice, rows)) for name, rows in content["slices"].items()},
+            findings={kind: _typed(count, int) for kind, count in content["findings"].items()},
+            attention=tuple(map(_attention, content["attention"])),
+            notes=_texts(content["notes"]),
+        )
+
+
+_ALWAYS = ("source", "hypothesis", "references")
+
+
+def _sentence(content: Any) -> AnalysedSentence:
+    alignment = content.get("alignment")
+    return AnalysedSentence(
+        number=_typed(content["number"], int),
+        source=_optional(content["source"], str),
+        hypothesis=_typed(content["hypothesis"], str),
+        references=_texts(content["references"]),
+        chrf=float(content["chrf"]),
+        bleu=float(content["bleu"]),
+        domain=_typed(content.get("domain", ""), str),
+        is_in_train=_optional(content.get("is_in_train"), bool),
+        rarest_count=_optional(content.get("rarest_count"), int),
+        findings={kind: _texts(words) for kind, words in content.get("findings", {}).items()},
+        alignment=None if alignment is None else tuple((int(src), int(tgt)) for src, tgt in alignment),
+    )
+
+
+def _slice(content: Any) -> Slice:
+    half_widths = (content["bleu_half_width"], content["chrf_half_width"])
+    return Slice(
+        _typed(content["name"], str),
+        _typed(content["n_sentences"], int),
+        float(content["bleu"]),
+        float(content["chrf"]),
+        *(None if width is None else float(width) for width in half_widths),
+    )
+
+
+def _attention(content: Any) -> AttentionMap:
+    return AttentionMap(
+        number=_typed(content["number"], int),
+        chosen_as=_typed(content["chosen_as"], str),
+        source_pieces=_texts(content["source_pieces"]),
+        target_pieces=_texts(content["target_pieces"]),
+        weights=tuple(tuple(map(float, row)) for row in content["weights"]),
+    )
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
+    return value
+
+
+def _optional(value: Any, kind: type) -> Any:
+    return None if value is None else _typed(value, kind)
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_typed(value, str) for value in _typed(values, list))
