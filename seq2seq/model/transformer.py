@@ -84,6 +84,14 @@ class Transformer(nn.Module):
             cross=[weights[layer.cross_attention] for layer in self.decoder.layers],
         )
 
+    def alignment_weights(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """How much each target token looks at each source token (B, T, S), for word alignments; each row sums to 1.
+
+        The mean over the heads of the cross-attention in the last layer but one, from which Garg et al. (2019) take
+        alignments.
+        """
+        return self.attention_weights(src, tgt_in).cross[-2:][0].float().mean(1)
+
     def start(self, src: Tensor, max_length: int) -> DecoderState:
         """Read sources (B, S) for a search of at most `max_length` steps."""
         check_length(max_length, self.config.max_length)

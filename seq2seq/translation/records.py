@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from typing import Any
 
+from seq2seq.analysis.alignment import pharaoh
 from seq2seq.translation.result import Scored, TextHypothesis, Translation
-from seq2seq.translation.text.alignment import pharaoh
 from seq2seq.translation.text.rewriting import Change
 
 FORMS = ("line", "n-best", "json")

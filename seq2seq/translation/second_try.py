@@ -8,11 +8,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from seq2seq.analysis.loops import find_loop
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.text.health import find_loop
 
 # Four would let "ha ha ha ha ha" through, and two is rare only in short sentences ("in the ... in the").
 _NO_REPEAT_NGRAM = 3

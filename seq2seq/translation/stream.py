@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from seq2seq.analysis.alignment import after_respacing, word_alignment, words_of_pieces
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.plan import n_hypotheses
@@ -28,7 +29,6 @@ from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.searching import Found, search
-from seq2seq.translation.text.alignment import after_respacing, word_alignment, words_of_pieces
 from seq2seq.translation.text.casing import Style, given_back
 from seq2seq.translation.text.health import Finding, findings, unread
 from seq2seq.translation.text.putting_back import Restored

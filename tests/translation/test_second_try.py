@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from seq2seq.analysis.loops import find_loop
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.searching import search
-from seq2seq.translation.text.health import find_loop
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES
 from tests.translation.engines.models import tokenizer

@@ -15,12 +15,12 @@ from seq2seq.decoding.constraints import forbid_special
 from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.sentences import pad_pairs, pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
 from seq2seq.translation.engines.protocol import Needs, Sentence
-from seq2seq.vocabulary import BOS, EOS
+from seq2seq.vocabulary import EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
 _SETTING_THREADS = threading.Lock()
@@ -128,14 +128,11 @@ class PyTorchEngine:
         return [row[: len(target) + 1] for row, target in zip(log_probs.tolist(), targets, strict=True)]
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
-        """See `Engine.attention`: the mean, over heads and models, of the cross-attention in the last layer but one.
-
-        Garg et al. (2019) take alignments from that layer. Models count as much as their weights say.
-        """
+        """See `Engine.attention`: the mean over models of `alignment_weights`. They count as their weights say."""
         src, tgt_in, _ = self._batch(sources, targets)
         with torch.inference_mode(), self._autocast():
-            layers = [model.attention_weights(src, tgt_in).cross[-2:][0] for model in self.models]  # (B, H, T, S)
-            weighted = [share * layer.float().mean(1) for share, layer in zip(self.shares, layers, strict=True)]
+            looks = [model.alignment_weights(src, tgt_in) for model in self.models]  # (B, T, S)
+            weighted = [share * each for share, each in zip(self.shares, looks, strict=True)]
             weights = torch.stack(weighted).sum(0)  # (B, T, S)
         return [
             pair[: len(target), : len(source)]
@@ -145,11 +142,9 @@ class PyTorchEngine:
     def _batch(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """src (B, S); tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos."""
-        tgt_out = pad_sources(targets, self.max_length).to(self.device)
-        bos = tgt_out.new_full((len(tgt_out), 1), BOS)
-        tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # shorter targets go on with eos and pad, unused
-        return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
+        """See `pad_pairs`."""
+        src, tgt_in, tgt_out = pad_pairs(sources, targets, self.max_length)
+        return src.to(self.device), tgt_in.to(self.device), tgt_out.to(self.device)
 
     def _autocast(self) -> torch.autocast:
         dtype = _ROUNDED.get(self.precision, torch.bfloat16)

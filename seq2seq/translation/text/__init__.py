@@ -1,1 +1,1 @@
-"""Text before and after the model: splitting, word alignment, typography, and signs that a translation went wrong."""
+"""Text before and after the model: splitting, typography, and signs that a translation went wrong."""

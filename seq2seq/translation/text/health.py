@@ -1,8 +1,8 @@
 """Signs that a translation went wrong, found without a reference."""
 
-import re
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
+
+from seq2seq.analysis.loops import MARKS, find_loop
 
 # The translator finds `long`, `split`, `cut`, `missing`, `retried` and `untranslated`; `unscored` is of given
 # translations, `tags` of subtitles.
@@ -11,13 +11,6 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
-_MARKS = ".,;:!?…\"'’“”«»()[]"
-_WORD = re.compile(rf"[^\s–—{re.escape(_MARKS)}]+")
-_LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
-_LETTER = r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\U0003ffff]"
-# Letters inside a word of an alphabet. Laughter ("hahaha") and what is drawn out ("nooo") mostly repeat less.
-_LETTERS_LOOP = re.compile(rf"({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
-_SHOWN = 40  # characters of a repeated unit in a message
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 
 
@@ -26,18 +19,6 @@ class Finding(NamedTuple):
 
     kind: Kind
     message: str  # one sentence
-
-
-class Loop(NamedTuple):
-    """What a text repeats, and how many times in a row."""
-
-    unit: str
-    n_times: int
-
-    @property
-    def shown(self) -> str:
-        """The unit, short enough for a message."""
-        return self.unit if len(self.unit) <= _SHOWN else self.unit[: _SHOWN - 1] + "…"
 
 
 def unread(source: str) -> list[Finding]:
@@ -74,44 +55,6 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
     return found
 
 
-def find_loop(text: str) -> Loop | None:
-    """The words, or the letters inside a word, that `text` repeats; None if it repeats none."""
-    loop = _word_loop(text)
-    if loop is None and (letters := _LETTERS_LOOP.search(text.casefold())):
-        unit = letters[1] or letters[2]
-        return Loop(unit, len(letters[0]) // len(unit))
-    return loop
-
-
-def _word_loop(text: str) -> Loop | None:
-    words = text.casefold().split()
-    if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
-        # Text without spaces: characters repeat by chance more often than words, so ask for more.
-        loop = _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
-        if loop is not None:
-            return loop
-    # Without the marks: "oui, oui oui," says one thing three times.
-    loop = _repeated(_WORD.findall(text.casefold()), " ", n_single=4, n_longer=3, share=0.3)
-    if loop is not None:
-        return loop
-    loop = _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
-    return None if loop is None or _WORD.search(loop.unit) else loop  # of marks alone: ". . . ."
-
-
-def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> Loop | None:
-    for size in range(1, _LONGEST_UNIT + 1):
-        run = 0  # items in a row that equal the one `size` before them
-        longest, end = 0, 0
-        for i in range(size, len(items)):
-            run = run + 1 if items[i] == items[i - size] else 0
-            if run > longest:
-                longest, end = run, i + 1
-        n_times = longest // size + 1
-        if n_times >= (n_single if size == 1 else n_longer) and n_times * size >= share * len(items):
-            return Loop(glue.join(items[end - size : end]), n_times)
-    return None
-
-
 def _is_copied(source: str, translation: str) -> bool:
     # Names, numbers and addresses are the same in both languages; sentences have lower-case words.
     if sum(word.isalpha() and word.islower() for word in source.split()) < 3:
@@ -123,7 +66,7 @@ def _is_copied(source: str, translation: str) -> bool:
 
 
 def _letter_words(text: str) -> list[str]:
-    stripped = (word.strip(_MARKS) for word in text.casefold().split())
+    stripped = (word.strip(MARKS) for word in text.casefold().split())
     return [word for word in stripped if word.isalpha()]
 
 

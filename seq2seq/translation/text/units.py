@@ -1,8 +1,8 @@
 """Words without the punctuation around them, and which ones of a translation belong to which of the source.
 
-They are finer than the words of `alignment.py`, which white space separates: things that are put back go between a word
-and its comma. A word keeps the marks inside it (don't, rendez-vous, 12.5). What is elided before a word is a word
-(l'avocat has two), and so is each Chinese or Japanese character.
+They are finer than the words of `analysis/alignment.py`, which white space separates: things that are put back go
+between a word and its comma. A word keeps the marks inside it (don't, rendez-vous, 12.5). What is elided before a word
+is a word (l'avocat has two), and so is each Chinese or Japanese character.
 """
 
 import re

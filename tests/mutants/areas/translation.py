@@ -92,7 +92,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a repetition has to come once more to be noticed",
-        file="seq2seq/translation/text/health.py",
+        file="seq2seq/analysis/loops.py",
         text="n_times = longest // size + 1",
         becomes="n_times = longest // size",
         tests=["tests/translation/text/test_health.py::test_a_loop_is_found_from_a_number_of_repetitions_on"],

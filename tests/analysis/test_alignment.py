@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.analysis.alignment import after_respacing, pharaoh, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.text.alignment import after_respacing, pharaoh, word_alignment, words_of_pieces
 from seq2seq.translation.text.typography import french
 from tests.translating import model_content
 

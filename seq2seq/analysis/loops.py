@@ -1,0 +1,63 @@
+"""Words, or letters inside a word, that a text repeats: the sign of a model that goes round in circles."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MARKS = ".,;:!?…\"'’“”«»()[]"
+_WORD = re.compile(rf"[^\s–—{re.escape(MARKS)}]+")
+_LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
+_LETTER = r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\U0003ffff]"
+# Letters inside a word of an alphabet. Laughter ("hahaha") and what is drawn out ("nooo") mostly repeat less.
+_LETTERS_LOOP = re.compile(rf"({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
+_SHOWN = 40  # characters of a repeated unit in a message
+
+
+class Loop(NamedTuple):
+    """What a text repeats, and how many times in a row."""
+
+    unit: str
+    n_times: int
+
+    @property
+    def shown(self) -> str:
+        """The unit, short enough for a message."""
+        return self.unit if len(self.unit) <= _SHOWN else self.unit[: _SHOWN - 1] + "…"
+
+
+def find_loop(text: str) -> Loop | None:
+    """The words, or the letters inside a word, that `text` repeats; None if it repeats none."""
+    loop = _word_loop(text)
+    if loop is None and (letters := _LETTERS_LOOP.search(text.casefold())):
+        unit = letters[1] or letters[2]
+        return Loop(unit, len(letters[0]) // len(unit))
+    return loop
+
+
+def _word_loop(text: str) -> Loop | None:
+    words = text.casefold().split()
+    if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
+        # Text without spaces: characters repeat by chance more often than words, so ask for more.
+        loop = _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
+        if loop is not None:
+            return loop
+    # Without the marks: "oui, oui oui," says one thing three times.
+    loop = _repeated(_WORD.findall(text.casefold()), " ", n_single=4, n_longer=3, share=0.3)
+    if loop is not None:
+        return loop
+    loop = _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
+    return None if loop is None or _WORD.search(loop.unit) else loop  # of marks alone: ". . . ."
+
+
+def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> Loop | None:
+    for size in range(1, _LONGEST_UNIT + 1):
+        run = 0  # items in a row that equal the one `size` before them
+        longest, end = 0, 0
+        for i in range(size, len(items)):
+            run = run + 1 if items[i] == items[i - size] else 0
+            if run > longest:
+                longest, end = run, i + 1
+        n_times = longest // size + 1
+        if n_times >= (n_single if size == 1 else n_longer) and n_times * size >= share * len(items):
+            return Loop(glue.join(items[end - size : end]), n_times)
+    return None
