@@ -1,0 +1,27 @@
+import pytest
+
+from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.evaluation.sentences import sentence_chrf
+
+HYPOTHESES = ["A dog runs.", "Nothing like it", "Two men sit on a bench.", ""]
+REFERENCES = [["A dog runs."], ["A cat sleeps here."], ["Two men are on a bench.", "Two men sit."], ["A word"]]
+
+
+def test_each_sentence_has_the_score_of_a_corpus_of_its_own():
+    found = sentence_chrf(HYPOTHESES, REFERENCES)
+    for score, hypothesis, known in zip(found, HYPOTHESES, REFERENCES, strict=True):
+        assert score == pytest.approx(corpus_scores([hypothesis], [known], ["chrf"])["chrf"].score)
+    assert found[0] == 100 and found[3] == 0 < found[1] < found[2] < 100
+
+
+def test_the_most_similar_reference_counts_and_a_blank_one_does_not():
+    assert sentence_chrf(["A dog runs."] * 3, [["No.", "A dog runs."], ["A dog runs.", ""], ["", "Who?"]])[:2] == [
+        100,
+        100,
+    ]
+    assert sentence_chrf(["A", ""], [["", "A"], ["", " "]]) == sentence_chrf(["A", ""], [["A"], [""]])
+
+
+def test_there_is_a_reference_for_each_sentence():
+    with pytest.raises(ValueError, match="zip"):
+        sentence_chrf(["A", "B"], [["A"]])
