@@ -10,17 +10,17 @@ from typing import Any
 SLICES = ("source length", "rarest word", "domain", "source in train")  # the tables, in the order in which to show them
 # The findings, in the order in which to show them, and what each says of a sentence.
 FINDINGS = {
-    "empty": "no translation of a source with words",
-    "looping": "words or phrases that come again and again at once",
-    "too long": "far more words than the reference has: over-translation",
-    "too short": "far fewer words than the reference has: under-translation",
-    "repeated words": "phrases that the translation has more often than the reference and the source",
-    "unaligned words": "long source words that no translated word looks at: under-translation",
-    "copied words": "source words left as they are, which the reference has not",
-    "lost numbers": "numbers of the source and the reference that the translation has not",
-    "invented numbers": "numbers of the translation that neither the source nor the reference has",
-    "lost names": "names of the source and the reference that the translation has not",
-    "unknown characters": "characters that stand for what the vocabulary has not, or come from another alphabet",
+    "empty": "nothing was written",
+    "looping": "words or letters that come again and again at once",
+    "too long": "far longer than the longest reference: over-translation",
+    "too short": "far shorter than the shortest reference: under-translation",
+    "repeated words": "a word that follows itself, or a phrase that comes twice, as in no reference: over-translation",
+    "unaligned words": "long source words that no translated word comes from: under-translation",
+    "copied words": "source words that stay as they are, which no reference has and the target language does not know",
+    "lost numbers": "numbers of the source and the references that the translation has not",
+    "invented numbers": "numbers of the translation that neither the source nor a reference has",
+    "lost names": "names of the source and the references that the translation has not",
+    "unknown characters": "characters that stand for unknown ones, or are of an alphabet that no other text has",
 }
 
 
@@ -34,9 +34,10 @@ class AnalysedSentence:
         chrf, bleu: sentence chrF2 and smoothed sentence BLEU (sacreBLEU), from 0 to 100.
         domain: the tag of the corpus source that the sentence is from; empty if it has none.
         is_in_train: whether the very same source line is in the training text, as the data report counts it.
-        rarest_count: how often the rarest word of the source (lower-cased, without punctuation marks) is in the sources
-            of the training text.
-        findings: the words that were found, by kind: those of `FINDINGS`. A kind that is absent found nothing.
+        rarest_count: how often the rarest word of the source is in the sources of the training text; words are of
+            letters alone, without case. None also if the source has no such word.
+        findings: by kind (`FINDINGS`), what can be pointed at: words or phrases, without case and marks if the kind has
+            no other form; nothing where no word is to blame, such as in "too short". An absent kind found nothing.
         alignment: pairs of a source word and a word of the hypothesis, both counted from 0.
     """
 

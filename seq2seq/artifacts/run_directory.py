@@ -26,6 +26,7 @@ _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # wh
 _IDENTITY = "run.json"
 _LEASE = "run.lock"
 _CLAIM = (_IDENTITY, _LEASE)  # all that a run has before it has done anything
+_OF_TESTS = ("hypotheses", "references", "sources", "analysis")  # folders with files for each test set
 METRICS_HEADER = ("step", "metric", "value", "unix_time")
 
 
@@ -68,6 +69,8 @@ class RunDirectory:
         scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
         hypotheses/TEST.LANG          translations of each test set, one a line; in disguise, TEST/DISGUISE.LANG
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
+        sources/TEST.LANG             what was translated, one a line
+        analysis/TEST.json            what the model gets wrong on a test set (analysis/test_set.py)
         summary.txt                   the run and its scores on one screen
         export/FORMAT/                model directories (artifacts/model_directory.py)
         wandb/, tensorboard/          files of the trackers
@@ -133,7 +136,7 @@ class RunDirectory:
 
     def owns(self, file: Path) -> bool:
         """Whether `file`, a path below this directory, is one that the run writes."""
-        folders = ("checkpoints", "hypotheses", "references", "export", "wandb", "tensorboard")
+        folders = (*_OF_TESTS, "checkpoints", "export", "wandb", "tensorboard")
         files = (*_CLAIM, "config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt")
         first, *rest = file.relative_to(self.path).parts
         return first in (folders if rest else files)
@@ -262,6 +265,27 @@ class RunDirectory:
             )
         return references
 
+    def sources(self, test: str) -> list[str] | None:
+        """The source lines of a test set; None for runs that did not keep them yet.
+
+        Raises:
+            RunError: there are not as many as hypotheses.
+        """
+        src, tgt = self.languages()
+        path = self._test_file("sources", test, src)
+        if not path.is_file():
+            return None
+        sources = list(read_lines(path))
+        if len(sources) != (n := len(self.hypotheses(test))):
+            raise RunError(
+                f"{path} has {len(sources)} lines and {self._test_file('hypotheses', test, tgt)} has {n}; "
+                "line n of one must belong to line n of the other, so restore the one that was changed"
+            )
+        return sources
+
+    def analysis_file(self, test: str) -> Path:
+        return self.path / "analysis" / f"{test}.json"
+
     def metrics(self) -> list[Metric]:
         """The rows of `metrics.csv`; none if there is no such file yet.
 
@@ -334,11 +358,24 @@ class RunDirectory:
     def write_test(
         self, test: str, language: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     ) -> None:
-        """Keep the translations of a test set, and all references of each sentence."""
+        """Keep the translations of a test set, and all references of each sentence.
+
+        An analysis of older translations goes.
+        """
+        self.analysis_file(test).unlink(missing_ok=True)
         write_text(self._test_file("hypotheses", test, language), _as_lines(hypotheses))
         path = self._test_file("references", test, language)
         for number, column in enumerate(zip_longest(*references, fillvalue="")):
             write_text(path.with_name(f"{path.name}.{number}") if number else path, _as_lines(column))
+
+    def write_sources(self, test: str, language: str, sources: Sequence[str]) -> None:
+        """Keep the source lines of a test set."""
+        write_text(self._test_file("sources", test, language), _as_lines(sources))
+
+    def write_analysis(self, test: str, content: object) -> None:
+        """content: what `TestSetAnalysis.as_json` gives. For programs, so without white space."""
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        write_text(self.analysis_file(test), f"{text}\n")
 
     def write_summary(self, text: str) -> None:
         write_text(self.path / "summary.txt", text)

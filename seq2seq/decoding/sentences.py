@@ -11,7 +11,7 @@ from seq2seq.decoding.plan import plan_batches
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search import search
 from seq2seq.errors import TranslationError
-from seq2seq.vocabulary import BOS, EOS, PAD
+from seq2seq.vocabulary import EOS, PAD
 
 
 def decode_ids(
@@ -53,20 +53,6 @@ def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
     step = 4 if longest <= 16 else 8
     width = max(longest, min(-(-longest // step) * step, max_length))
     return torch.tensor([[*source, EOS, *[PAD] * (width - len(source) - 1)] for source in sources])
-
-
-def pad_pairs(
-    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], max_length: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """What a decoder reads that is to write given targets.
-
-    Returns:
-        src (B, S) as `pad_sources`; tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos and then pad.
-    """
-    tgt_out = pad_sources(targets, max_length)
-    bos = tgt_out.new_full((len(tgt_out), 1), BOS)
-    tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # shorter targets go on with eos and pad, unused
-    return pad_sources(sources, max_length), tgt_in, tgt_out
 
 
 def _check_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:

@@ -17,3 +17,14 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
         float(metric.sentence_score(hypothesis, [text for text in known if text.strip()] or [""]).score)
         for hypothesis, known in zip(hypotheses, references, strict=True)
     ]
+
+
+def sentence_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """BLEU of each sentence alone, smoothed, up to the longest n-grams that it has; references as `sentence_chrf`."""
+    from sacrebleu import BLEU
+
+    metric = BLEU(effective_order=True, force=True)  # `force` silences advice to detokenise
+    return [
+        float(metric.sentence_score(hypothesis, [text for text in known if text.strip()] or [""]).score)
+        for hypothesis, known in zip(hypotheses, references, strict=True)
+    ]

@@ -18,6 +18,7 @@ from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.callbacks.heap import HeapTrimming
@@ -112,6 +113,7 @@ def _train(
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
             _write_summary(config, run, prepared, outcome)
+            keep_analyses(module.model, prepared, config, run, validation.bf16)
         return outcome
 
 

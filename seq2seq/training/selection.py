@@ -70,6 +70,7 @@ def finish_run(
             continue  # its intervals take long
         references = [store.references(i) for i in range(len(store))]
         run.write_test(name, config.data.tgt_lang, hypotheses, references)
+        run.write_sources(name, config.data.src_lang, [store.src_text(i) for i in range(len(store))])
         metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
         language, ignore_case = config.data.tgt_lang, test.ignores_case
         tests[name] = report(hypotheses, references, metrics_of_test, language=language, ignore_case=ignore_case)

@@ -15,12 +15,12 @@ from seq2seq.decoding.constraints import forbid_special
 from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_pairs, pad_sources
+from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
 from seq2seq.translation.engines.protocol import Needs, Sentence
-from seq2seq.vocabulary import EOS
+from seq2seq.vocabulary import BOS, EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
 _SETTING_THREADS = threading.Lock()
@@ -142,9 +142,11 @@ class PyTorchEngine:
     def _batch(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """See `pad_pairs`."""
-        src, tgt_in, tgt_out = pad_pairs(sources, targets, self.max_length)
-        return src.to(self.device), tgt_in.to(self.device), tgt_out.to(self.device)
+        """src (B, S); tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos."""
+        tgt_out = pad_sources(targets, self.max_length).to(self.device)
+        bos = tgt_out.new_full((len(tgt_out), 1), BOS)
+        tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # shorter targets go on with eos and pad, unused
+        return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
 
     def _autocast(self) -> torch.autocast:
         dtype = _ROUNDED.get(self.precision, torch.bfloat16)

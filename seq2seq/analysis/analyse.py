@@ -1,0 +1,98 @@
+"""What a model gets wrong on a test set: read it from a run, or find what its translations alone can say."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from seq2seq.analysis.findings import NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all
+from seq2seq.analysis.slices import tables
+from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
+from seq2seq.analysis.training_text import TrainingText
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.errors import RunError
+from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
+
+Alignment = Sequence[tuple[int, int]]
+_DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError)
+
+
+def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
+    """What a run's model gets wrong on a test set.
+
+    Runs of older versions kept no analysis. Then it is made of the translations, the references and the sources, if
+    these were kept: what needs the model or its training text is None or absent.
+
+    Raises:
+        RunError: the run has no such test set, or a file is damaged.
+    """
+    if test not in (tests := run.tests()):
+        raise RunError(f"{run.path} was not tested on {test!r}; choose from {', '.join(tests) or '(none)'}")
+    file = run.analysis_file(test)
+    if file.is_file():
+        try:
+            return TestSetAnalysis.from_json(json.loads(file.read_text(encoding="utf-8")))
+        except _DAMAGE as error:
+            raise RunError(
+                f"{file}: is not an analysis of this version of seq2seq, so it is damaged; restore it, or make it "
+                f"again with: python train.py resume={run.path}"
+            ) from error
+    sources = run.sources(test)
+    analysis = analysed(test, sources, run.hypotheses(test), run.references(test), ignore_case=run.ignored_case(test))
+    missing = "its model and its training text" if sources else "its sources, its model and its training text"
+    note = (
+        f"This run kept no analysis, so what needs {missing} is left out; python train.py resume={run.path} makes it."
+    )
+    return replace(analysis, notes=[note])
+
+
+def analysed(
+    test: str,
+    sources: Sequence[str] | None,
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    training_text: TrainingText | None = None,
+    alignments: Sequence[Alignment] | None = None,
+    domains: Sequence[str] = (),
+    ignore_case: bool = False,
+) -> TestSetAnalysis:
+    """The analysis of given translations.
+
+    Args:
+        references: all of each sentence.
+        training_text: with the words of the sources; only with sources.
+        alignments, domains: of each sentence.
+        ignore_case: score slices without case.
+    """
+    chrf, bleu = sentence_chrf(hypotheses, references), sentence_bleu(hypotheses, references)
+    are_in_train = training_text.has_sources(sources) if training_text and sources else None
+    known_words = training_text.tgt_words if training_text else ()
+    sentences = []
+    for i, (hypothesis, known) in enumerate(zip(hypotheses, references, strict=True)):
+        source = sources[i] if sources else None
+        alignment = alignments[i] if alignments else None
+        sentences.append(
+            AnalysedSentence(
+                number=i + 1,
+                source=source,
+                hypothesis=hypothesis,
+                references=tuple(known),
+                chrf=round(chrf[i], 2),
+                bleu=round(bleu[i], 2),
+                domain=domains[i] if domains else "",
+                is_in_train=are_in_train[i] if are_in_train else None,
+                rarest_count=training_text.rarest_count(source) if training_text and source is not None else None,
+                findings=find_all(source, hypothesis, known, alignment, known_words),
+                alignment=alignment,
+            )
+        )
+    unseen = (*(NEEDS_SOURCE if not sources else ()), *(NEEDS_ALIGNMENT if not alignments else ()))
+    return TestSetAnalysis(
+        test=test,
+        sentences=sentences,
+        slices=tables(sentences, ignore_case=ignore_case),
+        findings={
+            kind: sum(kind in sentence.findings for sentence in sentences) for kind in FINDINGS if kind not in unseen
+        },
+        notes=[training_text.note] if training_text and training_text.note else [],
+    )

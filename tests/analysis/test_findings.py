@@ -1,0 +1,201 @@
+"""What is wrong with a translation, by its source and references."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.analysis.findings import (
+    copied_words,
+    find_all,
+    invented_numbers,
+    looping,
+    lost_names,
+    lost_numbers,
+    repeated_words,
+    too_long,
+    too_short,
+    unaligned_words,
+    unknown_characters,
+)
+
+TEXTS = st.lists(
+    st.sampled_from(["the", "dog", "Paris", "3,5", "2014", "l'homme", "«", "»", ".", "да", "⁇", "\u200b", "the the"])
+    | st.text(st.sampled_from(string.printable + "éœ’\u00a0ж\ufffd"), max_size=6)
+).map(" ".join)
+
+
+@given(source=TEXTS, references=st.lists(TEXTS, min_size=1, max_size=3), which=st.integers(0, 2))
+def test_a_translation_that_is_a_reference_has_no_finding(source: str, references: list[str], which: int) -> None:
+    hypothesis = references[which % len(references)]
+    if hypothesis.strip():
+        assert find_all(source, hypothesis, references, alignment=[]) == {}
+
+
+@given(source=TEXTS | st.none(), hypothesis=TEXTS, references=st.lists(TEXTS, max_size=3))
+def test_no_text_is_too_strange(source: str | None, hypothesis: str, references: list[str]) -> None:
+    found = find_all(source, hypothesis, references)
+    assert not found if not any(map(str.strip, references)) else ("empty" in found) == (not hypothesis.strip())
+    if source is None:
+        assert not found.keys() & {"copied words", "lost numbers", "invented numbers", "lost names"}
+
+
+def test_each_finding_comes_under_its_kind() -> None:
+    source = "Le 3 mai 1998, Anna et Ludmilla achètent 20 pommes jetables extraordinaires."
+    hypothesis = "In May 1997 Anna buys jetables jetables ж."
+    reference = "On 3 May 1998 Anna and Ludmilla buy 20 extraordinary throw-away apples at the market in town."
+    alignment = [(2, 1), (3, 2), (4, 3), (7, 4), (10, 5), (10, 6)]
+    assert find_all(source, hypothesis, [reference, ""], alignment) == {
+        "too short": [],
+        "repeated words": ["jetables"],
+        "unknown characters": ["ж"],
+        "copied words": ["jetables"],
+        "lost numbers": ["3", "1998", "20"],
+        "invented numbers": ["1997"],
+        "lost names": ["Ludmilla"],
+        "unaligned words": ["Ludmilla", "pommes", "extraordinaires."],
+    }
+    assert find_all(source, " ", [reference]) == {
+        "empty": [],
+        "lost numbers": ["3", "1998", "20"],
+        "lost names": ["Anna", "Ludmilla"],
+    }
+    assert find_all(source, "", ["", " "]) == {}
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "others", "expected"),
+    [
+        ("A dog in a hat in a hat in a hat.", ["A dog in a hat."], ["in", "a", "hat"]),
+        ("No no no no, he says.", ["Non non non non, dit-il."], None),  # as the source
+        ("Ha ha ha ha!", ["He laughs."], ["ha"]),
+        ("A dog in a hat.", ["A dog."], None),
+    ],
+)
+def test_loops(hypothesis: str, others: list[str], expected: list[str] | None) -> None:
+    assert looping(hypothesis, others) == expected
+
+
+def test_lengths_are_far_from_all_references_by_a_factor_and_by_a_number() -> None:
+    shorter, longer = "a" * 40, "a" * 60  # 1.5 times as long, 20 more
+    assert too_long(longer, [shorter]) == [] == too_short(shorter, [longer])
+    assert too_long(longer[1:], [shorter]) is None is too_short(shorter, [longer[1:]])
+    assert too_long(longer, [shorter, shorter + "b"]) is None  # not by the longest reference
+    assert too_short(shorter, [longer, longer[1:]]) is None  # not by the shortest
+    assert too_long("a" * 29, ["a" * 10]) is None is too_short("a" * 10, ["a" * 29])  # fewer than 20 more
+    assert too_long(" ".join(shorter), [shorter]) is None  # white space does not count
+    assert too_short("", [longer]) is None  # that is another finding
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "expected"),
+    [
+        ("A man stands in front of a video video store.", "A man is in front of a video store.", ["video"]),
+        ("Il est dans dans la rue.", "Il est dans la rue.", ["dans"]),
+        ("Sa femme, sa femme dort.", "Sa femme dort.", None),  # two words may come again
+        ("A stand for his day for his day.", "A stand for his day.", ["for his day"]),
+        ("A stand for his day, for his day.", "A stand for his day and for his day.", None),  # as in the reference
+        ("The Video video is on.", "The video is on.", ["video"]),
+        ("He had had enough.", "He had had it.", None),
+    ],
+)
+def test_what_is_said_twice(hypothesis: str, reference: str, expected: list[str] | None) -> None:
+    assert repeated_words(hypothesis, [reference]) == expected
+
+
+def test_one_reference_that_repeats_is_enough() -> None:
+    assert repeated_words("that that", ["which", "that that"]) is None
+    assert repeated_words("that that", ["which", "that"]) == ["that"]
+
+
+def test_long_words_that_nothing_comes_from() -> None:
+    source, reference = "Un chien brun haletant court vite", "A panting brown dog runs fast"
+    alignment = [(0, 0), (2, 1), (1, 2), (4, 3)]
+    assert unaligned_words(source, "A brown dog runs", [reference], alignment) == ["haletant"]
+    assert unaligned_words(source, "A brown dog runs", [reference, "A dog runs fast"], alignment) is None  # as long
+    assert unaligned_words(source, "A brown dog runs", [reference], [*alignment, (3, 3)]) is None
+    assert unaligned_words(source, "", [reference], []) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "expected"),
+    [
+        ("Un appareil photo jetable.", "A jetable camera.", "A disposable camera.", ["jetable"]),
+        ("Jetable, cet appareil.", "Jetable camera.", "A disposable camera.", ["jetable"]),  # without case
+        ("Une table verte.", "A table of green.", "A green desk.", None),  # both languages have it
+        ("Elle voit Ludmilla.", "She sees Ludmilla.", "She sees her friend.", None),  # a name
+        ("Un animal orange.", "An animal orange.", "An orange animal.", None),
+        ("Il a 20 ans.", "He has 20 ans.", "He is twenty.", ["ans"]),
+        ("A 12 de la on.", "A 12 de la on.", "There.", None),  # of one or two letters, and numbers
+        ("She wears a hat.", "Elle porte un hat.", "Elle porte un chapeau.", ["hat"]),
+    ],
+)
+def test_words_that_stay_as_they_are(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:
+    assert copied_words(source, hypothesis, [reference], known_words={"table"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "lost", "invented"),
+    [
+        ("Il y en a 12.", "There are some.", "There are 12.", ["12"], None),
+        ("Il y en a 12.", "There are 21.", "There are 12.", ["12"], ["21"]),
+        ("Il y en a 2.", "There are some.", "There are two.", None, None),  # as the reference
+        ("Il y en a deux.", "There are 2.", "There are two.", None, ["2"]),
+        ("Il y en a deux.", "There are 2.", "There are 2.", None, None),
+        ("Il coûte 3,50 euros.", "It costs 3.50 euros.", "It costs 3.50 euros.", None, None),
+        ("1\u202f000 et 2 000 et 3\u00a0000", "1,000 and 2000 and 3.000", "1,000, 2,000, 3,000", None, None),
+        ("En 2014 300 ans.", "In 2014 300 years.", "In 2014, 300 years.", None, None),
+        ("It was 2014.", "C'était en ２０１４.", "C'était en 2014.", None, None),
+        ("1 2", "1", "1 2", ["2"], None),
+    ],
+)
+def test_numbers(
+    source: str, hypothesis: str, reference: str, lost: list[str] | None, invented: list[str] | None
+) -> None:
+    assert lost_numbers(source, hypothesis, [reference]) == lost
+    assert invented_numbers(source, hypothesis, [reference]) == invented
+
+
+def test_a_number_that_one_reference_leaves_out_is_not_lost() -> None:
+    assert lost_numbers("12 et 7", "a", ["12 7", "7"]) == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "expected"),
+    [
+        ("Un bâtiment peint en Union Jack.", "A Jackionion building.", "A union jack building.", ["Union", "Jack"]),
+        (
+            "Paris est belle.",
+            "It is beautiful.",
+            "Paris is beautiful.",
+            None,
+        ),  # its capital may be that of the sentence
+        ("Il dort. Paris est belle.", "It is beautiful.", "He sleeps. Paris is beautiful.", None),
+        ("Il dit : « Paris est belle. »", "He says it is.", "He says Paris is.", None),
+        ('Il dit "Paris est belle"', "He says it is.", "He says Paris is.", None),
+        ("Il voit Paris.", "He sees PARIS.", "He sees Paris.", None),
+        ("Il part lundi avec M. Obama", "He leaves", "He leaves on Monday with Mr Obama", None),  # after a full stop
+        ("Il part avec l'ami d'Obama", "He leaves", "He leaves with the friend of Obama", ["Obama"]),
+        ("IL VOIT ANNA ICI", "He is here", "He sees Anna here", None),  # all have capitals
+        ("Yesterday I saw Anna.", "Hier je la vis.", "Hier, je vis Anna.", ["Anna"]),
+        ("Il est à Londres", "He is here", "He is in London", None),  # no name of the reference
+    ],
+)
+def test_names(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:
+    assert lost_names(source, hypothesis, [reference]) == expected
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "expected"),
+    [
+        ("A ⁇ dog", ["⁇"]),
+        ("A \ufffd dog", ["\ufffd"]),
+        ("A \x07dog", ["\x07"]),
+        ("A дog", ["д"]),
+        ("A naïve dœg – “yes” 5 € ", None),  # Latin letters, and signs of all kinds
+        ("ψ", None),  # an alphabet that another text has
+    ],
+)
+def test_characters(hypothesis: str, expected: list[str] | None) -> None:
+    assert unknown_characters(hypothesis, ["A dog", "Un α"]) == expected
