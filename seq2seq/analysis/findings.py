@@ -36,11 +36,12 @@ def find_all(
     """All findings of a sentence, by kind. What needs a source or an alignment that is None is not looked for.
 
     Args:
-        references: blank ones do not count. Without any, there is nothing to say.
+        source: if it is blank, there is nothing to say.
+        references: blank ones do not count, and without any, there is nothing to say.
         known_words: as `copied_words`.
     """
     references = [text for text in references if text.strip()]
-    if not references:
+    if not references or (source is not None and not source.strip()):
         return {}
     found: dict[str, Words] = {
         "empty": empty(hypothesis),

@@ -126,7 +126,7 @@ class _Looks:
                 chosen_as=name,
                 source_pieces=self.tokenizer.pieces([*store.src(i).tolist(), EOS]),
                 target_pieces=self.tokenizer.pieces([*ids[i], EOS]),
-                weights=weights[i].round(3).tolist(),
+                weights=weights[i].astype(float).round(3).tolist(),
             )
             for name, found in chosen.items()
             for i in found

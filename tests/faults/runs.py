@@ -38,6 +38,7 @@ def assert_same(run_dir: Path, whole: Path) -> None:
 
 def what_it_left(run_dir: Path) -> dict[str, Any]:
     rows = [each for each in RunDirectory(run_dir).metrics() if each.name not in TIMINGS]
-    files = ("selection.json", "scores.json", "hypotheses/test.en", "references/test.en", "summary.txt")
+    of_test = ("hypotheses/test.en", "references/test.en", "sources/test.fr", "analysis/test.json")
+    files = ("selection.json", "scores.json", *of_test, "summary.txt")
     texts = {name: (run_dir / name).read_text().replace(str(run_dir), "RUN") for name in files}
     return texts | {"metrics": sorted((each.step, each.name, each.value) for each in rows)}

@@ -11,6 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.analysis.analyse import analyse
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
 from seq2seq.artifacts.run_directory import Metric, RunDirectory, Selection
@@ -20,6 +21,7 @@ from seq2seq.config import DataConfig, RunConfig, TokenizerConfig, read_config
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.errors import CheckpointError, RunError, UserError
 from seq2seq.evaluation.scores import Interval
+from tests.analysis.test_test_set import ANALYSIS
 from tests.dataset.small_corpus import sentence, write_split
 from tests.faults.many import FAULTS
 from tests.faults.sentences import assert_helps
@@ -119,13 +121,16 @@ def test_a_run_directory(tmp_path_factory: pytest.TempPathFactory, data: st.Data
         run.write_selection(Selection("best", 3, {"best": {"bleu": 12.5}}))
         run.write_scores({"test": {"bleu": Interval(12.5, 12.4, 0.3, "nrefs:2|case:mixed|")}})
         run.write_test("test", "en", ["a cat"], [("a cat", "one cat")])
+        run.write_sources("test", "fr", ["un chat"])
+        run.write_analysis("test", ANALYSIS.as_json())
         run.metrics_file.write_text("step,metric,value,unix_time\n" + ",".join(map(str, metric)) + "\n")
 
     run = RunDirectory(fresh_copy(_made_once(tmp_path_factory, "run_directory", write)))
     damage(run.path, data)
     readers: list[Callable[[], Any]] = [run.config, run.languages, run.selection, run.scores, run.metrics, run.tests]
     readers += [lambda: run.metrics_of("test"), lambda: run.ignored_case("test")]
-    readers += [lambda: run.hypotheses("test"), lambda: run.references("test")]
+    readers += [lambda: run.hypotheses("test"), lambda: run.references("test"), lambda: run.sources("test")]
+    readers += [lambda: analyse(run, "test")]
     for read in readers:
         try:
             read()

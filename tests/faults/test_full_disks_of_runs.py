@@ -30,6 +30,7 @@ ALL = [
     ("model.ckpt", 1),
     ("test.en", 1),  # hypotheses
     ("test.en", 2),  # references
+    ("test.fr", 1),  # sources
     ("scores.json", 1),
     ("selection.json", 1),
     ("summary.txt", 1),
@@ -95,6 +96,26 @@ def test_a_disk_that_is_too_small_is_told_before_training(tiny_corpus: Path, tmp
             f"error: run_dir={folder / 'run'} cannot be written to (No space"
         )
         assert checkpoint(folder / "run")["global_step"] == 4
+
+
+def test_a_disk_that_is_full_at_the_analysis_costs_only_the_analysis(
+    tiny_corpus: Path, whole_run: Path, place: tuple[str, Path]
+) -> None:
+    how, folder = place
+    words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
+    fault = {"FAULT": json.dumps([how, "test.json", 1]), "FILLER": str(folder / "filler")}
+    done = command(*words, script=FAULTY_TRAIN, env=fault)
+    assert done.returncode == 0, done.stderr
+    assert "there is no analysis of what the model gets wrong (OSError: [Errno " in done.stderr
+    assert REASONS[how] in done.stderr and f"train.py resume={folder / 'run'}" in done.stderr
+    for name in ("scores.json", "selection.json", "sources/test.fr"):
+        assert (folder / "run" / name).read_bytes() == (whole_run / name).read_bytes()
+    assert (folder / "run/summary.txt").is_file()
+    assert not list((folder / "run/analysis").iterdir())
+    (folder / "filler").unlink(missing_ok=True)
+    done = command(*words)
+    assert done.returncode == 0, done.stderr
+    assert_same(folder / "run", whole_run)
 
 
 @pytest.mark.skipif(not IS_LONG, reason="FAULTS=long tries each file, and each time of it")

@@ -32,6 +32,7 @@ PHASES = [
     ("model.ckpt", 1, 20, AT_ONCE),
     ("test", 1, 20, AT_ONCE),
     ("test.en", 1, 20, AT_ONCE),
+    ("test.json", 1, 20, AT_ONCE),  # the analysis
 ]
 
 

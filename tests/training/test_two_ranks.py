@@ -79,5 +79,6 @@ def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_
 
 def what_it_left(run_dir: Path) -> Any:
     metrics = [(each.step, each.name, each.value) for each in RunDirectory(run_dir).metrics()]
-    files = [(run_dir / name).read_text() for name in ("selection.json", "scores.json", "hypotheses/test.en")]
+    names = ("selection.json", "scores.json", "hypotheses/test.en", "sources/test.fr", "analysis/test.json")
+    files = [(run_dir / name).read_text() for name in names]
     return sorted(each for each in metrics if each[1] not in TIMINGS), files
