@@ -117,6 +117,7 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "dataset.store",
         "dataset.prepare",
         "evaluation",
+        "analysis",
         "artifacts.run_directory",
         "artifacts.model_card",
         "reports",
