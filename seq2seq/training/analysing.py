@@ -54,7 +54,7 @@ def keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, run
 
 def _keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, run: RunDirectory, bf16: bool) -> None:
     tests = {name: test for name, test in all_test_sets(config.data).items() if not test.clean}
-    looks = _Looks(_uncompiled(model), prepared.tokenizer, bf16)
+    looks = Looks(_uncompiled(model), prepared.tokenizer, bf16)
     sources = {name: _sources(prepared.tests[name]) for name in tests}
     words = set(chain.from_iterable(map(letter_words, chain.from_iterable(sources.values()))))
     training_text = TrainingText.read(prepared.train, prepared.tokenizer, words)
@@ -91,7 +91,7 @@ def _uncompiled(model: Transformer) -> Transformer:
     return copy.eval()
 
 
-class _Looks:
+class Looks:
     """Where a model looks while it writes given hypotheses."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, bf16: bool) -> None:

@@ -10,11 +10,17 @@ import pytest
 
 import seq2seq
 from seq2seq.analysis.alignment import word_alignment, words_of_pieces
-from seq2seq.analysis.analyse import analyse
+from seq2seq.analysis.analyse import analyse, analysed
 from seq2seq.analysis.test_set import TestSetAnalysis
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import read_config
+from seq2seq.dataset.store import write_store
+from seq2seq.model.transformer import Transformer
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.analysing import Looks
 from tests.training.tiny_runs import tiny_config, train_with, write_split
+from tests.translating import model_content
 
 LEARNING = {
     "trainer.max_epochs": 4,
@@ -142,3 +148,36 @@ def test_what_is_missing_is_made_when_a_finished_run_is_resumed(
     train_with(tiny_config(corpus, copy.path, LEARNING | {"data.robustness": False}), resume=True)
     for name in ("sources/both.fr", "analysis/both.json"):
         assert (copy.path / name).read_bytes() == (run.path / name).read_bytes()
+
+
+def test_each_sentence_has_its_own_attention_however_long_or_odd_it_is(tmp_path: Path) -> None:
+    saved = model_content()
+    tokenizer = Tokenizer.from_bytes(saved.tokenizer)
+    config = read_config(saved.config)
+    model = Transformer(config.model, tokenizer.vocab_size)
+    model.load_state_dict(saved.weights)
+    sources = [
+        "Un chat dort.",
+        "",
+        "Le chien\u3000dort ",
+        "\u200b",
+        "Oui !",
+        "Le chien de la voisine court après la balle.",
+    ]
+    hypotheses = ["A cat ⁇.", "", "", "word", " ".join(["toi moi"] * 60), "\u200b"]
+    store = write_store(
+        tmp_path / "store", [iter(zip(sources, sources, strict=True))], tokenizer, filters=None, keep_text=True
+    )
+    looks = Looks(model.eval(), tokenizer, bf16=False)
+    together = looks.alignments(store, hypotheses)
+    assert [len(pairs) for pairs in together[:4]] == [3, 0, 0, 0] and together[5] == []
+    n_words = len(together[4])
+    assert 10 < n_words < config.model.max_length  # what the model can read again
+    assert [tgt for _, tgt in together[4]] == list(range(n_words))
+    assert {src for src, _ in together[4]} <= {0, 1}
+    for i, pairs in enumerate(together):
+        alone = [text if i == j else "" for j, text in enumerate(hypotheses)]
+        assert looks.alignments(store, alone)[i] == pairs
+    analysis = analysed("odd", sources, hypotheses, [("A cat sleeps.",)] * len(sources))
+    maps = looks.maps(store, analysis.sentences)  # the others have a side without tokens
+    assert {(each.number, each.chosen_as) for each in maps} == {(5, "worst"), (1, "best")}
