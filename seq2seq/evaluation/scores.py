@@ -16,12 +16,14 @@ from seq2seq.errors import TranslationError
 from seq2seq.evaluation.legacy_tokens import moses_tokens
 
 if TYPE_CHECKING:  # imported where it is used: a run without scores saves 0.1 s
+    import numpy as np
     from sacrebleu.metrics.base import Metric
-    from sacrebleu.significance import Result
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
 TEST_METRICS = ("bleu", "chrf", "ter", "bleu_legacy_tok")  # of every test set, at the end of a run
 ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness adds
+# Paired tests, by their names in sacreBLEU, and how many resamples or trials each of them has.
+N_SAMPLES = {"bs": 1000, "ar": 10000}
 # For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
 
@@ -121,7 +123,8 @@ def report(
     _check(hypotheses, references)
     assert n_samples > 1
     return {
-        name: _interval(_metric(name, references, language, ignore_case), hypotheses, n_samples) for name in metrics
+        name: _resampled(_metric(name, references, language, ignore_case), [hypotheses], n_samples)[0].interval()
+        for name in metrics
     }
 
 
@@ -146,24 +149,47 @@ def paired_test(
     *,
     ignore_case: bool = False,
 ) -> dict[str, PairedScores]:
-    """Test whether two systems differ by more than chance, by paired bootstrap resampling (Koehn 2004).
+    """`paired_tests` of one system, by paired bootstrap resampling."""
+    found = paired_tests(baseline, [system], references, metrics, "bs", n_samples, language, ignore_case=ignore_case)
+    return {name: scores[0] for name, scores in found.items()}
 
-    The numbers are those of `sacrebleu --paired-bs`. Both systems are scored on the same resamples, so that sentences
-    that are hard for both do not hide a difference.
+
+def paired_tests(
+    baseline: Sequence[str],
+    systems: Sequence[Sequence[str]],
+    references: References,
+    metrics: Sequence[str] = ("bleu", "chrf", "ter"),
+    method: str = "bs",
+    n_samples: int = 0,
+    language: str = "",
+    *,
+    ignore_case: bool = False,
+) -> dict[str, list[PairedScores]]:
+    """Test whether systems differ from a baseline by more than chance.
+
+    The numbers are those of `sacrebleu --paired-bs` and `--paired-ar`. The first scores all systems on the same
+    resamples, so that sentences that are hard for both do not hide a difference (Koehn 2004). The second swaps the
+    translations of both systems in half of the sentences, chosen at random (Riezler and Maxwell 2005).
 
     Args:
-        baseline, system: translations of the same sentences by the two systems.
-        n_samples: number of resamples, at least 2; no p-value is below 1 / (n_samples + 1).
+        baseline, systems: translations of the same sentences.
+        method: `bs` for paired bootstrap resampling, `ar` for approximate randomisation.
+        n_samples: number of resamples or trials, at least 2, or 0 for that of `N_SAMPLES`; no p-value is below
+            1 / (n_samples + 1). Intervals are those of `report`.
     Returns:
-        The scores of both systems in each metric, by the name of the metric.
+        For each metric, the scores of the baseline and of each system.
     Raises:
-        TranslationError, TypeError: as `corpus_scores`, for either system.
+        TranslationError, TypeError: as `corpus_scores`, for any system.
     """
     _check(baseline, references, "baseline hypotheses")
-    _check(system, references)
+    for system in systems:
+        _check(system, references)
+    n_samples = n_samples or N_SAMPLES[method]
     assert n_samples > 1
+    test = {"bs": _bootstrap_test, "ar": _randomisation_test}[method]
     return {
-        name: _paired(_metric(name, references, language, ignore_case), baseline, system, n_samples) for name in metrics
+        name: test(_metric(name, references, language, ignore_case), [baseline, *systems], n_samples)
+        for name in metrics
     }
 
 
@@ -197,49 +223,72 @@ def difference_interval(
     return float(low), float(high)
 
 
-def _interval(metric: "Metric", hypotheses: Sequence[str], n_samples: int) -> Interval:
-    """The result of `corpus_score(n_bootstrap=...)`, computed one resample at a time.
+@dataclass(frozen=True)
+class _Resampled:
+    """The score of a system, and its scores on resamples of the sentences."""
+
+    score: float
+    on_resamples: "np.ndarray"
+    signature: str
+
+    def interval(self) -> Interval:
+        from sacrebleu.significance import estimate_ci
+
+        mean, half_width = estimate_ci(self.on_resamples)
+        return Interval(self.score, float(mean), float(half_width), self.signature)
+
+
+def _resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[_Resampled]:
+    """The systems on the same resamples, drawn as `corpus_score(n_bootstrap=...)` draws them, but one at a time.
 
     sacreBLEU holds all resamples at once: 7 GB for chrF of 100,000 sentences.
     """
     import numpy as np
-    from sacrebleu.significance import estimate_ci
 
     seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
     rng = np.random.default_rng(None if seed == "none" else int(seed))
-    statistics = metric._extract_corpus_statistics(hypotheses, None)  # a list of counts for each sentence
-    score = metric._aggregate_and_compute(statistics).score
-    counts = np.array(statistics, dtype="float32")  # sacreBLEU sums in 32 bits too
-    n = len(counts)
-    resampled = [metric._compute_score_from_stats(counts[rng.choice(n, n)].sum(0)).score for _ in range(n_samples)]
-    mean, half_width = estimate_ci(np.array(resampled, dtype="float64"))
+    statistics = [metric._extract_corpus_statistics(texts, None) for texts in systems]  # counts of each sentence
+    counts = [np.array(each, dtype="float32") for each in statistics]  # sacreBLEU sums in 32 bits too
+    n = len(counts[0])
+    scores = []
+    for _ in range(n_samples):
+        chosen = rng.choice(n, n)
+        scores.append([metric._compute_score_from_stats(each[chosen].sum(0)).score for each in counts])
     metric.n_bootstrap, metric.seed = n_samples, seed  # for the signature
-    return Interval(float(score), float(mean), float(half_width), str(metric.get_signature()))
+    signature = str(metric.get_signature())
+    return [
+        _Resampled(float(metric._aggregate_and_compute(each).score), np.array(on_resamples), signature)
+        for each, on_resamples in zip(statistics, zip(*scores, strict=True), strict=True)
+    ]
 
 
-def _paired(metric: "Metric", baseline: Sequence[str], system: Sequence[str], n_samples: int) -> PairedScores:
-    """Test one metric. All metrics see the same resamples.
+def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
+    """Paired bootstrap resampling of the first system and each other one."""
+    import numpy as np
+
+    baseline, *others = _resampled(metric, systems, n_samples)
+    found = []
+    for other in others:
+        differences = np.abs(other.on_resamples - baseline.on_resamples)
+        by_chance = differences - differences.mean()  # as if both systems were equally good
+        n_larger = int(np.sum(by_chance > abs(other.score - baseline.score)))
+        found.append(PairedScores(baseline.interval(), other.interval(), (n_larger + 1) / (n_samples + 1)))
+    return found
+
+
+def _randomisation_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
+    """Approximate randomisation of the first system and each other one.
 
     Given several metrics at once, sacreBLEU would take two kinds of BLEU for the same one.
     """
     from sacrebleu.significance import PairedTest
 
+    named = [(str(number), texts) for number, texts in enumerate(systems)]
     with _without_progress():
-        test = PairedTest([("baseline", baseline), ("system", system)], {"": metric}, None, "bs", n_samples)
-        signatures, results = test()
-    ((name, signature),) = signatures.items()
-    return _comparison(results[name], str(signature))
-
-
-def _comparison(results: Sequence["str | Result"], signature: str) -> PairedScores:
-    baseline, system = (result for result in results if not isinstance(result, str))  # the names of the systems
-    assert system.p_value is not None
-    return PairedScores(_measured(baseline, signature), _measured(system, signature), system.p_value)
-
-
-def _measured(result: "Result", signature: str) -> Interval:
-    assert result.mean is not None and result.ci is not None
-    return Interval(float(result.score), float(result.mean), float(result.ci), signature)
+        (results,) = list(PairedTest(named, {"": metric}, None, "ar", n_samples)()[1].values())[1:]  # after the names
+    baseline, *others = (each.interval() for each in _resampled(metric, systems, N_SAMPLES["bs"]))
+    p_values = [result.p_value for result in results[1:] if not isinstance(result, str)]
+    return [PairedScores(baseline, other, float(p_value or 0)) for other, p_value in zip(others, p_values, strict=True)]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from seq2seq.evaluation.scores import (
     corpus_scores,
     difference_interval,
     paired_test,
+    paired_tests,
     report,
 )
 
@@ -296,6 +297,36 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: 
     assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
 
 
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
+def test_approximate_randomisation_is_that_of_the_sacrebleu_command(metric: str, tmp_path: Path) -> None:
+    for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS), ("third", REFERENCES)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "base", "other", "third", "-m", metric]
+    command += ["--paired-ar", "--paired-ar-n", "300", "--format", "text"]
+    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    expected = re.findall(r"p = (\d\.\d+)", printed)
+    found = paired_tests(HYPOTHESES, [OTHERS, REFERENCES], REFERENCES, [metric], "ar", 300)[metric]
+    assert [f"{each.p_value:.4f}" for each in found] == expected and len(expected) == 2
+    assert [found[0].baseline, found[0].system] == [
+        report(texts, REFERENCES, [metric])[metric] for texts in (HYPOTHESES, OTHERS)
+    ]
+
+
+def test_several_systems_are_tested_as_each_of_them_alone() -> None:
+    systems = [OTHERS, REFERENCES, HYPOTHESES]
+    found = paired_tests(HYPOTHESES, systems, REFERENCES, METRICS, n_samples=50, language="en")
+    for number, system in enumerate(systems):
+        alone = paired_test(HYPOTHESES, system, REFERENCES, METRICS, 50, "en")
+        assert {metric: scores[number] for metric, scores in found.items()} == alone
+
+
+def test_tests_without_a_seed_see_the_same_resamples_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", "none")
+    same = paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["bleu"], n_samples=20)["bleu"]
+    assert same.baseline == same.system and "|seed:none|" in same.system.signature
+    assert same.baseline != paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["bleu"], n_samples=20)["bleu"].baseline
+
+
 def in_print(interval: Interval) -> tuple[str, str, str]:
     return f"{interval.score:.6f}", f"{interval.mean:.6f}", f"{interval.half_width:.6f}"
 
@@ -344,7 +375,7 @@ def test_a_paired_test_refuses_what_is_not_parallel() -> None:
 def test_a_paired_test_logs_no_progress_and_leaves_logging_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
     logger = logging.getLogger("sacrebleu")
     with caplog.at_level(logging.INFO, "sacrebleu"):
-        paired_test(HYPOTHESES, OTHERS, REFERENCES, n_samples=2)
+        paired_tests(HYPOTHESES, [OTHERS], REFERENCES, method="ar", n_samples=2)
         assert not caplog.records
         assert logger.level == logging.INFO
     assert logger.level == logging.NOTSET

@@ -43,8 +43,8 @@ MUTANTS = [
     Mutant(
         fault="a bootstrap draws without replacement",
         file="seq2seq/evaluation/scores.py",
-        text="counts[rng.choice(n, n)].sum(0)",
-        becomes="counts[rng.choice(n, n, replace=False)].sum(0)",
+        text="chosen = rng.choice(n, n)",
+        becomes="chosen = rng.choice(n, n, replace=False)",
         tests=["tests/evaluation/test_scores.py::test_the_bootstrap_interval_is_that_of_the_sacrebleu_command"],
     ),
     Mutant(
@@ -64,9 +64,30 @@ MUTANTS = [
     Mutant(
         fault="a p-value is one-sided",
         file="seq2seq/evaluation/scores.py",
-        text="_measured(system, signature), system.p_value)",
-        becomes="_measured(system, signature), system.p_value / 2)",
+        text="(n_larger + 1) / (n_samples + 1)",
+        becomes="(n_larger + 1) / (n_samples + 1) / 2",
         tests=["tests/evaluation/test_scores.py::test_a_paired_test_is_that_of_the_sacrebleu_command"],
+    ),
+    Mutant(
+        fault="a bootstrap test does not look at chance alone",
+        file="seq2seq/evaluation/scores.py",
+        text="by_chance = differences - differences.mean()",
+        becomes="by_chance = differences",
+        tests=["tests/evaluation/test_scores.py::test_a_paired_test_is_that_of_the_sacrebleu_command"],
+    ),
+    Mutant(
+        fault="systems of a paired test are scored on different resamples",
+        file="seq2seq/evaluation/scores.py",
+        text="each[chosen].sum(0)).score for each in counts])",
+        becomes="each[rng.choice(n, n)].sum(0)).score for each in counts])",
+        tests=["tests/evaluation/test_scores.py::test_several_systems_are_tested_as_each_of_them_alone"],
+    ),
+    Mutant(
+        fault="Holm's correction stops correcting after the smallest p-value",
+        file="seq2seq/evaluation/holm.py",
+        text="highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))",
+        becomes="highest = min(1.0, (len(p_values) - rank) * p_values[i])",
+        tests=["tests/evaluation/test_holm.py"],
     ),
     Mutant(
         fault="Moses splits tokens that are tokens already",
