@@ -46,6 +46,7 @@ class Selection:
     selected: str
     step: int  # optimizer steps of the whole run
     valid: Mapping[str, Mapping[str, float]]  # candidate: metric: score
+    intervals: Mapping[str, Interval] = dataclasses.field(default_factory=dict)  # of the winner; older runs have none
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class RunDirectory:
                     step-STEP.ckpt    weights of every n-th step, if they are kept
                     recent-STEP.ckpt  weights of the last validations, which are averaged at the end
                     model.ckpt        the weights that won the selection
-        selection.json                scores on valid of all candidates
+        selection.json                scores on valid of all candidates, with intervals of the winner's
         scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
         hypotheses/TEST.LANG          translations of each test set, one a line; in disguise, TEST/DISGUISE.LANG
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
@@ -207,7 +208,8 @@ class RunDirectory:
                 candidate: {metric: float(score) for metric, score in scores.items()}
                 for candidate, scores in content["valid"].items()
             }
-            return Selection(str(content["selected"]), int(content.get("step", 0)), valid)
+            intervals = {metric: _interval(**score) for metric, score in content.get("intervals", {}).items()}
+            return Selection(str(content["selected"]), int(content.get("step", 0)), valid, intervals)
         except _DAMAGE as error:
             raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
 
@@ -337,20 +339,13 @@ class RunDirectory:
         write_text(self.path / "config.yaml", OmegaConf.to_yaml(dataclasses.asdict(config)))
 
     def write_selection(self, selection: Selection) -> None:
-        write_json(self.path / "selection.json", dataclasses.asdict(selection))
+        intervals = {metric: _rounded(score) for metric, score in selection.intervals.items()}
+        write_json(self.path / "selection.json", dataclasses.asdict(selection) | {"intervals": intervals})
 
     def write_scores(self, scores: Mapping[str, Mapping[str, Interval]]) -> None:
         """scores: by test set and metric."""
         content = {
-            test: {
-                metric: {
-                    "score": round(score.score, 4),
-                    "mean": round(score.mean, 4),
-                    "half_width": round(score.half_width, 4),
-                    "signature": score.signature,
-                }
-                for metric, score in test_scores.items()
-            }
+            test: {metric: _rounded(score) for metric, score in test_scores.items()}
             for test, test_scores in scores.items()
         }
         write_json(self.path / "scores.json", content)
@@ -413,8 +408,14 @@ def _link(file: Path, name: Path) -> None:
     link.replace(name)
 
 
+def _rounded(score: Interval) -> dict[str, float | str]:
+    """What `_interval` reads."""
+    numbers = {"score": score.score, "mean": score.mean, "half_width": score.half_width}
+    return {name: round(number, 4) for name, number in numbers.items()} | {"signature": score.signature}
+
+
 def _interval(score: float, mean: float, half_width: float, signature: str) -> Interval:
-    """One entry of `scores.json`."""
+    """One score of `scores.json` or of `selection.json`."""
     return Interval(float(score), float(mean), float(half_width), str(signature))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # imported where it is used: a run without scores saves 0.1 s
     from sacrebleu.metrics.base import Metric
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
+VALID_METRICS = ("bleu", "chrf")  # of each validation
 TEST_METRICS = ("bleu", "chrf", "ter", "bleu_legacy_tok")  # of every test set, at the end of a run
 ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness adds
 # Paired tests, by their names in sacreBLEU, and how many resamples or trials each of them has.
@@ -169,7 +170,7 @@ def paired_tests(
 
     The numbers are those of `sacrebleu --paired-bs` and `--paired-ar`. The first scores all systems on the same
     resamples, so that sentences that are hard for both do not hide a difference (Koehn 2004). The second swaps the
-    translations of both systems in half of the sentences, chosen at random (Riezler and Maxwell 2005).
+    two translations of each sentence or does not, at random (Riezler and Maxwell 2005).
 
     Args:
         baseline, systems: translations of the same sentences.

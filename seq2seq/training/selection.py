@@ -12,7 +12,7 @@ from seq2seq.config import RunConfig
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError
-from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, Interval, report
+from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, VALID_METRICS, Interval, report
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
 from seq2seq.training.module import TranslationModule
@@ -46,7 +46,7 @@ def finish_run(
     """
     model, config = module.model, module.config
     valid: dict[str, dict[str, float]] = {}
-    winner: tuple[float, str, Weights] | None = None
+    winner: tuple[float, str, Weights, list[str]] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
         model.load_state_dict(weights)
         metrics = validation.of_all(model)
@@ -54,9 +54,10 @@ def finish_run(
         log.info("valid BLEU %.2f, chrF %.2f: %s", metrics["bleu"], metrics["chrf"], name)
         found = goodness(config.trainer.monitor, metrics)
         if winner is None or found > winner[0]:
-            winner = found, name, {key: w.detach().clone() for key, w in weights.items()}
+            copy = {key: w.detach().clone() for key, w in weights.items()}
+            winner = found, name, copy, validation.hypotheses
     assert winner is not None  # the last weights are always a candidate
-    _, selected, weights = winner
+    _, selected, weights, on_valid = winner
     model.load_state_dict(weights)
     if is_first_rank:
         saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.seen)
@@ -76,7 +77,8 @@ def finish_run(
         tests[name] = report(hypotheses, references, metrics_of_test, language=language, ignore_case=ignore_case)
     if is_first_rank:
         run.write_scores(tests)
-        run.write_selection(Selection(selected, step, valid))
+        references = [prepared.valid.references(i) for i in range(len(prepared.valid))]
+        run.write_selection(Selection(selected, step, valid, report(on_valid, references, VALID_METRICS)))
     return Outcome(selected, valid, tests)
 
 

@@ -10,7 +10,7 @@ from seq2seq.config.decoding import DecodingConfig
 from seq2seq.dataset.batches import Pairs, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.sentences import decode_ids
-from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.evaluation.scores import VALID_METRICS, corpus_scores
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import smoothed_cross_entropy
@@ -113,7 +113,7 @@ class Validation:
         )
         model.train(was_training)
         references = [self.store.references(i) for i in spread(len(self.store), n_sentences)]
-        scores = corpus_scores(self.hypotheses, references)
+        scores = corpus_scores(self.hypotheses, references, VALID_METRICS)
         return metrics | {name: score.score for name, score in scores.items()}
 
     def samples(self, n: int) -> list[tuple[str, str, str]]:

@@ -16,7 +16,7 @@ def test_adjusted_p_values_are_those_by_hand() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.floats(0.001, 0.999))
 def test_what_is_rejected_is_what_the_steps_of_holm_reject(p_values: list[float], level: float) -> None:
-    """Holm's own rule has no adjusted values: go through the smallest first, and stop at the first that is too large."""
+    """Holm's own rule has no adjusted values: take the smallest first, stop at one that is too large."""
     rejected = set()
     for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
         if (len(p_values) - rank) * p_values[i] > level:

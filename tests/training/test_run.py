@@ -19,6 +19,7 @@ from seq2seq.config import read_config
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore
 from seq2seq.errors import ConfigError
+from seq2seq.evaluation.scores import report
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.selection import average_checkpoints, candidates
@@ -160,7 +161,15 @@ def test_the_selected_weights_are_the_best_of_the_candidates(finished):
     assert len(set(bleu.values())) > 1
     content = checkpoint(config.run_dir, "model.ckpt")
     model, tokenizer = model_of(content)
-    metrics = Validation(prepare(config).valid, tokenizer, config).of_all(model)
+    validation = Validation(prepare(config).valid, tokenizer, config)
+    metrics = validation.of_all(model)
+    references = [validation.store.references(i) for i in range(len(validation.store))]
+    intervals = RunDirectory(Path(config.run_dir)).selection().intervals
+    assert list(intervals) == ["bleu", "chrf"]
+    for metric, expected in report(validation.hypotheses, references, ("bleu", "chrf")).items():
+        found = intervals[metric]
+        assert (found.score, found.half_width) == pytest.approx((expected.score, expected.half_width), abs=1e-4)
+        assert found.signature == expected.signature and found.half_width > 0
     assert metrics == pytest.approx(selection["valid"][selection["selected"]], abs=1e-4)
     assert content["selected"] == selection["selected"] and content["valid"] == selection["valid"]
     hypotheses = translate_store(model, prepare(config).tests["first"], tokenizer, config.decoding)

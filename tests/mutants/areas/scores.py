@@ -145,8 +145,15 @@ MUTANTS = [
     Mutant(
         fault="the last weights are tested, not those that won",
         file="seq2seq/training/selection.py",
-        text="_, selected, weights = winner\n    model.load_state_dict(weights)",
-        becomes="_, selected, weights = winner",
+        text="_, selected, weights, on_valid = winner\n    model.load_state_dict(weights)",
+        becomes="_, selected, weights, on_valid = winner",
+        tests=["tests/training/test_run.py::test_the_selected_weights_are_the_best_of_the_candidates"],
+    ),
+    Mutant(
+        fault="the interval on valid is that of the candidate that came last",
+        file="seq2seq/training/selection.py",
+        text="report(on_valid, references, VALID_METRICS)",
+        becomes="report(validation.hypotheses, references, VALID_METRICS)",
         tests=["tests/training/test_run.py::test_the_selected_weights_are_the_best_of_the_candidates"],
     ),
     Mutant(
