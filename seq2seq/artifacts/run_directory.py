@@ -161,7 +161,11 @@ class RunDirectory:
     @property
     def is_scored(self) -> bool:
         """Whether the run came to its end."""
-        return (self.path / "selection.json").is_file() and (self.path / "scores.json").is_file()
+        return (self.path / "selection.json").is_file() and self.has_scores
+
+    @property
+    def has_scores(self) -> bool:
+        return (self.path / "scores.json").is_file()
 
     # --- read ---
 
@@ -196,6 +200,14 @@ class RunDirectory:
             pass
         raise RunError(f"{self.path / 'config.yaml'}: names no languages, so it is damaged; restore it")
 
+    def settings(self) -> dict[str, Any]:
+        """The value of each key, by its dotted name, also if another version of seq2seq wrote the configuration.
+
+        Keys that are newer than the run have their defaults, which change nothing.
+        """
+        self.languages()  # which any configuration has
+        return _flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
+
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
         identity = self.identity()
@@ -209,6 +221,7 @@ class RunDirectory:
                 for candidate, scores in content["valid"].items()
             }
             intervals = {metric: _interval(**score) for metric, score in content.get("intervals", {}).items()}
+            valid[content["selected"]]  # it is one of them
             return Selection(str(content["selected"]), int(content.get("step", 0)), valid, intervals)
         except _DAMAGE as error:
             raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
@@ -233,7 +246,7 @@ class RunDirectory:
         return bleu is not None and "|case:lc|" in bleu.signature
 
     def _scores_of(self, test: str) -> dict[str, Interval]:
-        return self.scores().get(test, {}) if (self.path / "scores.json").is_file() else {}
+        return self.scores().get(test, {}) if self.has_scores else {}
 
     def tests(self) -> list[str]:
         """Names of the test sets that the run translated; none before its end."""
@@ -398,6 +411,20 @@ class RunDirectory:
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore or delete it") from error
+
+
+def _merged(defaults: Any, values: Any) -> Any:
+    """The values of a configuration, and the defaults of the keys that it lacks."""
+    if not isinstance(defaults, dict) or not isinstance(values, dict):
+        return values
+    return defaults | {key: _merged(defaults.get(key), value) for key, value in values.items()}
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in section.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
 
 
 def _link(file: Path, name: Path) -> None:

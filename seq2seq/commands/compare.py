@@ -1,20 +1,22 @@
-"""Test whether two runs differ by more than chance:  python -m seq2seq compare RUN_A RUN_B
+"""Compare runs and sweeps, their settings, scores and cost:  python -m seq2seq compare RUN RUN...
 
-It reads only what finished runs keep: `config.yaml`, `hypotheses/` and `references/`, and which scores are in
-`scores.json`.
+It reads only what runs keep: `config.yaml`, `run.json`, `metrics.csv`, `selection.json`, `scores.json`, `hypotheses/`
+and `references/`.
 """
 
 import argparse
-import json
+import shutil
 from pathlib import Path
 
-from seq2seq.evaluation.scores import METRICS, TEST_METRICS
+from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Test whether two runs differ by more than chance, on each test set that both have translated."
-    parser.add_argument("run_a", type=Path, metavar="RUN_A", help="directory of a finished run")
-    parser.add_argument("run_b", type=Path, metavar="RUN_B", help="directory of another finished run")
+    parser.description = (
+        "Compare runs, finished or not: what differs in their settings, their scores with intervals, whether each "
+        "differs from the first one by more than chance, seeds as mean and standard deviation, and what they cost."
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="directory of a run, or of a sweep")
     parser.add_argument("--test", action="append", default=[], metavar="NAME", help="only this test set; repeatable")
     parser.add_argument(
         "--metrics",
@@ -23,12 +25,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help=f"default: those of the runs, of {' '.join(TEST_METRICS)}",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object in place of the table")
+    parser.add_argument(
+        "--test-method",
+        choices=(*N_SAMPLES, "none"),
+        default="bs",
+        help="paired bootstrap, approximate randomisation, or no tests: only what runs have kept; default: bs",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "csv", "json"), default="text", help="csv has a line for each run"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
-    from seq2seq.artifacts.run_directory import RunDirectory
-    from seq2seq.reports.compare import as_json, compare, table
+    from seq2seq.reports.compare import compare, runs_to_compare
+    from seq2seq.reports.comparison_forms import as_form
 
-    comparison = compare(RunDirectory(args.run_a), RunDirectory(args.run_b), args.test, args.metrics)
-    print(json.dumps(as_json(comparison), indent=2, ensure_ascii=False) if args.json else table(comparison))
+    comparison = compare(runs_to_compare(args.runs), args.test, args.metrics, args.test_method)
+    print(as_form(comparison, args.format, shutil.get_terminal_size().columns))

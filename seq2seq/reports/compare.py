@@ -1,172 +1,281 @@
-"""Test whether two finished runs differ by more than chance, on each test set that both have translated."""
+"""Compare runs: what differs in their settings, what they scored, and whether the difference is more than chance.
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+Everything is read from run directories. Paired tests compare each run with the first one, on each test set that both
+have translated.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
-from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.errors import RunError
-from seq2seq.evaluation.scores import TEST_METRICS, PairedScores, paired_test
+from seq2seq.evaluation.holm import holm
+from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS, PairedScores, paired_tests
+from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
+from seq2seq.reports.seeds import Recipe, recipes
 
 SIGNIFICANT = 0.05  # a p-value below it counts as more than chance
+Scores = Mapping[str, Mapping[str, Measured]]  # by metric and label
 
 
 @dataclass(frozen=True)
 class ComparedTestSet:
-    """Two runs on one test set. In each metric, run A is the baseline and run B the system."""
+    """The scores of runs on one test set."""
 
-    n_sentences: int
-    metrics: Mapping[str, PairedScores]
+    n_sentences: int | None  # None if no run kept its translations
+    scores: Scores
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs, A and B, on the test sets that both have translated."""
+    """Several runs. Each is compared with the first one.
 
-    a: RunDirectory
-    b: RunDirectory
-    languages: tuple[str, str]  # source and target
-    notes: Sequence[str]  # one sentence for each split whose files differ between the runs
-    tests: Mapping[str, ComparedTestSet]  # by name
+    Attributes:
+        languages: source and target.
+        method: of the paired tests: `bs` or `ar` (`scores.paired_tests`), or `none`.
+        differing: key: label: value, of each key in which runs differ.
+        notes: sentences that say why a difference may not be that of the models.
+    """
+
+    runs: Sequence[ComparedRun]
+    languages: tuple[str, str]
+    method: str
+    differing: Mapping[str, Mapping[str, Any]]
+    notes: Sequence[str]
+    valid: Scores
+    tests: Mapping[str, ComparedTestSet]
+    recipes: Sequence[Recipe]
+
+    @property
+    def scores(self) -> dict[str, Mapping[str, Measured]]:
+        """By `valid/METRIC` or `test/TEST/METRIC`, as in `metrics.csv`, then by label."""
+        found = {f"valid/{metric}": by_label for metric, by_label in self.valid.items()}
+        for name, test in self.tests.items():
+            found |= {f"test/{name}/{metric}": by_label for metric, by_label in test.scores.items()}
+        return found
 
 
-def compare(a: RunDirectory, b: RunDirectory, tests: Sequence[str] = (), metrics: Sequence[str] = ()) -> Comparison:
-    """The paired bootstrap test of two runs, for each test set.
+def runs_to_compare(paths: Sequence[Path]) -> list[RunDirectory]:
+    """The runs that paths name: runs, and sweeps with all of their jobs. A run that a sweep names again counts once.
+
+    Raises:
+        RunError: a path names a run that another one has named.
+    """
+    found: dict[Path, RunDirectory] = {}
+    for path in paths:
+        for run in runs_in(path):
+            place = run.path.resolve()
+            if place in found and run.path == path:
+                raise RunError(f"{found[place].path} and {path} are one run; name it once")
+            found.setdefault(place, run)
+    return list(found.values())
+
+
+def compare(
+    runs: Sequence[RunDirectory], tests: Sequence[str] = (), metrics: Sequence[str] = (), method: str = "bs"
+) -> Comparison:
+    """Compare runs with the first of them.
 
     Args:
-        tests: which test sets; empty: all that both runs have.
-        metrics: any of `scores.METRICS`; empty: those that both runs have of the test set.
+        tests: which test sets; empty: all.
+        metrics: any of `scores.METRICS`; empty: those that the runs have.
+        method: of the paired tests; `none` shows the scores that runs have kept, and needs no references.
     Raises:
-        RunError: both are the same run; their languages or sentences differ; they share no such test set; or hypotheses
-            or references are missing.
+        RunError: languages or references differ; two finished runs share no test set; no run has such a test set or
+            metric; a run has no references, or is damaged.
     """
-    if a.path.resolve() == b.path.resolve():
-        raise RunError(f"{a.path} and {b.path} are one run; name two")
-    names_a, names_b = _tests(a), _tests(b)
-    languages = a.languages()
-    if languages != b.languages():
-        raise RunError(
-            f"{a.path} translates {' to '.join(languages)} and {b.path} {' to '.join(b.languages())}; "
-            "only runs of the same languages can be compared"
-        )
-    shared = [name for name in names_a if name in names_b]
-    if not shared or not set(tests) <= set(shared):
-        raise RunError(
-            f"{a.path} was tested on {', '.join(names_a)} and {b.path} on {', '.join(names_b)}; "
-            f"{'name one of both with --test' if shared else 'they share no test set'}"
-        )
-    found = {name: _compare_on(name, a, b, metrics, languages[1]) for name in tests or shared}
-    return Comparison(a, b, languages, _other_text(a, b, found), found)
-
-
-def _other_text(a: RunDirectory, b: RunDirectory, tests: Iterable[str]) -> list[str]:
-    """What else differs than the models; nothing of runs that did not keep which files they read."""
-    meaning = {
-        "train": "the runs were trained on different text, so the difference may come from it",
-        "valid": "the runs chose their weights on different validation text",
-    } | {f"test/{name}": f"the files of test set {name} differ, though its references are the same" for name in tests}
-    in_a, in_b = a.corpus(), b.corpus()
-    return [note for split, note in meaning.items() if split in in_a and split in in_b and in_a[split] != in_b[split]]
-
-
-def _tests(run: RunDirectory) -> list[str]:
-    if not (names := run.tests()):
-        raise RunError(f"{run.path}: has no hypotheses/*.{run.languages()[1]}, which a run writes at its end")
-    return names
-
-
-def _compare_on(test: str, a: RunDirectory, b: RunDirectory, metrics: Sequence[str], language: str) -> ComparedTestSet:
-    references = a.references(test)
-    for number, (in_a, in_b) in enumerate(zip_longest(references, b.references(test)), start=1):
-        if in_a != in_b:
+    first, *others = read = [read_run(run, _label(number)) for number, run in enumerate(runs)]
+    languages = first.run.languages()
+    for other in others:
+        if (found := other.run.languages()) != languages:
             raise RunError(
-                f"{a.path} and {b.path} were tested on different sentences called {test}: reference {number} "
-                f"is {_shown(in_a)} in one and {_shown(in_b)} in the other; compare them on another one with --test"
+                f"{first.run.path} translates {' to '.join(languages)} and {other.run.path} {' to '.join(found)}; "
+                "only runs of the same languages can be compared"
             )
-    found = paired_test(
-        a.hypotheses(test),
-        b.hypotheses(test),
-        references,
-        metrics or _shared_metrics(test, a, b),
-        language=language,
-        ignore_case=a.ignored_case(test) or b.ignored_case(test),
+    names = _test_sets(read, tests, method)
+    sets = {name: _compare_on(name, read, metrics, method, languages[1]) for name in names}
+    valid = _by_metric({run.label: run.valid for run in read}, metrics)
+    if first.is_finished:  # the validations of a run may be on fewer sentences than the choice of its weights
+        valid = _with_differences(valid, [run for run in read if run.is_finished])
+    comparison = Comparison(
+        read, languages, method, _differing(read), list(_notes(read, sets, method)), valid, sets, []
     )
-    return ComparedTestSet(len(references), found)
+    there = {name.rpartition("/")[2] for name in comparison.scores}
+    if missing := [metric for metric in metrics if metric not in there]:
+        known = [metric for metric in METRICS if any(metric in run.metrics for run in read)]
+        raise RunError(f"no run has kept {missing[0]}; choose from {', '.join(known) or 'none, as none was scored'}")
+    plain = {name: {label: each.score for label, each in found.items()} for name, found in comparison.scores.items()}
+    return replace(comparison, recipes=recipes(read, plain))
 
 
-def _shared_metrics(test: str, a: RunDirectory, b: RunDirectory) -> list[str]:
-    """The metrics that both runs have of a test set. A run that kept no scores may have all."""
-    kept = [names for run in (a, b) if (names := run.metrics_of(test))]
-    return [metric for metric in TEST_METRICS if all(metric in names for names in kept)]
+def _label(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ..."""
+    before, last = divmod(number, 26)
+    return (_label(before - 1) if before else "") + chr(ord("A") + last)
+
+
+def _differing(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
+    keys = dict.fromkeys(key for run in runs for key in run.settings)  # `data.test` may have keys of its own
+    return {
+        key: {run.label: run.settings[key] for run in runs if key in run.settings}
+        for key in keys
+        if any(run.settings.get(key) != runs[0].settings.get(key) for run in runs)
+    }
+
+
+def _test_sets(runs: Sequence[ComparedRun], wanted: Sequence[str], method: str) -> list[str]:
+    """The names of the test sets to show, in the order of the runs."""
+    first, *others = runs
+    for other in others if method != "none" else ():
+        shared = set(first.translated) & set(other.translated)
+        if first.translated and other.translated and not (shared and set(wanted) <= shared):
+            raise RunError(
+                f"{first.run.path} was tested on {', '.join(first.translated)} and {other.run.path} on "
+                f"{', '.join(other.translated)}; "
+                f"{'name one of both with --test' if shared else 'they share no test set'}"
+            )
+    names = list(dict.fromkeys(name for run in runs for name in [*run.translated, *run.tests]))
+    if unknown := [name for name in wanted if name not in names]:
+        raise RunError(
+            f"no run was tested on {unknown[0]}; choose from {', '.join(names) or 'none, as none was tested'}"
+        )
+    return [name for name in names if not wanted or name in wanted]
+
+
+def _compare_on(
+    test: str, runs: Sequence[ComparedRun], metrics: Sequence[str], method: str, language: str
+) -> ComparedTestSet:
+    """The scores that runs kept of a test set, and those of paired tests in their place."""
+    translated = [run for run in runs if test in run.translated]
+    scores = _by_metric({run.label: run.tests.get(test, {}) for run in runs}, metrics)
+    if method != "none" and len(translated) > 1 and translated[0] is runs[0]:
+        for metric, by_label in _tested(test, translated, metrics, method, language).items():
+            scores[metric] = scores.get(metric, {}) | by_label
+    in_order = {
+        metric: {run.label: scores[metric][run.label] for run in runs if run.label in scores[metric]}
+        for metric in METRICS
+        if metric in scores
+    }
+    n_sentences = len(translated[0].run.hypotheses(test)) if translated else None
+    return ComparedTestSet(n_sentences, _with_differences(in_order, runs))
+
+
+def _tested(
+    test: str, runs: Sequence[ComparedRun], metrics: Sequence[str], method: str, language: str
+) -> dict[str, dict[str, Measured]]:
+    """The scores of all runs on a test set, and the tests of each but the first one against that."""
+    first, *others = (run.run for run in runs)
+    references = first.references(test)
+    for other in others:
+        _check_references(test, first, other, references)
+    found = paired_tests(
+        first.hypotheses(test),
+        [other.hypotheses(test) for other in others],
+        references,
+        metrics or _shared_metrics(test, runs),
+        method,
+        language=language,
+        ignore_case=any(run.run.ignored_case(test) for run in runs),
+    )
+    return {
+        metric: dict(zip((run.label for run in runs), _measured(pairs), strict=True)) for metric, pairs in found.items()
+    }
+
+
+def _measured(pairs: Sequence[PairedScores]) -> Iterator[Measured]:
+    """The baseline, and each system with its test. The tests of one metric on one test set are a family."""
+    yield Measured(**vars(pairs[0].baseline))
+    # sacreBLEU's p-value of equal scores means nothing; such a pair is a comparison all the same.
+    corrected = holm([1.0 if pair.system.score == pair.baseline.score else pair.p_value for pair in pairs])
+    for pair, p_holm in zip(pairs, corrected, strict=True):
+        system = Measured(**vars(pair.system), is_tested=True)
+        if pair.system.score != pair.baseline.score:
+            system = replace(system, p_value=pair.p_value, p_holm=p_holm)
+        yield system
+
+
+def _check_references(
+    test: str, first: RunDirectory, other: RunDirectory, references: Sequence[tuple[str, ...]]
+) -> None:
+    for number, (ours, theirs) in enumerate(zip_longest(references, other.references(test)), start=1):
+        if ours != theirs:
+            raise RunError(
+                f"{first.path} and {other.path} were tested on different sentences called {test}: reference {number} "
+                f"is {_shown(ours)} in one and {_shown(theirs)} in the other; compare them on another one with --test"
+            )
 
 
 def _shown(references: tuple[str, ...] | None) -> str:
     return "missing" if references is None else repr(references[0][:60])
 
 
-def table(comparison: Comparison) -> str:
-    """The comparison as text, for people."""
-    lines = [f"A  {comparison.a.path}", f"B  {comparison.b.path}"]
-    lines.append(f"{' to '.join(comparison.languages)}, paired bootstrap (Koehn 2004)")
-    lines += [f"note: {note}" for note in comparison.notes]
-    for name, test in comparison.tests.items():
-        lines += ["", f"test set {name}, {test.n_sentences:,} sentences:"]
-        lines.append(f"  {'':15} {'A':^15} {'B':^15} {'B - A':>7} {'p':>7}")
-        for metric, paired in test.metrics.items():
-            scores = " ".join(f"{s.score:6.2f} ± {s.half_width:<6.2f}" for s in (paired.baseline, paired.system))
-            p_value = "" if _p_value(paired) is None else f"{paired.p_value:.4f}"
-            lines.append(f"  {metric:15} {scores} {_difference(paired):+7.2f} {p_value:>7}  {_verdict(metric, paired)}")
-        lines += [f"  {metric:15} {paired.system.signature}" for metric, paired in test.metrics.items()]
-    return "\n".join(lines)
+def _shared_metrics(test: str, runs: Sequence[ComparedRun]) -> list[str]:
+    """The metrics that all runs have of a test set. A run that kept no scores may have all."""
+    kept = [run.tests[test] for run in runs if run.tests.get(test)]
+    return [metric for metric in TEST_METRICS if all(metric in scores for scores in kept)]
 
 
-def _verdict(metric: str, paired: PairedScores) -> str:
-    difference, p_value = _difference(paired), _p_value(paired)
-    if p_value is None:
-        return "equal"
-    if p_value >= SIGNIFICANT:
-        return "may be chance"
-    is_higher_better = metric != "ter"
-    return "B is better" if (difference > 0) == is_higher_better else "A is better"
-
-
-def _difference(paired: PairedScores) -> float:
-    return paired.system.score - paired.baseline.score
-
-
-def _p_value(paired: PairedScores) -> float | None:
-    """None if the scores are equal, since sacreBLEU's p-value means nothing then."""
-    return paired.p_value if _difference(paired) else None
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison for programs, as JSON values; `p_value` is None if the scores are equal."""
-
-    def plain(paired: PairedScores) -> dict[str, Any]:
-        sides = {"a": dataclasses.asdict(paired.baseline), "b": dataclasses.asdict(paired.system)}
-        for side in sides.values():
-            del side["signature"]  # it is the same for both
-        return {
-            **sides,
-            "difference": _difference(paired),
-            "p_value": _p_value(paired),
-            "signature": paired.system.signature,
-        }
-
-    src_lang, tgt_lang = comparison.languages
+def _by_metric(found: Mapping[str, Mapping[str, Measured]], wanted: Sequence[str]) -> dict[str, dict[str, Measured]]:
+    """Scores by label and metric, turned around, in the order of `METRICS`."""
     return {
-        "a": str(comparison.a.path),
-        "b": str(comparison.b.path),
-        "src_lang": src_lang,
-        "tgt_lang": tgt_lang,
-        "notes": list(comparison.notes),
-        "tests": {
-            name: {
-                "n_sentences": test.n_sentences,
-                "metrics": {metric: plain(paired) for metric, paired in test.metrics.items()},
-            }
-            for name, test in comparison.tests.items()
-        },
+        metric: by_label
+        for metric in wanted or METRICS
+        if (by_label := {label: scores[metric] for label, scores in found.items() if metric in scores})
     }
+
+
+def _with_differences(
+    scores: Mapping[str, Mapping[str, Measured]], runs: Sequence[ComparedRun]
+) -> dict[str, dict[str, Measured]]:
+    """The scores, each with its difference from that of the first of the runs, where that has one."""
+    first, *others = (run.label for run in runs)
+    found = {metric: dict(by_label) for metric, by_label in scores.items()}
+    for by_label in found.values():
+        for label in others:
+            if first in by_label and label in by_label:
+                difference = by_label[label].score - by_label[first].score
+                by_label[label] = replace(by_label[label], difference=difference)
+    return found
+
+
+def _notes(runs: Sequence[ComparedRun], sets: Mapping[str, ComparedTestSet], method: str) -> Iterator[str]:
+    """What else differs than the models; nothing of runs that did not keep which files they read."""
+    first, *others = runs
+    texts = first.run.corpus()
+    meaning = {
+        "train": f"trained on other text than {first.label}, so the difference may come from it",
+        "valid": f"chose the weights on other validation text than {first.label}",
+    } | {
+        f"test/{name}": f"read other files of test set {name} than {first.label}, though its references are the same"
+        for name in sets
+    }
+    for split, note in meaning.items():
+        differing = [
+            run.label
+            for run in others
+            if split in texts and split in (found := run.run.corpus()) and found[split] != texts[split]
+        ]
+        if differing:
+            yield f"{', '.join(differing)}: {note}"
+    unfinished = [run for run in runs if not run.is_finished]
+    if training := [run.label for run in unfinished if not run.translated]:
+        validated = "; scores on valid are of the latest validation" if any(run.valid for run in unfinished) else ""
+        yield f"{', '.join(training)}: not finished, so not tested{validated}"
+    if method != "none" and others and not first.translated and any(other.translated for other in others):
+        yield f"nothing is tested against {first.label}, which has translated no test set; name a finished run first"
+    for name, test in sets.items():
+        for metric, scores in test.scores.items():
+            if len({each.signature for each in scores.values()}) > 1:
+                yield f"{metric} of test set {name} was not computed alike by all runs, see the signatures"
+    n_tested = max(
+        (sum(each.is_tested for each in scores.values()) for test in sets.values() for scores in test.scores.values()),
+        default=0,
+    )
+    if method != "none" and n_tested / (N_SAMPLES[method] + 1) >= SIGNIFICANT:
+        yield (
+            f"with {n_tested} runs and {N_SAMPLES[method]:,} samples no corrected p-value can be below {SIGNIFICANT}; "
+            "name fewer runs" + (", or take --test-method ar" if method == "bs" else "")
+        )

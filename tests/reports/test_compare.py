@@ -1,9 +1,11 @@
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from sacrebleu import corpus_bleu
@@ -11,7 +13,7 @@ from sacrebleu import corpus_bleu
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
-from seq2seq.evaluation.scores import TEST_METRICS
+from seq2seq.evaluation.scores import TEST_METRICS, paired_tests
 
 REFERENCES = [
     "A man in a blue shirt stands on a ladder and cleans the window.",
@@ -72,7 +74,7 @@ def good(tmp_path: Path) -> Path:
 def test_the_numbers_are_those_of_the_sacrebleu_command(
     metric: str, poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main([str(poor), str(good), "--test", "news", "--metrics", metric, "--json"])
+    main([str(poor), str(good), "--test", "news", "--metrics", metric, "--format", "json"])
     found = json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"][metric]
     hypotheses = [str(run / "hypotheses/news.en") for run in (poor, good)]
     command = [sys.executable, "-m", "sacrebleu", str(good / "references/news.en"), "-i", *hypotheses, "-m", metric]
@@ -81,20 +83,21 @@ def test_the_numbers_are_those_of_the_sacrebleu_command(
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
-    assert [tuple(f"{found[run][key]:.6f}" for key in ("score", "mean", "half_width")) for run in "ab"] == scores
-    assert p_value is not None and f"{found['p_value']:.4f}" == p_value[1]
-    assert signature is not None and found["signature"] == signature[0]
-    assert found["difference"] == found["b"]["score"] - found["a"]["score"]
+    assert [tuple(f"{found[run][key]:.6f}" for key in ("score", "mean", "half_width")) for run in "AB"] == scores
+    assert p_value is not None and f"{found['B']['p_value']:.4f}" == p_value[1]
+    assert signature is not None and found["A"]["signature"] == found["B"]["signature"] == signature[0]
+    assert found["B"]["difference"] == found["B"]["score"] - found["A"]["score"]
+    assert found["A"]["p_value"] is None and found["B"]["p_holm"] == found["B"]["p_value"]
 
 
 def test_further_references_count(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     further = [POOR[0], "", POOR[2], "", "", ""]
     for run in (poor, good):
         write_lines(run / "references/news.en.1", further)
-    main([str(poor), str(good), "--test", "news", "--metrics", "bleu", "--json"])
+    main([str(poor), str(good), "--test", "news", "--metrics", "bleu", "--format", "json"])
     found = json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]["bleu"]
     references: Any = [REFERENCES, [line or None for line in further]]
-    for side, hypotheses in (("a", POOR), ("b", GOOD)):
+    for side, hypotheses in (("A", POOR), ("B", GOOD)):
         assert found[side]["score"] == pytest.approx(corpus_bleu(hypotheses, references).score)
     (good / "references/news.en.1").unlink()
     assert "different sentences" in refused(capsys, poor, good)
@@ -103,24 +106,70 @@ def test_further_references_count(poor: Path, good: Path, capsys: pytest.Capture
 def test_the_table_says_which_run_is_better(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(poor), str(good)])
     a_then_b = capsys.readouterr().out
-    assert a_then_b.startswith(f"A  {poor}\nB  {good}\nfr to en")
-    news, talks = a_then_b.split("test set ")[1:]
-    assert news.startswith("news, 6 sentences:") and talks.startswith("talks, 6 sentences:")
-    rows = [line.split() for line in news.splitlines()[2 : 2 + len(TEST_METRICS)]]
-    assert [row[0] for row in rows] == list(TEST_METRICS)
-    assert all(row[-3:] == ["B", "is", "better"] for row in rows)
-    assert all(row[-2:] == ["+0.00", "equal"] for row in map(str.split, talks.splitlines()[2 : 2 + len(TEST_METRICS)]))
-    assert "bs:1000|seed:12345|case:lc|eff:no|tok:moses-en+norm-" in news
+    assert a_then_b.startswith(f"A* {poor}\nB* {good}\nfr to en; paired bootstrap")
+    news, talks = (part.split("\n\n")[0] for part in a_then_b.split("test set ")[1:])
+    assert news.startswith("news, 6 sentences\nmetric ") and talks.startswith("talks, 6 sentences\n")
+    rows = [line.split() for line in news.splitlines()[2:]]
+    assert [row[0] for row in rows[::2]] == list(TEST_METRICS) and all(row[-1] == "better" for row in rows[1::2])
+    assert [row[0] for row in rows[1::2]] == ["B*"] * len(TEST_METRICS)
+    assert all(line.split()[-2:] == ["+0.00", "equal"] for line in talks.splitlines()[3::2])
+    assert "bs:1000|seed:12345|case:lc|eff:no|tok:moses-en+norm-" in a_then_b
 
     main([str(good), str(poor), "--test", "news", "--metrics", "ter"])
     b_then_a = capsys.readouterr().out
-    assert "A is better" in b_then_a and "talks" not in b_then_a and "bleu" not in b_then_a
+    assert "  worse\n" in b_then_a and "talks" not in b_then_a and "bleu" not in b_then_a
 
 
 def test_a_small_difference_may_be_chance(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = finished_run(tmp_path / "other", news=[*GOOD[:5], REFERENCES[5]])
     main([str(good), str(other), "--metrics", "bleu"])
     assert "may be chance" in capsys.readouterr().out
+
+
+def compared(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    main([*map(str, arguments), "--format", "json"])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_each_run_is_tested_against_the_first_and_corrected_for_their_number(
+    tmp_path: Path, poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    near = finished_run(tmp_path / "near", news=[*GOOD[:5], REFERENCES[5]], talks=GOOD)
+    same = finished_run(tmp_path / "same", news=GOOD, talks=GOOD)
+    found = compared(capsys, good, poor, near, same)["tests"]["news"]["metrics"]["chrf"]
+    assert list(found) == ["A", "B", "C", "D"]
+    pairs = {"B": (good, poor), "C": (good, near)}
+    for label, pair in pairs.items():
+        alone = compared(capsys, *pair, "--metrics", "chrf")["tests"]["news"]["metrics"]["chrf"]["B"]
+        assert [alone[key] for key in ("score", "p_value")] == [found[label][key] for key in ("score", "p_value")]
+    # By hand: three comparisons, of which the one of equal runs has p = 1.
+    small, large = sorted(("B", "C"), key=lambda label: found[label]["p_value"])
+    assert found[small]["p_holm"] == pytest.approx(3 * found[small]["p_value"])
+    assert found[large]["p_holm"] == pytest.approx(
+        min(1, max(3 * found[small]["p_value"], 2 * found[large]["p_value"]))
+    )
+    assert (found["B"]["verdict"], found["D"]["verdict"]) == ("worse", "equal")
+    assert found["D"]["p_value"] is found["D"]["p_holm"] is found["A"]["verdict"] is None
+    main([str(run) for run in (good, poor, near, same)])
+    assert "  p (Holm)  against A\n" in capsys.readouterr().out
+
+
+def test_approximate_randomisation_and_no_test_at_all(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = paired_tests(POOR, [GOOD], REFERENCES, ["bleu"], "ar")["bleu"][0]
+    found = compared(capsys, poor, good, "--test-method", "ar", "--metrics", "bleu")["tests"]["news"]["metrics"]["bleu"]
+    assert (found["B"]["p_value"], found["B"]["score"]) == (expected.p_value, expected.system.score)
+    main([str(poor), str(good), "--test-method", "ar"])
+    assert "fr to en; approximate randomisation" in capsys.readouterr().out
+    scored(poor, "news", "mixed", "bleu")
+    shutil.rmtree(good / "hypotheses")
+    shutil.rmtree(poor / "references")
+    assert compared(capsys, poor, good, "--test-method", "none")["tests"] == {
+        "news": {"n_sentences": 6, "metrics": {"bleu": {"A": ANY}}},
+        "talks": {"n_sentences": 6, "metrics": {}},
+    }
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -135,12 +184,11 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_what_is_not_a_finished_run_is_refused(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "nowhere: is not the directory of a run" in refused(capsys, tmp_path / "nowhere", good)
     training = finished_run(tmp_path / "training")
-    assert "training: has no hypotheses/*.en, which a run writes at its end" in refused(capsys, good, training)
     for damage in ("data: [", "data:\n  src_lang: fr\n", "just text"):
         (training / "config.yaml").write_text(damage)
         assert "config.yaml: " in (message := refused(capsys, good, training))
         assert "so it is damaged; restore it" in message
-    assert "are one run; name two" in refused(capsys, good, good / ".." / "good")
+    assert f"{good} and {good}/../good are one run; name it once" in refused(capsys, good, good / ".." / "good")
 
 
 def test_runs_of_other_languages_are_refused(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,6 +205,18 @@ def test_test_sets_that_are_not_shared_are_refused(
     assert f"{good} was tested on news, talks and {other} on talks; name one of both with --test" in message
     alone = finished_run(tmp_path / "alone", web=GOOD)
     assert "they share no test set" in refused(capsys, good, alone)
+    message = refused(capsys, good, other, "--test", "new", "--test-method", "none")
+    assert "no run was tested on new; choose from news, talks" in message
+
+
+def test_a_metric_that_no_run_has_is_refused(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scored(good, "news", "mixed", "bleu", "ter")
+    message = refused(capsys, good, "--metrics", "bleu", "chrf++")
+    assert "no run has kept chrf++; choose from bleu, ter" in message
+    training = finished_run(tmp_path / "training")
+    assert "no run has kept bleu; choose from none, as none was scored" in refused(
+        capsys, training, "--metrics", "bleu"
+    )
 
 
 def test_other_sentences_are_refused_with_the_first_that_differs(
@@ -195,16 +255,20 @@ def test_a_test_set_is_compared_by_the_scores_that_it_has(
 ) -> None:
     scored(poor, "news", "lc", "bleu", "chrf", "ter")
     scored(good, "news", "lc", "bleu", "chrf")
-    main([str(poor), str(good), "--json"])
+    main([str(poor), str(good), "--format", "json"])
     found = json.loads(capsys.readouterr().out)["tests"]
-    assert list(found["news"]["metrics"]) == ["bleu", "chrf"]
+    assert {metric: list(by_label) for metric, by_label in found["news"]["metrics"].items()} == {
+        "bleu": ["A", "B"],
+        "chrf": ["A", "B"],
+        "ter": ["A"],  # which it has kept
+    }
     assert list(found["talks"]["metrics"]) == list(TEST_METRICS)  # whose scores were not kept
     expected = corpus_bleu(GOOD, [REFERENCES], lowercase=True).score
-    assert found["news"]["metrics"]["bleu"]["b"]["score"] == pytest.approx(expected)
+    assert found["news"]["metrics"]["bleu"]["B"]["score"] == pytest.approx(expected)
     assert expected > corpus_bleu(GOOD, [REFERENCES]).score
-    assert "|case:lc|" in found["news"]["metrics"]["chrf"]["signature"]
-    assert "|case:mixed|" in found["talks"]["metrics"]["chrf"]["signature"]
-    main([str(poor), str(good), "--test", "news", "--metrics", "chrf++", "--json"])
+    assert "|case:lc|" in found["news"]["metrics"]["chrf"]["A"]["signature"]
+    assert "|case:mixed|" in found["talks"]["metrics"]["chrf"]["A"]["signature"]
+    main([str(poor), str(good), "--test", "news", "--metrics", "chrf++", "--format", "json"])
     assert list(json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]) == ["chrf++"]
 
 
@@ -214,22 +278,47 @@ def read_text(run: Path, **digests: str) -> None:
     RunDirectory(run).write_identity(RunIdentity("1", corpus=corpus))
 
 
+def notes(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
+    found: list[str] = compared(capsys, *arguments)["notes"]
+    return [note for note in found if "finished" not in note]
+
+
 def test_other_text_is_said_and_not_refused(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read_text(poor, train="1", valid="2", test_news="3", test_talks="4")
-    main([str(poor), str(good)])
-    assert "note:" not in capsys.readouterr().out  # an older run, which may have read the same
+    assert not notes(capsys, poor, good)  # an older run, which may have read the same
     read_text(good, train="1", valid="2", test_news="3", test_talks="5")
-    main([str(poor), str(good), "--test", "news"])
-    assert "note:" not in capsys.readouterr().out
+    assert not notes(capsys, poor, good, "--test", "news")
     main([str(poor), str(good)])
-    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note:")]
-    assert notes == ["note: the files of test set talks differ, though its references are the same"]
+    note = "B: read other files of test set talks than A, though its references are the same"
+    assert f"\nnote: {note}\n" in capsys.readouterr().out and notes(capsys, poor, good) == [note]
     read_text(good, train="6", valid="7", test_news="3", test_talks="4")
-    main([str(poor), str(good), "--json"])
-    assert json.loads(capsys.readouterr().out)["notes"] == [
-        "the runs were trained on different text, so the difference may come from it",
-        "the runs chose their weights on different validation text",
+    assert notes(capsys, poor, good) == [
+        "B: trained on other text than A, so the difference may come from it",
+        "B: chose the weights on other validation text than A",
     ]
+
+
+def test_scores_that_were_not_computed_alike_are_pointed_out(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored(poor, "news", "lc", "bleu")
+    scored(good, "news", "mixed", "bleu")
+    assert notes(capsys, poor, good, "--test-method", "none") == [
+        "bleu of test set news was not computed alike by all runs, see the signatures"
+    ]
+
+
+def test_so_many_runs_that_no_difference_can_be_more_than_chance(
+    tmp_path: Path, poor: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [poor, *(finished_run(tmp_path / f"run{number}", news=GOOD) for number in range(51))]
+    found = compared(capsys, *runs, "--metrics", "bleu")
+    assert list(found["runs"])[24:28] == ["Y", "Z", "AA", "AB"] and list(found["runs"])[-1] == "AZ"
+    assert found["notes"][-1] == (
+        "with 51 runs and 1,000 samples no corrected p-value can be below 0.05; name fewer runs, or take "
+        "--test-method ar"
+    )
+    assert {each["verdict"] for each in found["tests"]["news"]["metrics"]["bleu"].values()} == {None, "may be chance"}
 
 
 def test_damaged_digests_are_named(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:

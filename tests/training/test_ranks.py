@@ -1,5 +1,6 @@
 """Several processes of one run: who knows what, who says what, how they end. Real ones, however they are started."""
 
+import json
 import os
 import re
 import signal
@@ -80,9 +81,11 @@ def test_the_jobs_of_a_sweep_share_a_directory_and_nothing_else(corpus, tmp_path
         assert checkpoint(each.path)["global_step"] == 3 and each.is_scored
     for name in ("verified", "scored"):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
-    cli.main(["results", str(sweep)])
-    table = capsys.readouterr().out.splitlines()
-    assert len(table) == 3 and ", ".join(map(str, seeds)) in table[2]
+    cli.main(["compare", str(sweep), "--format", "json"])
+    compared = json.loads(capsys.readouterr().out)
+    assert compared["runs"].keys() == set("ABC"[: len(seeds)])
+    (recipe,) = compared["seeds"]
+    assert recipe["seeds"] == seeds and set(recipe["scores"]) >= {"valid/bleu", "test/test/ter"}
 
 
 def test_torchrun_needs_no_run_dir(corpus, tmp_path):

@@ -71,16 +71,20 @@ def test_the_summary_shows_what_each_disguise_costs(run):
 
 def test_such_runs_are_compared_and_listed(run, tmp_path, capsys):
     shutil.copytree(run.path, tmp_path / "other")
-    cli.main(["compare", str(run.path), str(tmp_path / "other"), "--json"])
+    cli.main(["compare", str(run.path), str(tmp_path / "other"), "--format", "json"])
     found = json.loads(capsys.readouterr().out)["tests"]
     for test, scores in run.scores().items():
         assert found[test]["metrics"].keys() == scores.keys()
         for metric, score in scores.items():
-            assert found[test]["metrics"][metric]["signature"] == score.signature
-            assert found[test]["metrics"][metric]["a"]["score"] == pytest.approx(score.score, abs=1e-4)
-    cli.main(["results", str(run.path), "--metrics", "bleu", "ter"])
-    header = capsys.readouterr().out.splitlines()[0]
-    assert " plain ter | plain/upper bleu | plain/title bleu | " in header and "plain/upper ter" not in header
+            for each in found[test]["metrics"][metric].values():
+                assert each["signature"] == score.signature
+                assert each["score"] == pytest.approx(score.score, abs=1e-4)
+    cli.main(["compare", str(run.path), "--metrics", "bleu", "ter", "--format", "csv"])
+    header = capsys.readouterr().out.splitlines()[0].split(",")
+    assert {"test/plain/ter", "test/plain/upper/bleu"} <= set(header) and "test/plain/upper/ter" not in header
+    cli.main(["compare", str(run.path)])
+    table = capsys.readouterr().out.partition("test set plain in disguise\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in table[1::2]] == list(DISGUISES)
 
 
 def test_a_finished_run_is_tested_in_disguise_when_it_is_resumed(corpus, tmp_path):

@@ -172,16 +172,62 @@ MUTANTS = [
     ),
     Mutant(
         fault="runs on different text are taken for seeds of one recipe",
-        file="seq2seq/reports/results.py",
-        text='settings["corpus"] = _fingerprint(run.corpus()) or place',
+        file="seq2seq/reports/compared_run.py",
+        text='settings["corpus"] = _fingerprint(corpus) or place',
         becomes='settings["corpus"] = ""',
-        tests=["tests/reports/test_results.py::test_runs_on_other_text_are_not_seeds_of_one"],
+        tests=["tests/reports/test_seeds.py::test_runs_on_other_text_are_not_seeds_of_one"],
     ),
     Mutant(
         fault="a run that is listed twice counts as two seeds",
-        file="seq2seq/reports/results.py",
-        text="row[0].settings == result.settings and all(other.seed != result.seed for other in row)",
-        becomes="row[0].settings == result.settings",
-        tests=["tests/reports/test_results.py::test_a_seed_that_comes_twice_is_not_two_samples"],
+        file="seq2seq/reports/seeds.py",
+        text="_recipe(group[0]) == _recipe(run) and all(other.settings",
+        becomes="_recipe(group[0]) == _recipe(run) or all(other.settings",
+        tests=["tests/reports/test_seeds.py::test_a_seed_that_comes_twice_is_not_two_samples"],
+    ),
+    Mutant(
+        fault="half a training counts as a seed",
+        file="seq2seq/reports/seeds.py",
+        text="if not run.is_finished:",
+        becomes="if not run.settings:",
+        tests=["tests/reports/test_seeds.py::test_a_run_that_is_not_finished_is_no_sample"],
+    ),
+    Mutant(
+        fault="the p-values of several comparisons are not corrected",
+        file="seq2seq/reports/compare.py",
+        text="p_value=pair.p_value, p_holm=p_holm)",
+        becomes="p_value=pair.p_value, p_holm=pair.p_value)",
+        tests=[
+            "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
+        ],
+    ),
+    Mutant(
+        fault="runs that are equal are no comparison of the family",
+        file="seq2seq/reports/compare.py",
+        text="holm([1.0 if pair.system.score == pair.baseline.score else pair.p_value for pair in pairs])",
+        becomes="holm([pair.p_value for pair in pairs])",
+        tests=[
+            "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
+        ],
+    ),
+    Mutant(
+        fault="a lower TER is worse",
+        file="seq2seq/reports/comparison_forms.py",
+        text='is_higher_better = metric != "ter"',
+        becomes="is_higher_better = True",
+        tests=["tests/reports/test_compare.py::test_the_table_says_which_run_is_better"],
+    ),
+    Mutant(
+        fault="validations on some sentences are subtracted from scores on all",
+        file="seq2seq/reports/compare.py",
+        text="[run for run in read if run.is_finished])",
+        becomes="read)",
+        tests=["tests/reports/test_comparison_forms.py::test_an_unfinished_run_is_shown_with_what_it_has"],
+    ),
+    Mutant(
+        fault="columns that do not fit a terminal are lost",
+        file="seq2seq/reports/tables.py",
+        text="            yield block\n",
+        becomes="            yield block[:-1]\n",
+        tests=["tests/reports/test_tables.py"],
     ),
 ]

@@ -1,0 +1,104 @@
+"""What a comparison takes from a run directory: settings, scores and cost, also of a run that is not finished."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.evaluation.scores import VALID_METRICS
+from seq2seq.reports.cost import Cost, cost
+
+# Keys that say where a run is and who was told, and nothing of what it computed.
+_PLACES = ("run_dir", "resume", "data.dir", "data.cache_dir", "logger")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A score as it was measured, and its difference from that of the first run.
+
+    Attributes:
+        mean, half_width: of its interval; None if the run kept none.
+        signature: empty if the run kept none.
+        difference: from the first run; None if that one has no such score.
+        p_value: that chance alone makes a difference as large; None without a test, and for equal scores.
+        p_holm: the same, corrected for the number of runs that were compared with the first one (Holm 1979).
+        is_tested: whether both were compared by a paired test.
+    """
+
+    score: float
+    mean: float | None = None
+    half_width: float | None = None
+    signature: str = ""
+    difference: float | None = None
+    p_value: float | None = None
+    p_holm: float | None = None
+    is_tested: bool = False
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs of a comparison.
+
+    Attributes:
+        label: A, B, ...
+        is_finished: whether it came to its end.
+        settings: value of each key that may change what a run computes; the text that it read as `corpus`.
+        valid: by metric, of the weights that were chosen; of an unfinished run, what the latest validation found.
+        tests: by test set and metric, as the run kept them.
+        translated: the test sets whose translations are there.
+    """
+
+    label: str
+    run: RunDirectory
+    is_finished: bool
+    settings: Mapping[str, Any]
+    valid: Mapping[str, Measured]
+    tests: Mapping[str, Mapping[str, Measured]]
+    translated: Sequence[str]
+    cost: Cost
+
+    @property
+    def metrics(self) -> set[str]:
+        """All that it was measured in."""
+        return {metric for scores in (self.valid, *self.tests.values()) for metric in scores}
+
+    @property
+    def name(self) -> str:
+        """The label, marked if the run is not finished."""
+        return self.label if self.is_finished else f"{self.label}*"
+
+
+def read_run(run: RunDirectory, label: str) -> ComparedRun:
+    """Read a run, finished or not.
+
+    Raises:
+        RunError: there is no run, or a file of it is damaged.
+    """
+    settings, corpus = run.settings(), run.corpus()
+    place = settings["data.dir"]
+    for key in [key for key in settings if any(f"{key}.".startswith(f"{place}.") for place in _PLACES)]:
+        del settings[key]
+    settings["corpus"] = _fingerprint(corpus) or place  # older runs know only where their text was
+    metrics = run.metrics()
+    its_cost = cost(metrics)
+    if run.is_scored:
+        selection = run.selection()
+        its_cost = replace(its_cost, steps=selection.step or its_cost.steps)
+        chosen = selection.valid[selection.selected]
+        valid = {name: Measured(chosen[name]) for name in VALID_METRICS if name in chosen}
+        valid |= {name: Measured(**vars(score)) for name, score in selection.intervals.items()}
+    else:
+        latest = {metric.name: metric.value for metric in metrics}
+        valid = {name: Measured(latest[f"valid/{name}"]) for name in VALID_METRICS if f"valid/{name}" in latest}
+    scores = run.scores() if run.has_scores else {}
+    tests = {test: {name: Measured(**vars(score)) for name, score in found.items()} for test, found in scores.items()}
+    there = run.tests()
+    translated = [name for name in dict.fromkeys([*scores, *there]) if name in there]  # in the order of the run
+    return ComparedRun(label, run, run.is_scored, settings, valid, tests, translated, its_cost)
+
+
+def _fingerprint(corpus: Mapping[str, Sequence[str]]) -> str:
+    """The same for the same text, wherever it is; short, because people read it. Empty if nothing is known."""
+    return hashlib.sha256(json.dumps(corpus, sort_keys=True).encode()).hexdigest()[:8] if corpus else ""

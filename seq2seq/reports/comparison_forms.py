@@ -1,0 +1,249 @@
+"""A comparison of runs as text, Markdown, CSV and JSON."""
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from seq2seq.evaluation.scores import N_SAMPLES
+from seq2seq.reports.compare import SIGNIFICANT, Comparison
+from seq2seq.reports.compared_run import Measured
+from seq2seq.reports.tables import Table, as_markdown, as_text
+
+_METHOD = {
+    "bs": f"paired bootstrap (Koehn 2004), {N_SAMPLES['bs']:,} resamples",
+    "ar": f"approximate randomisation (Riezler and Maxwell 2005), {N_SAMPLES['ar']:,} trials",
+    "none": "not tested",
+}
+_COST = {
+    "steps": ("steps", "{:,}"),
+    "tgt_tokens": ("target tokens", "{:,}"),
+    "tgt_tokens_per_s": ("target tokens/s", "{:,.0f}"),
+    "hours": ("hours", "{:.2f}"),
+    "memory_gb": ("memory (GB)", "{:.2f}"),
+    "device_memory_gb": ("GPU memory (GB)", "{:.2f}"),
+}
+_LONGEST_VALUE = 28  # of a setting, in text
+
+
+def as_form(comparison: Comparison, form: str, width: int) -> str:
+    """The comparison as `text`, `markdown`, `csv` or `json`; tables of text are `width` characters wide."""
+    match form:
+        case "text":
+            return _as_text(comparison, width)
+        case "markdown":
+            return _as_markdown(comparison)
+        case "csv":
+            return _as_csv(comparison)
+    assert form == "json"
+    return json.dumps(_as_json(comparison), indent=2, ensure_ascii=False)
+
+
+# --- for people ---
+
+
+def _as_text(comparison: Comparison, width: int) -> str:
+    lines = [f"{run.name:3}{run.run.path}" for run in comparison.runs]
+    lines.append(_head(comparison))
+    lines += [f"note: {note}" for note in comparison.notes]
+    tables = [as_text(table, width) for table in _tables(comparison, _LONGEST_VALUE)]
+    signatures = [f"{metric:15} {signature}" for metric, signature in _signatures(comparison)]
+    return "\n\n".join(["\n".join(lines), *tables, *(["\n".join(signatures)] if signatures else [])])
+
+
+def _as_markdown(comparison: Comparison) -> str:
+    lines = [f"- {run.name}: `{run.run.path}`" for run in comparison.runs]
+    notes = [f"- {note}" for note in comparison.notes]
+    tables = [as_markdown(table) for table in _tables(comparison)]
+    signatures = [f"- {metric}: `{signature}`" for metric, signature in _signatures(comparison)]
+    parts = ["\n".join(lines), _head(comparison), "\n".join(notes), *tables, "\n".join(signatures)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _head(comparison: Comparison) -> str:
+    unfinished = "; * is not finished" if any(not run.is_finished for run in comparison.runs) else ""
+    return f"{' to '.join(comparison.languages)}; {_METHOD[comparison.method]}{unfinished}"
+
+
+def _tables(comparison: Comparison, longest: int = 1000) -> Iterator[Table]:
+    if comparison.differing:
+        yield _differing(comparison, longest)
+    if comparison.valid:
+        rows = list(_rows(comparison, comparison.valid))
+        yield _score_table(comparison, "valid", ["metric"], rows)
+    plain = [name for name in comparison.tests if name.rpartition("/")[0] not in comparison.tests]
+    for name in plain:
+        test = comparison.tests[name]
+        size = f", {test.n_sentences:,} sentences" if test.n_sentences else ""
+        if test.scores:
+            yield _score_table(comparison, f"test set {name}{size}", ["metric"], list(_rows(comparison, test.scores)))
+        rows = [
+            [disguised.removeprefix(f"{name}/"), *row]
+            for disguised, other in comparison.tests.items()
+            if disguised.rpartition("/")[0] == name
+            for row in _rows(comparison, other.scores)
+        ]
+        if rows:
+            yield _score_table(comparison, f"test set {name} in disguise", ["disguise", "metric"], rows)
+    if any(len(recipe.labels) > 1 for recipe in comparison.recipes):
+        yield _seeds(comparison)
+    yield _cost(comparison)
+
+
+def _differing(comparison: Comparison, longest: int) -> Table:
+    def shown(value: Any) -> str:
+        text = str(value)
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+    labels = [run.label for run in comparison.runs]
+    rows = [
+        [key, *(shown(values[label]) if label in values else "" for label in labels)]
+        for key, values in comparison.differing.items()
+    ]
+    return Table("what differs", ["key", *labels], rows)
+
+
+def _score_table(comparison: Comparison, title: str, keys: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    first = comparison.runs[0].label
+    header = [*keys, "run", "score", f"minus {first}", "p", "p (Holm)", f"against {first}"]
+    return Table(title, header, rows, len(keys)).without_empty_columns()
+
+
+def _rows(comparison: Comparison, scores: Mapping[str, Mapping[str, Measured]]) -> Iterator[list[str]]:
+    """Metric, run, score, difference, p, corrected p, verdict."""
+    for metric, by_label in scores.items():
+        n_tested = sum(each.is_tested for each in by_label.values())
+        for run in comparison.runs:
+            if (each := by_label.get(run.label)) is not None:
+                interval = "" if each.half_width is None else f" ± {each.half_width:.2f}"
+                yield [
+                    metric,
+                    run.name,
+                    f"{each.score:6.2f}{interval}",
+                    "" if each.difference is None else f"{each.difference:+6.2f}",
+                    "" if each.p_value is None else f"{each.p_value:.4f}",
+                    "" if each.p_holm is None or n_tested < 2 else f"{each.p_holm:.4f}",
+                    verdict(metric, each),
+                ]
+
+
+def verdict(metric: str, measured: Measured) -> str:
+    """Whether a run is better than the first one; empty if that was not tested."""
+    if not measured.is_tested or measured.difference is None:
+        return ""
+    if measured.p_holm is None:
+        return "equal"
+    if measured.p_holm >= SIGNIFICANT:
+        return "may be chance"
+    is_higher_better = metric != "ter"
+    return "better" if (measured.difference > 0) == is_higher_better else "worse"
+
+
+def _seeds(comparison: Comparison) -> Table:
+    recipes = comparison.recipes
+    rows = [["seed", *(", ".join(map(str, recipe.seeds)) for recipe in recipes)]]
+    for name in comparison.scores:
+        spreads = [recipe.scores.get(name) for recipe in recipes]
+        rows.append(
+            [name.removeprefix("test/"), *(_spread(each.mean, each.deviation) if each else "" for each in spreads)]
+        )
+    header = ["score", *(", ".join(recipe.labels) for recipe in recipes)]
+    return Table("runs that differ only in seed, together: mean ± standard deviation", header, rows)
+
+
+def _spread(mean: float, deviation: float | None) -> str:
+    return f"{mean:6.2f}" + ("" if deviation is None else f" ± {deviation:.2f}")
+
+
+def _cost(comparison: Comparison) -> Table:
+    rows = []
+    for key, (name, form) in _COST.items():
+        values = [getattr(run.cost, key) for run in comparison.runs]
+        if any(value is not None for value in values):
+            rows.append([name, *("" if value is None else form.format(value) for value in values)])
+    return Table("cost", ["", *(run.name for run in comparison.runs)], rows)
+
+
+def _signatures(comparison: Comparison) -> list[tuple[str, str]]:
+    """Metric and signature, each pair once."""
+    found = [
+        (name.rpartition("/")[2], each.signature)
+        for name, by_label in comparison.scores.items()
+        for each in by_label.values()
+        if each.signature
+    ]
+    return list(dict.fromkeys(found))
+
+
+# --- for programs ---
+
+
+def _as_csv(comparison: Comparison) -> str:
+    """A line for each run, with its settings, its scores and its cost."""
+    settings = list(comparison.differing)
+    recipe_of = {label: number for number, recipe in enumerate(comparison.recipes, 1) for label in recipe.labels}
+    rows = []
+    for run in comparison.runs:
+        row: dict[str, Any] = {"run": run.label, "path": run.run.path, "is_finished": run.is_finished}
+        row["recipe"] = recipe_of.get(run.label, "")
+        row |= {key: comparison.differing[key].get(run.label, "") for key in settings}
+        for name, by_label in comparison.scores.items():
+            each = by_label.get(run.label)
+            row[name] = each.score if each else ""
+            for detail in ("half_width", "difference", "p_value", "p_holm"):
+                value = getattr(each, detail) if each else None
+                row[f"{name}/{detail}"] = "" if value is None else value
+        row |= {key: "" if value is None else value for key, value in dataclasses.asdict(run.cost).items()}
+        rows.append(row)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def _as_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as JSON values. What is not known is null."""
+    src_lang, tgt_lang = comparison.languages
+    return {
+        "src_lang": src_lang,
+        "tgt_lang": tgt_lang,
+        "test_method": comparison.method,
+        "notes": list(comparison.notes),
+        "runs": {
+            run.label: {
+                "path": str(run.run.path),
+                "is_finished": run.is_finished,
+                "settings": {
+                    key: values[run.label] for key, values in comparison.differing.items() if run.label in values
+                },
+                "cost": dataclasses.asdict(run.cost),
+            }
+            for run in comparison.runs
+        },
+        "valid": _plain(comparison.valid),
+        "tests": {
+            name: {"n_sentences": test.n_sentences, "metrics": _plain(test.scores)}
+            for name, test in comparison.tests.items()
+        },
+        "seeds": [
+            {
+                "runs": list(recipe.labels),
+                "seeds": list(recipe.seeds),
+                "scores": {name: dataclasses.asdict(spread) for name, spread in recipe.scores.items()},
+            }
+            for recipe in comparison.recipes
+        ],
+    }
+
+
+def _plain(scores: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, dict[str, Any]]]:
+    return {
+        metric: {
+            label: {**dataclasses.asdict(each), "verdict": verdict(metric, each) or None}
+            for label, each in by_label.items()
+        }
+        for metric, by_label in scores.items()
+    }

@@ -1,0 +1,50 @@
+"""What a run has cost so far, as far as its `metrics.csv` says so."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seq2seq.artifacts.run_directory import Metric
+
+
+@dataclass(frozen=True)
+class Cost:
+    """None is what the run did not log.
+
+    Attributes:
+        steps: optimizer steps, up to the last one that was logged.
+        tgt_tokens: target tokens that the model was trained on, each as often as it was.
+        tgt_tokens_per_s: the median of what was logged, without the time of validations.
+        hours: of training. Older runs did not log it; theirs are from the first line of `metrics.csv` to the last one,
+            with the tests at the end, and with the time between the parts of a resumed run.
+        memory_gb: the most that the process had.
+        device_memory_gb: the most that was allocated on its GPU.
+    """
+
+    steps: int | None
+    tgt_tokens: int | None
+    tgt_tokens_per_s: float | None
+    hours: float | None
+    memory_gb: float | None
+    device_memory_gb: float | None
+
+
+def cost(metrics: Sequence[Metric]) -> Cost:
+    """The cost of a run, from the rows of its `metrics.csv`."""
+
+    def values(name: str) -> list[float]:
+        return [metric.value for metric in metrics if metric.name == name]
+
+    tokens, hours = values("progress/tgt_tokens"), values("progress/hours")
+    if not hours and metrics:
+        times = [float(metric.unix_time) for metric in metrics]
+        hours = [(max(times) - min(times)) / 3600]
+    speeds = values("train/tgt_tokens_per_s")
+    return Cost(
+        steps=max((metric.step + 1 for metric in metrics if metric.name.startswith("train/")), default=None),
+        tgt_tokens=int(max(tokens)) if tokens else None,
+        tgt_tokens_per_s=statistics.median(speeds) if speeds else None,
+        hours=max(hours, default=None),
+        memory_gb=max(values("train/process_memory_gb"), default=None),
+        device_memory_gb=max(values("train/device_memory_gb"), default=None),
+    )

@@ -1,0 +1,123 @@
+import json
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from seq2seq.cli import main as cli
+from seq2seq.config import DataConfig, ModelConfig, OptimConfig, RunConfig
+from tests.reports.full_runs import ended_run, started_run
+
+
+def groups(capsys: pytest.CaptureFixture[str], *runs: Path) -> list[dict[str, Any]]:
+    """Runs that differ only in seed, as `compare` puts them together."""
+    cli(["compare", *map(str, runs), "--format", "json"])
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["seeds"]
+    return found
+
+
+def labels(found: list[dict[str, Any]]) -> list[str]:
+    return ["".join(group["runs"]) for group in found]
+
+
+def test_seeds_of_a_configuration_are_one_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bleu = [52.0, 53.5, 54.0]
+    runs = [
+        ended_run(tmp_path / f"run{seed}", reached, RunConfig(seed=seed, name="small"), valid=reached + 1)
+        for seed, reached in enumerate(bleu, start=1)
+    ]
+    mean, deviation = statistics.mean(bleu), statistics.stdev(bleu)
+    (group,) = groups(capsys, *runs)
+    assert (group["runs"], group["seeds"]) == (["A", "B", "C"], [1, 2, 3])
+    assert group["scores"] == {
+        "valid/bleu": {"mean": pytest.approx(mean + 1), "deviation": pytest.approx(deviation)},
+        "test/flickr/bleu": {"mean": pytest.approx(mean), "deviation": pytest.approx(deviation)},
+        "test/flickr/ter": {"mean": pytest.approx(100 - mean), "deviation": pytest.approx(deviation)},
+    }
+    cli(["compare", *map(str, runs)])
+    table = capsys.readouterr().out.partition("together: mean ± standard deviation\n")[2].splitlines()
+    assert [line.split() for line in table[:4]] == [
+        ["score", "A,", "B,", "C"],
+        ["seed", "1,", "2,", "3"],
+        ["valid/bleu", f"{mean + 1:.2f}", "±", f"{deviation:.2f}"],
+        ["flickr/bleu", f"{mean:.2f}", "±", f"{deviation:.2f}"],
+    ]
+
+
+def test_recipes_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = RunConfig(name="deep", model=ModelConfig(n_encoder_layers=6), optim=OptimConfig(r_drop=5.0))
+    runs = [ended_run(tmp_path / "a", 52.0), ended_run(tmp_path / "b", 53.0, deep)]
+    assert labels(groups(capsys, *runs)) == ["A", "B"]
+    cli(["compare", *map(str, runs)])
+    out = capsys.readouterr().out
+    assert "together" not in out
+    rows = out.partition("what differs\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split() for line in rows] == [
+        ["key", "A", "B"],
+        ["name", "default", "deep"],
+        ["model.n_encoder_layers", "3", "6"],
+        ["optim.r_drop", "0.0", "5.0"],
+    ]
+
+
+def test_a_run_from_before_a_key_has_its_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [ended_run(tmp_path / name, 52.0, RunConfig(seed=seed)) for seed, name in enumerate("ab")]
+    config = OmegaConf.load(tmp_path / "a" / "config.yaml")
+    del config.optim["r_drop"]
+    OmegaConf.save(config, tmp_path / "a" / "config.yaml")
+    assert labels(groups(capsys, *runs)) == ["AB"]
+    config.optim["of_another_version"] = 1
+    OmegaConf.save(config, tmp_path / "a" / "config.yaml")
+    assert labels(groups(capsys, *runs)) == ["A", "B"]
+
+
+def test_a_run_that_is_not_finished_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [ended_run(tmp_path / f"run{seed}", 52.0, RunConfig(seed=seed)) for seed in (1, 2)]
+    assert labels(groups(capsys, *runs, started_run(tmp_path / "run3", RunConfig(seed=3)))) == ["AB"]
+
+
+def test_runs_with_and_without_robustness_are_one_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robust = RunConfig(seed=2, data=DataConfig(robustness=True))
+    assert labels(groups(capsys, ended_run(tmp_path / "a", 52.0), ended_run(tmp_path / "b", 54.0, robust))) == ["AB"]
+
+
+def test_runs_on_other_text_are_not_seeds_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The directory has the same name, or another one: what counts is what it holds."""
+    places = [("a", "x", 20.0), ("b", "y", 60.0), ("b", "x", 22.0)]
+    runs = [
+        ended_run(tmp_path / f"run{seed}", bleu, RunConfig(seed=seed, data=DataConfig(dir=place)), text=text)
+        for seed, (place, text, bleu) in enumerate(places, start=1)
+    ]
+    assert labels(groups(capsys, *runs)) == ["AC", "B"]
+    cli(["compare", *map(str, runs)])
+    out = capsys.readouterr().out
+    assert re.search(r"^corpus +([0-9a-f]{8}) +(?!\1)[0-9a-f]{8} +\1$", out, re.MULTILINE) and "data.dir" not in out
+
+
+def test_older_runs_go_by_where_their_text_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [
+        ended_run(tmp_path / f"run{seed}", 20.0 * seed, RunConfig(seed=seed, data=DataConfig(dir=place)))
+        for seed, place in enumerate(("here", "there", "here"), start=1)
+    ]
+    assert labels(groups(capsys, *runs)) == ["AC", "B"]
+
+
+def test_a_seed_that_comes_twice_is_not_two_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reached = [(1, 20.0), (1, 60.0), (2, 22.0)]
+    runs = [
+        ended_run(tmp_path / f"run{number}", bleu, RunConfig(seed=seed), text="x")
+        for number, (seed, bleu) in enumerate(reached)
+    ]
+    assert labels(groups(capsys, *runs)) == ["AC", "B"]
+
+
+def test_test_sets_of_other_names_are_recipes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = RunConfig(data=DataConfig(test={"flickr": "test2016"}))
+    other = RunConfig(seed=2, data=DataConfig(test={"flickr": "test2017"}))
+    runs = [ended_run(tmp_path / "a", 52.0, one), ended_run(tmp_path / "b", 54.0, other)]
+    assert labels(groups(capsys, *runs)) == ["A", "B"]
+    cli(["compare", *map(str, runs)])
+    assert re.search(r"^data\.test\.flickr +test2016 +test2017$", capsys.readouterr().out, re.MULTILINE)
