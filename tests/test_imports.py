@@ -150,6 +150,7 @@ def test_lightning_stays_in_training() -> None:
         "seq2seq.dataset.prepare",
         "seq2seq.commands.export",
         "seq2seq.commands.compare",
+        "seq2seq.commands.score",
         "seq2seq.commands.split",
     ],
 )

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from seq2seq.evaluation.scores import PairedScores
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order of `p_values`, which are those of one family of comparisons.
@@ -16,3 +18,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
         adjusted[i] = highest
     return adjusted
+
+
+def corrected(pairs: Sequence[PairedScores]) -> list[float | None]:
+    """The adjusted p-values of a family of paired tests.
+
+    None where both scores are equal: sacreBLEU's p-value means nothing then. Such a pair is a comparison all the same.
+    """
+    adjusted = holm([pair.p_value if pair.difference else 1.0 for pair in pairs])
+    return [p_value if pair.difference else None for pair, p_value in zip(pairs, adjusted, strict=True)]

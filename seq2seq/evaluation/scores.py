@@ -67,6 +67,11 @@ class PairedScores:
     system: Interval
     p_value: float
 
+    @property
+    def difference(self) -> float:
+        """System minus baseline."""
+        return self.system.score - self.baseline.score
+
 
 def corpus_scores(
     hypotheses: Sequence[str],
@@ -328,7 +333,7 @@ def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":
     from sacrebleu import BLEU
 
     if not language:
-        raise TranslationError("bleu_legacy_tok splits words by the rules of a language; name it with language=")
+        raise TranslationError("bleu_legacy_tok splits words by the rules of a language; name that of the translations")
     tokens, signature = moses_tokens(language), f"moses-{language}+norm-{sacremoses.__version__}"
     if is_tokenised(references[0]):
         tokens, signature = str.lower, "none"

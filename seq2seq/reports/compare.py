@@ -12,12 +12,13 @@ from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.errors import RunError
-from seq2seq.evaluation.holm import holm
+from seq2seq.evaluation.holm import corrected
 from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS, PairedScores, paired_tests
 from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
 from seq2seq.reports.seeds import Recipe, recipes
+from seq2seq.reports.tables import label
+from seq2seq.reports.verdict import SIGNIFICANT
 
-SIGNIFICANT = 0.05  # a p-value below it counts as more than chance
 Scores = Mapping[str, Mapping[str, Measured]]  # by metric and label
 
 
@@ -87,7 +88,7 @@ def compare(
         RunError: languages or references differ; two finished runs share no test set; no run has such a test set or
             metric; a run has no references, or is damaged.
     """
-    first, *others = read = [read_run(run, _label(number)) for number, run in enumerate(runs)]
+    first, *others = read = [read_run(run, label(number)) for number, run in enumerate(runs)]
     languages = first.run.languages()
     for other in others:
         if (found := other.run.languages()) != languages:
@@ -109,12 +110,6 @@ def compare(
         raise RunError(f"no run has kept {missing[0]}; choose from {', '.join(known) or 'none, as none was scored'}")
     plain = {name: {label: each.score for label, each in found.items()} for name, found in comparison.scores.items()}
     return replace(comparison, recipes=recipes(read, plain))
-
-
-def _label(number: int) -> str:
-    """A, B, ..., Z, AA, AB, ..."""
-    before, last = divmod(number, 26)
-    return (_label(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _differing(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
@@ -188,13 +183,9 @@ def _tested(
 def _measured(pairs: Sequence[PairedScores]) -> Iterator[Measured]:
     """The baseline, and each system with its test. The tests of one metric on one test set are a family."""
     yield Measured(**vars(pairs[0].baseline))
-    # sacreBLEU's p-value of equal scores means nothing; such a pair is a comparison all the same.
-    corrected = holm([1.0 if pair.system.score == pair.baseline.score else pair.p_value for pair in pairs])
-    for pair, p_holm in zip(pairs, corrected, strict=True):
-        system = Measured(**vars(pair.system), is_tested=True)
-        if pair.system.score != pair.baseline.score:
-            system = replace(system, p_value=pair.p_value, p_holm=p_holm)
-        yield system
+    for pair, p_holm in zip(pairs, corrected(pairs), strict=True):
+        p_value = pair.p_value if pair.difference else None
+        yield Measured(**vars(pair.system), p_value=p_value, p_holm=p_holm, is_tested=True)
 
 
 def _check_references(
@@ -234,10 +225,10 @@ def _with_differences(
     first, *others = (run.label for run in runs)
     found = {metric: dict(by_label) for metric, by_label in scores.items()}
     for by_label in found.values():
-        for label in others:
-            if first in by_label and label in by_label:
-                difference = by_label[label].score - by_label[first].score
-                by_label[label] = replace(by_label[label], difference=difference)
+        for other in others:
+            if first in by_label and other in by_label:
+                difference = by_label[other].score - by_label[first].score
+                by_label[other] = replace(by_label[other], difference=difference)
     return found
 
 

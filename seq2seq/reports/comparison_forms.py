@@ -7,16 +7,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from seq2seq.evaluation.scores import N_SAMPLES
-from seq2seq.reports.compare import SIGNIFICANT, Comparison
+from seq2seq.reports.compare import Comparison
 from seq2seq.reports.compared_run import Measured
 from seq2seq.reports.tables import Table, as_markdown, as_text
+from seq2seq.reports.verdict import METHODS, verdict
 
-_METHOD = {
-    "bs": f"paired bootstrap (Koehn 2004), {N_SAMPLES['bs']:,} resamples",
-    "ar": f"approximate randomisation (Riezler and Maxwell 2005), {N_SAMPLES['ar']:,} trials",
-    "none": "not tested",
-}
 _COST = {
     "steps": ("steps", "{:,}"),
     "tgt_tokens": ("target tokens", "{:,}"),
@@ -64,7 +59,7 @@ def _as_markdown(comparison: Comparison) -> str:
 
 def _head(comparison: Comparison) -> str:
     unfinished = "; * is not finished" if any(not run.is_finished for run in comparison.runs) else ""
-    return f"{' to '.join(comparison.languages)}; {_METHOD[comparison.method]}{unfinished}"
+    return f"{' to '.join(comparison.languages)}; {METHODS[comparison.method]}{unfinished}"
 
 
 def _tables(comparison: Comparison, longest: int = 1000) -> Iterator[Table]:
@@ -125,20 +120,15 @@ def _rows(comparison: Comparison, scores: Mapping[str, Mapping[str, Measured]]) 
                     "" if each.difference is None else f"{each.difference:+6.2f}",
                     "" if each.p_value is None else f"{each.p_value:.4f}",
                     "" if each.p_holm is None or n_tested < 2 else f"{each.p_holm:.4f}",
-                    verdict(metric, each),
+                    _verdict(metric, each),
                 ]
 
 
-def verdict(metric: str, measured: Measured) -> str:
-    """Whether a run is better than the first one; empty if that was not tested."""
+def _verdict(metric: str, measured: Measured) -> str:
+    """Empty if that was not tested."""
     if not measured.is_tested or measured.difference is None:
         return ""
-    if measured.p_holm is None:
-        return "equal"
-    if measured.p_holm >= SIGNIFICANT:
-        return "may be chance"
-    is_higher_better = metric != "ter"
-    return "better" if (measured.difference > 0) == is_higher_better else "worse"
+    return verdict(metric, measured.difference, measured.p_holm)
 
 
 def _seeds(comparison: Comparison) -> Table:
@@ -242,7 +232,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
 def _plain(scores: Mapping[str, Mapping[str, Measured]]) -> dict[str, dict[str, dict[str, Any]]]:
     return {
         metric: {
-            label: {**dataclasses.asdict(each), "verdict": verdict(metric, each) or None}
+            label: {**dataclasses.asdict(each), "verdict": _verdict(metric, each) or None}
             for label, each in by_label.items()
         }
         for metric, by_label in scores.items()

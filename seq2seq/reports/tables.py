@@ -25,6 +25,12 @@ class Table:
         return Table(self.title, header, rows, self.n_keys)
 
 
+def label(number: int) -> str:
+    """A, B, ..., Z, AA, AB, ..., for 0 and so on."""
+    before, last = divmod(number, 26)
+    return (label(before - 1) if before else "") + chr(ord("A") + last)
+
+
 def as_text(table: Table, width: int) -> str:
     """The table in lines of at most `width` characters, if its columns allow that.
 

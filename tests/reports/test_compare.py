@@ -161,7 +161,7 @@ def test_approximate_randomisation_and_no_test_at_all(
     expected = paired_tests(POOR, [GOOD], REFERENCES, ["bleu"], "ar")["bleu"][0]
     found = compared(capsys, poor, good, "--test-method", "ar", "--metrics", "bleu")["tests"]["news"]["metrics"]["bleu"]
     assert (found["B"]["p_value"], found["B"]["score"]) == (expected.p_value, expected.system.score)
-    main([str(poor), str(good), "--test-method", "ar"])
+    main([str(poor), str(good), "--test-method", "ar", "--metrics", "bleu", "--test", "talks"])
     assert "fr to en; approximate randomisation" in capsys.readouterr().out
     scored(poor, "news", "mixed", "bleu")
     shutil.rmtree(good / "hypotheses")

@@ -126,7 +126,7 @@ def test_text_fits_a_terminal(
     ]
     for width in (80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
-        out = printed(capsys, *runs, *more)
+        out = printed(capsys, *runs, *more, "--test-method", "none")
         tables = out.partition("\n\n")[2].rpartition("\n\n")[0]
         assert max(map(len, tables.splitlines())) <= width
         assert len(re.findall(r"^key ", out, re.MULTILINE)) == (5 if width == 80 else 3)
@@ -136,10 +136,10 @@ def test_text_fits_a_terminal(
 def test_a_sweep_stands_for_its_jobs(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     sweep = runs[0].parent
     (sweep / "multirun.yaml").touch()
-    assert printed(capsys, sweep) == printed(capsys, *runs)
-    found = as_json(capsys, runs[2], sweep)["runs"]  # the first one is the one to compare with
+    assert printed(capsys, sweep, "--test-method", "none") == printed(capsys, *runs, "--test-method", "none")
+    found = as_json(capsys, runs[2], sweep, "--test-method", "none")["runs"]  # the first one is the one to compare with
     assert [run["path"] for run in found.values()] == [str(runs[2]), str(runs[0]), str(runs[1])]
-    assert len(as_json(capsys, sweep, sweep)["runs"]) == 3
+    assert len(as_json(capsys, sweep, sweep, "--test-method", "none")["runs"]) == 3
 
 
 def test_a_single_run_is_shown_with_what_it_has(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,16 +194,16 @@ MUTANTS = [
     Mutant(
         fault="the p-values of several comparisons are not corrected",
         file="seq2seq/reports/compare.py",
-        text="p_value=pair.p_value, p_holm=p_holm)",
-        becomes="p_value=pair.p_value, p_holm=pair.p_value)",
+        text="p_holm=p_holm, is_tested=True)",
+        becomes="p_holm=p_value, is_tested=True)",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
         ],
     ),
     Mutant(
         fault="runs that are equal are no comparison of the family",
-        file="seq2seq/reports/compare.py",
-        text="holm([1.0 if pair.system.score == pair.baseline.score else pair.p_value for pair in pairs])",
+        file="seq2seq/evaluation/holm.py",
+        text="holm([pair.p_value if pair.difference else 1.0 for pair in pairs])",
         becomes="holm([pair.p_value for pair in pairs])",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
@@ -211,7 +211,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a lower TER is worse",
-        file="seq2seq/reports/comparison_forms.py",
+        file="seq2seq/reports/verdict.py",
         text='is_higher_better = metric != "ter"',
         becomes="is_higher_better = True",
         tests=["tests/reports/test_compare.py::test_the_table_says_which_run_is_better"],

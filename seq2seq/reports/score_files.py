@@ -1,0 +1,123 @@
+"""Score plain files of translations, from anywhere, and test them against others."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seq2seq.corpus.reader import read_lines, read_stream
+from seq2seq.errors import TranslationError
+from seq2seq.evaluation.holm import corrected
+from seq2seq.evaluation.scores import Interval, paired_tests, report
+
+STDIN = Path("-")
+
+
+@dataclass(frozen=True)
+class Against:
+    """How the hypotheses compare with a baseline, in one metric.
+
+    Attributes:
+        difference: hypotheses minus baseline.
+        p_value: that chance alone makes a difference as large; None for equal scores.
+        p_holm: the same, corrected for the number of baselines (Holm 1979).
+    """
+
+    difference: float
+    p_value: float | None
+    p_holm: float | None
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """One file of translations.
+
+    Attributes:
+        scores: by metric.
+        against: by metric, the test of the hypotheses against this file; empty for the hypotheses themselves.
+        n_copied: lines that are their source, word for word; None without a source.
+        n_blank: lines that are blank although their source is not; None without a source.
+    """
+
+    path: Path
+    scores: Mapping[str, Interval]
+    against: Mapping[str, Against]
+    n_copied: int | None
+    n_blank: int | None
+
+
+def score_files(
+    hypotheses: Path,
+    references: Sequence[Path],
+    baselines: Sequence[Path],
+    source: Path | None,
+    metrics: Sequence[str],
+    language: str = "",
+    method: str = "bs",
+    *,
+    ignore_case: bool = False,
+) -> tuple[int, list[ScoredFile]]:
+    """Score files, with 95% intervals, and test the first one against the baselines.
+
+    Any file may be compressed, and one of them may be `STDIN`.
+
+    Args:
+        references: line n of each is a reference of sentence n. In a further one, a blank line is none.
+        source: what was translated, to count what came out as it went in; None: nothing is counted.
+        metrics: any of `scores.METRICS`.
+        language: of the translations; only `bleu_legacy_tok` needs it.
+        method: of the paired tests (`scores.paired_tests`).
+    Returns:
+        The number of sentences, and the hypotheses and each baseline with their scores.
+    Raises:
+        TranslationError: files differ in their number of lines, or have none; stdin is named twice; a metric needs a
+            language.
+        CorpusError: a file cannot be read.
+    """
+    outputs = [hypotheses, *baselines]
+    paths = [*outputs, *references, *([source] if source else [])]
+    if paths.count(STDIN) > 1:
+        raise TranslationError("stdin (-) can be read once; give the other text as a file")
+    texts = [_lines(path) for path in paths]
+    for path, lines in zip(paths, texts, strict=True):
+        if len(lines) != len(texts[0]):
+            raise TranslationError(
+                f"{_name(path)} has {len(lines)} lines and {_name(hypotheses)} has {len(texts[0])}; line n of one "
+                "must belong to line n of the other, so align the files again"
+            )
+    translations, others = texts[: len(outputs)], texts[len(outputs) :]
+    known = list(zip(*others[: len(references)], strict=True))
+    if not baselines:
+        scores = [report(texts[0], known, metrics, language=language, ignore_case=ignore_case)]
+        tests: list[dict[str, Against]] = [{}]
+    else:
+        found = paired_tests(
+            texts[0], translations[1:], known, metrics, method, language=language, ignore_case=ignore_case
+        )
+        scores = [{metric: pairs[0].baseline for metric, pairs in found.items()}]
+        scores += [{metric: pairs[n].system for metric, pairs in found.items()} for n in range(len(baselines))]
+        families = {
+            metric: [
+                Against(-pair.difference, pair.p_value if pair.difference else None, p_holm)
+                for pair, p_holm in zip(pairs, corrected(pairs), strict=True)
+            ]
+            for metric, pairs in found.items()
+        }
+        tests = [{}, *({metric: family[n] for metric, family in families.items()} for n in range(len(baselines)))]
+    counts = [_counts(lines, others[-1]) if source else (None, None) for lines in translations]
+    files = [ScoredFile(*each[:3], *each[3]) for each in zip(outputs, scores, tests, counts, strict=True)]
+    return len(known), files
+
+
+def _lines(path: Path) -> list[str]:
+    return list(read_stream(sys.stdin.buffer, "stdin") if path == STDIN else read_lines(path))
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else str(path)
+
+
+def _counts(translations: Sequence[str], sources: Sequence[str]) -> tuple[int, int]:
+    """Lines that are their source, and lines that are blank although their source is not."""
+    pairs = [(text.strip(), source.strip()) for text, source in zip(translations, sources, strict=True)]
+    return sum(text == source != "" for text, source in pairs), sum(not text and source != "" for text, source in pairs)
