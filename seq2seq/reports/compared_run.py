@@ -77,7 +77,7 @@ def read_run(run: RunDirectory, label: str) -> ComparedRun:
         RunError: there is no run, or a file of it is damaged.
     """
     settings, corpus = run.settings(), run.corpus()
-    place = settings["data.dir"]
+    place = settings.get("data.dir", "")
     for key in [key for key in settings if any(f"{key}.".startswith(f"{place}.") for place in _PLACES)]:
         del settings[key]
     settings["corpus"] = _fingerprint(corpus) or place  # older runs know only where their text was

@@ -1,7 +1,9 @@
 """What a run has cost so far, as far as its `metrics.csv` says so."""
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from seq2seq.artifacts.run_directory import Metric
@@ -33,11 +35,10 @@ def cost(metrics: Sequence[Metric]) -> Cost:
     """The cost of a run, from the rows of its `metrics.csv`."""
 
     def values(name: str) -> list[float]:
-        return [metric.value for metric in metrics if metric.name == name]
+        return [metric.value for metric in metrics if metric.name == name and math.isfinite(metric.value)]
 
     tokens, hours = values("progress/tgt_tokens"), values("progress/hours")
-    if not hours and metrics:
-        times = [float(metric.unix_time) for metric in metrics]
+    if not hours and (times := list(_times(metrics))):
         hours = [(max(times) - min(times)) / 3600]
     speeds = values("train/tgt_tokens_per_s")
     return Cost(
@@ -48,3 +49,10 @@ def cost(metrics: Sequence[Metric]) -> Cost:
         memory_gb=max(values("train/process_memory_gb"), default=None),
         device_memory_gb=max(values("train/device_memory_gb"), default=None),
     )
+
+
+def _times(metrics: Sequence[Metric]) -> Iterator[float]:
+    for metric in metrics:
+        with suppress(TypeError, ValueError):  # nothing but this needs the column, so nobody has checked it
+            if math.isfinite(time := float(metric.unix_time)):
+                yield time

@@ -56,7 +56,7 @@ def recipes(runs: Sequence[ComparedRun], scores: Mapping[str, Mapping[str, float
     return [
         Recipe(
             [run.label for run in group],
-            [run.settings["seed"] for run in group],
+            [run.settings.get("seed") for run in group],
             dict(_spreads([run.label for run in group], scores)),
         )
         for group in found
@@ -72,7 +72,9 @@ def _spreads(labels: Sequence[str], scores: Mapping[str, Mapping[str, float]]) -
 
 def _is_another_seed(run: ComparedRun, group: Sequence[ComparedRun]) -> bool:
     """Whether a run and those of a group are seeds of one recipe."""
-    return _recipe(group[0]) == _recipe(run) and all(other.settings["seed"] != run.settings["seed"] for other in group)
+    return _recipe(group[0]) == _recipe(run) and all(
+        other.settings.get("seed") != run.settings.get("seed") for other in group
+    )
 
 
 def _recipe(run: ComparedRun) -> dict[str, Any]:

@@ -14,10 +14,13 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.dataset.file_digests import FileDigests
 from seq2seq.errors import UserError
+from seq2seq.reports.compare import compare
+from seq2seq.reports.comparison_forms import as_form
 from tests.faults.many import FAULTS
 from tests.faults.sentences import assert_helps
 from tests.faults.test_damaged_files import damages
 from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
+from tests.reports.full_runs import ended_run
 from tests.translation.eleven_lines import WHOLE, interrupted, translate
 
 pytestmark = pytest.mark.slow
@@ -46,6 +49,30 @@ def test_a_note_of_a_run(tmp_path: Path, name: str, content: bytes) -> None:
         read.get(name, run.metrics)()
     except UserError as error:
         assert_helps(error, tmp_path / name)
+
+
+@FAULTS
+@given(name=st.sampled_from(["config.yaml", "selection.json", "scores.json", "run.json", "metrics.csv"]), content=TEXTS)
+@example(name="config.yaml", content=b"data: {src_lang: fr, tgt_lang: en, dir: {a: 1}}\nseed: {b: 2}\nlogger: 3")
+@example(name="config.yaml", content=b"data: {src_lang: fr, tgt_lang: en}\n1: {2: [3]}\nmodel:")
+@example(name="metrics.csv", content=b"step,metric,value,unix_time\n1,valid/bleu,2,x\n1,progress/hours,nan,\n")
+@example(name="metrics.csv", content=b"step,metric,value,unix_time\n1,progress/tgt_tokens,inf,1e999\n")
+@example(name="selection.json", content=b'{"selected": "a", "step": 1, "valid": {"a": {}}, "intervals": {"bleu": 1}}')
+def test_a_comparison_with_a_run(tmp_path: Path, name: str, content: bytes) -> None:
+    runs = [tmp_path / "good", tmp_path / "other"]
+    if not runs[0].exists():
+        for run in runs:
+            ended_run(run, 20.0)
+    before = (runs[1] / name).read_bytes() if (runs[1] / name).is_file() else None
+    (runs[1] / name).write_bytes(content)
+    try:
+        compared = compare([RunDirectory(run) for run in runs])
+        for form in ("text", "markdown", "csv", "json"):
+            assert as_form(compared, form, 80)
+    except UserError as error:
+        assert_helps(error, runs[1])
+    finally:
+        (runs[1] / name).unlink() if before is None else (runs[1] / name).write_bytes(before)
 
 
 @FAULTS
