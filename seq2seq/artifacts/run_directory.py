@@ -49,6 +49,7 @@ class Selection:
     step: int  # optimizer steps of the whole run
     valid: Mapping[str, Mapping[str, float]]  # candidate: metric: score
     intervals: Mapping[str, Interval] = dataclasses.field(default_factory=dict)  # of the winner; older runs have none
+    n_parameters: int = 0  # of the model; 0 in older runs
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class RunDirectory:
                     step-STEP.ckpt    weights of every n-th step, if they are kept
                     recent-STEP.ckpt  weights of the last validations, which are averaged at the end
                     model.ckpt        the weights that won the selection
-        selection.json                scores on valid of all candidates, with intervals of the winner's
+        selection.json                scores on valid of all candidates, with intervals of the winner's; parameters
         scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
         hypotheses/TEST.LANG          translations of each test set, one a line; in disguise, TEST/DISGUISE.LANG
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
@@ -224,7 +225,8 @@ class RunDirectory:
             }
             intervals = {metric: _interval(**score) for metric, score in content.get("intervals", {}).items()}
             valid[content["selected"]]  # it is one of them
-            return Selection(str(content["selected"]), int(content.get("step", 0)), valid, intervals)
+            step, n_parameters = (int(content.get(key, 0)) for key in ("step", "n_parameters"))
+            return Selection(str(content["selected"]), step, valid, intervals, n_parameters)
         except _DAMAGE as error:
             raise RunError(f"{self.path / 'selection.json'}: has no selection, so it is damaged; restore it") from error
 

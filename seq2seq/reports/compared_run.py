@@ -85,7 +85,9 @@ def read_run(run: RunDirectory, label: str) -> ComparedRun:
     its_cost = cost(metrics)
     if run.is_scored:
         selection = run.selection()
-        its_cost = replace(its_cost, steps=selection.step or its_cost.steps)
+        its_cost = replace(
+            its_cost, steps=selection.step or its_cost.steps, n_parameters=selection.n_parameters or None
+        )
         chosen = selection.valid[selection.selected]
         valid = {name: Measured(chosen[name]) for name in VALID_METRICS if name in chosen}
         valid |= {name: Measured(**vars(score)) for name, score in selection.intervals.items()}

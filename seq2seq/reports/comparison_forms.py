@@ -13,6 +13,7 @@ from seq2seq.reports.tables import Table, as_markdown, as_text
 from seq2seq.reports.verdict import METHODS, verdict
 
 _COST = {
+    "n_parameters": ("parameters", "{:,}"),
     "steps": ("steps", "{:,}"),
     "tgt_tokens": ("target tokens", "{:,}"),
     "tgt_tokens_per_s": ("target tokens/s", "{:,.0f}"),

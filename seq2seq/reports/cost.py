@@ -14,6 +14,7 @@ class Cost:
     """None is what the run did not log.
 
     Attributes:
+        n_parameters: of the model; a run keeps it at its end.
         steps: optimizer steps, up to the last one that was logged.
         tgt_tokens: target tokens that the model was trained on, each as often as it was.
         tgt_tokens_per_s: the median of what was logged, without the time of validations.
@@ -23,6 +24,7 @@ class Cost:
         device_memory_gb: the most that was allocated on its GPU.
     """
 
+    n_parameters: int | None
     steps: int | None
     tgt_tokens: int | None
     tgt_tokens_per_s: float | None
@@ -42,6 +44,7 @@ def cost(metrics: Sequence[Metric]) -> Cost:
         hours = [(max(times) - min(times)) / 3600]
     speeds = values("train/tgt_tokens_per_s")
     return Cost(
+        n_parameters=None,
         steps=max((metric.step + 1 for metric in metrics if metric.name.startswith("train/")), default=None),
         tgt_tokens=int(max(tokens)) if tokens else None,
         tgt_tokens_per_s=statistics.median(speeds) if speeds else None,

@@ -78,7 +78,8 @@ def finish_run(
     if is_first_rank:
         run.write_scores(tests)
         references = [prepared.valid.references(i) for i in range(len(prepared.valid))]
-        run.write_selection(Selection(selected, step, valid, report(on_valid, references, VALID_METRICS)))
+        intervals = report(on_valid, references, VALID_METRICS)
+        run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
     return Outcome(selected, valid, tests)
 
 

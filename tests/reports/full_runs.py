@@ -32,7 +32,7 @@ def ended_run(
     """A run that has its scores, and no translations."""
     run = RunDirectory(started_run(path, config, text))
     run.write_scores({"flickr": {"bleu": interval(bleu), "ter": interval(100 - bleu)}})
-    run.write_selection(Selection("last", step, {"last": {"bleu": valid}, "best": {"bleu": 1.0}}))
+    run.write_selection(Selection("last", step, {"last": {"bleu": valid}, "best": {"bleu": 1.0}}, {}, 9000))
     return path
 
 

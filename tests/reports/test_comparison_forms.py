@@ -1,6 +1,7 @@
 """What people and programs see of a comparison."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -64,8 +65,8 @@ def test_json_holds_all_of_it(runs: list[Path], capsys: pytest.CaptureFixture[st
         for label, path, seed, rate in zip("ABC", runs, (1, 2, 1), (0.5, 0.5, 0.25), strict=True)
     }
     assert found["runs"]["B"]["cost"] == {
-        "steps": 70, "tgt_tokens": None, "tgt_tokens_per_s": None, "hours": 0.5, "memory_gb": None,
-        "device_memory_gb": None,
+        "n_parameters": 9000, "steps": 70, "tgt_tokens": None, "tgt_tokens_per_s": None, "hours": 0.5,
+        "memory_gb": None, "device_memory_gb": None,
     }  # fmt: skip
     assert [each["score"] for each in found["valid"]["bleu"].values()] == [50.0, 51.0, 52.0]
     assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, 1.0, 2.0]
@@ -171,6 +172,7 @@ def test_an_unfinished_run_is_shown_with_what_it_has(
     assert "1,000 resamples; * is not finished\n" in out
     assert "\nnote: B, C: not finished, so not tested; scores on valid are of the latest validation\n" in out
     assert re.search(r"^bleu +A +50\.00\n +B\* +20\.00\n +D +52\.00 +\+2\.00\n", out, re.MULTILINE)
+    assert re.search(r"^parameters +9,000 +9,000$", out, re.MULTILINE)
     assert re.search(r"^steps +70 +30 +70$", out, re.MULTILINE) and re.search(
         r"^hours +0\.50 +1\.00 ", out, re.MULTILINE
     )
@@ -188,9 +190,7 @@ def test_an_unfinished_run_is_shown_with_what_it_has(
 def test_intervals_on_valid_are_shown_where_they_were_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [ended_run(tmp_path / name, 20.0) for name in "ab"]
     selection = RunDirectory(runs[1]).selection()
-    RunDirectory(runs[1]).write_selection(
-        type(selection)(selection.selected, selection.step, selection.valid, {"bleu": interval(50.0)})
-    )
+    RunDirectory(runs[1]).write_selection(dataclasses.replace(selection, intervals={"bleu": interval(50.0)}))
     assert re.search(r"^bleu +A +50\.00\n +B +50\.00 ± 1\.50 +\+0\.00$", printed(capsys, *runs), re.MULTILINE)
 
 

@@ -19,11 +19,17 @@ def test_the_cost_is_what_was_logged() -> None:
         Metric(30, "test/news/bleu", 20.0, "8600.0"),  # logged with the number of steps, not with that of the last one
     ]
     assert cost(rows) == Cost(
-        steps=30, tgt_tokens=1500, tgt_tokens_per_s=120.0, hours=0.75, memory_gb=1.5, device_memory_gb=7.0
+        n_parameters=None,
+        steps=30,
+        tgt_tokens=1500,
+        tgt_tokens_per_s=120.0,
+        hours=0.75,
+        memory_gb=1.5,
+        device_memory_gb=7.0,
     )
 
 
 def test_hours_of_older_runs_are_those_of_their_file() -> None:
     rows = [Metric(9, "train/loss", 4.0, "5000.0"), Metric(19, "train/loss", 3.0, "6800.0")]
     assert cost(rows).hours == pytest.approx(0.5)
-    assert cost([]) == Cost(None, None, None, None, None, None)
+    assert cost([]) == Cost(None, None, None, None, None, None, None)

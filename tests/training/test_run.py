@@ -166,6 +166,7 @@ def test_the_selected_weights_are_the_best_of_the_candidates(finished):
     references = [validation.store.references(i) for i in range(len(validation.store))]
     intervals = RunDirectory(Path(config.run_dir)).selection().intervals
     assert list(intervals) == ["bleu", "chrf"]
+    assert RunDirectory(Path(config.run_dir)).selection().n_parameters == model.n_parameters
     for metric, expected in report(validation.hypotheses, references, ("bleu", "chrf")).items():
         found = intervals[metric]
         assert (found.score, found.half_width) == pytest.approx((expected.score, expected.half_width), abs=1e-4)
