@@ -39,6 +39,7 @@ OF_OTHERS = {
     "--follow",
     "--cfg",
     "--confidence",
+    "--paired-ar",
     "--paired-bs",
     "--all",
     "--exclude-editable",

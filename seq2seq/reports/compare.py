@@ -100,7 +100,7 @@ def compare(
     sets = {name: _compare_on(name, read, metrics, method, languages[1]) for name in names}
     valid = _by_metric({run.label: run.valid for run in read}, metrics)
     if first.is_finished:  # the validations of a run may be on fewer sentences than the choice of its weights
-        valid = _with_differences(valid, [run for run in read if run.is_finished])
+        valid = _with_differences(valid, [run for run in read if run.is_finished and not _differ(first, run, "valid")])
     comparison = Comparison(
         read, languages, method, _differing(read), list(_notes(read, sets, method)), valid, sets, []
     )
@@ -232,23 +232,25 @@ def _with_differences(
     return found
 
 
+def _differ(one: ComparedRun, other: ComparedRun, split: str) -> bool:
+    """Whether two runs read different files; not if one of them did not keep which it read."""
+    in_one, in_other = one.run.corpus().get(split), other.run.corpus().get(split)
+    return in_one is not None and in_other is not None and in_one != in_other
+
+
 def _notes(runs: Sequence[ComparedRun], sets: Mapping[str, ComparedTestSet], method: str) -> Iterator[str]:
     """What else differs than the models; nothing of runs that did not keep which files they read."""
     first, *others = runs
-    texts = first.run.corpus()
     meaning = {
         "train": f"trained on other text than {first.label}, so the difference may come from it",
         "valid": f"chose the weights on other validation text than {first.label}",
     } | {
-        f"test/{name}": f"read other files of test set {name} than {first.label}, though its references are the same"
+        f"test/{name}": f"read other files of test set {name} than {first.label}"
+        + ("" if method == "none" else ", though its references are the same")
         for name in sets
     }
     for split, note in meaning.items():
-        differing = [
-            run.label
-            for run in others
-            if split in texts and split in (found := run.run.corpus()) and found[split] != texts[split]
-        ]
+        differing = [run.label for run in others if _differ(first, run, split)]
         if differing:
             yield f"{', '.join(differing)}: {note}"
     unfinished = [run for run in runs if not run.is_finished]

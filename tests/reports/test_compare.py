@@ -298,6 +298,14 @@ def test_other_text_is_said_and_not_refused(poor: Path, good: Path, capsys: pyte
     ]
 
 
+def test_references_are_called_the_same_only_if_they_were_compared(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read_text(poor, test_news="3")
+    read_text(good, test_news="4")
+    assert notes(capsys, poor, good, "--test-method", "none") == ["B: read other files of test set news than A"]
+
+
 def test_scores_that_were_not_computed_alike_are_pointed_out(
     poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

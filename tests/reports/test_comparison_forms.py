@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
 from seq2seq.config import OptimConfig, RunConfig
@@ -192,6 +193,16 @@ def test_intervals_on_valid_are_shown_where_they_were_kept(tmp_path: Path, capsy
     selection = RunDirectory(runs[1]).selection()
     RunDirectory(runs[1]).write_selection(dataclasses.replace(selection, intervals={"bleu": interval(50.0)}))
     assert re.search(r"^bleu +A +50\.00\n +B +50\.00 ± 1\.50 +\+0\.00$", printed(capsys, *runs), re.MULTILINE)
+
+
+def test_scores_on_other_validation_text_are_not_subtracted(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, valid in zip(runs, ("v", "v", "w"), strict=True):
+        RunDirectory(path).write_identity(RunIdentity("1", corpus={"train": ["t"], "valid": [valid]}))
+    found = as_json(capsys, *runs, "--test-method", "none")
+    assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, 1.0, None]
+    assert found["notes"] == ["C: chose the weights on other validation text than A"]
 
 
 def test_no_comparison_imports_torch(runs: list[Path]) -> None:

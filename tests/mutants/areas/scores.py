@@ -219,8 +219,8 @@ MUTANTS = [
     Mutant(
         fault="validations on some sentences are subtracted from scores on all",
         file="seq2seq/reports/compare.py",
-        text="[run for run in read if run.is_finished])",
-        becomes="read)",
+        text="if run.is_finished and not _differ(",
+        becomes="if not _differ(",
         tests=["tests/reports/test_comparison_forms.py::test_an_unfinished_run_is_shown_with_what_it_has"],
     ),
     Mutant(
