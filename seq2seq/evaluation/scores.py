@@ -291,10 +291,14 @@ def _randomisation_test(metric: "Metric", systems: Sequence[Sequence[str]], n_sa
 
     named = [(str(number), texts) for number, texts in enumerate(systems)]
     with _without_progress():
-        (results,) = list(PairedTest(named, {"": metric}, None, "ar", n_samples)()[1].values())[1:]  # after the names
+        _, found = PairedTest(named, {"": metric}, None, "ar", n_samples)()
+    _, results = found.values()  # the names of the systems, then what was found of them
     baseline, *others = (each.interval() for each in _resampled(metric, systems, N_SAMPLES["bs"]))
-    p_values = [result.p_value for result in results[1:] if not isinstance(result, str)]
-    return [PairedScores(baseline, other, float(p_value or 0)) for other, p_value in zip(others, p_values, strict=True)]
+    pairs = []
+    for other, result in zip(others, results[1:], strict=True):
+        assert not isinstance(result, str) and result.p_value is not None
+        pairs.append(PairedScores(baseline, other, result.p_value))
+    return pairs
 
 
 @contextmanager

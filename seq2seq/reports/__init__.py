@@ -1,1 +1,1 @@
-"""Compare runs: a test of two, a table of many, and how they learned."""
+"""Compare runs: settings, scores and cost of many; scores of files; how runs learned."""

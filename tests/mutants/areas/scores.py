@@ -180,8 +180,8 @@ MUTANTS = [
     Mutant(
         fault="a run that is listed twice counts as two seeds",
         file="seq2seq/reports/seeds.py",
-        text="_recipe(group[0]) == _recipe(run) and all(other.settings",
-        becomes="_recipe(group[0]) == _recipe(run) or all(other.settings",
+        text="_recipe(group[0]) == _recipe(run) and all(",
+        becomes="_recipe(group[0]) == _recipe(run) or all(",
         tests=["tests/reports/test_seeds.py::test_a_seed_that_comes_twice_is_not_two_samples"],
     ),
     Mutant(
