@@ -12,7 +12,7 @@ from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Score a file of translations with 95%% intervals and signatures, and test it against other translations. "
+        "Score a file of translations with 95% intervals and signatures, and test it against other translations. "
         "Files have a sentence a line, in UTF-8, plain, .gz, .xz, .bz2 or .zst; one of them may be - for stdin."
     )
     parser.add_argument("hypotheses", type=Path, metavar="HYP", help="the translations")
