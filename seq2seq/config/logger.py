@@ -17,8 +17,16 @@ class LoggerConfig:
     wandb_entity: str = ""  # W&B user or team; empty: your default one
     wandb_group: str = ""  # W&B group; empty: the name of the experiment, or of the sweep
     wandb_tags: list[str] = field(default_factory=list)  # W&B tags
-    n_samples: int = 20  # validation sentences whose translations are logged at each validation
+    x_axis: str = "step"  # of charts in W&B: step (optimizer steps), tokens (target tokens), hours (of training)
+    text: bool = True  # whether trackers get sentences of the corpus, their translations and pictures of them
+    n_samples: int = 50  # validation sentences whose translations are logged at each validation; 0: as text=false
+
+    @property
+    def shows_text(self) -> bool:
+        """Whether anything of the corpus goes to a tracker."""
+        return self.text and self.n_samples > 0
 
     def problems(self) -> Iterator[str]:
         yield from one_of("logger", self, wandb_mode=("auto", "online", "offline", "disabled"))
+        yield from one_of("logger", self, x_axis=("step", "tokens", "hours"))
         yield from at_least("logger", self, n_samples=0)

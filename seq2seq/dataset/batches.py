@@ -4,6 +4,7 @@ Shapes: B pairs, S source tokens, T target tokens
 """
 
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -131,6 +132,7 @@ class BatchLoader:
         self.pairs, self.config, self.seed, self.read_pair, self.slots = pairs, config, seed, read_pair, slots
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
+        self.waited_s = 0.0  # how long training has waited for batches
         plans = PlansAhead(self._make_plan, len(pairs))
         self._plans: Plans = share(plans) if share else plans
         self._planned: tuple[int, Plan] | None = None
@@ -173,6 +175,16 @@ class BatchLoader:
 
     def __iter__(self) -> Iterator[Batch]:
         """The rest of this epoch. The iteration after its end is the next epoch."""
+        batches = self._rest_of_epoch()
+        while True:
+            began = time.perf_counter()
+            batch = next(batches, None)
+            self.waited_s += time.perf_counter() - began
+            if batch is None:
+                return
+            yield batch
+
+    def _rest_of_epoch(self) -> Iterator[Batch]:
         if self.done >= len(self.plan):
             self.epoch, self.done = self.epoch + 1, 0
         plan, accumulate = self.plan, self.config.accumulate
@@ -214,8 +226,10 @@ class BatchLoader:
         self.epoch, self.done = state["epoch"], state["done"]
 
 
-def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[Batch]:
-    """Every pair once, over all ranks. Unlike in training, a rank may get one batch more than another.
+def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[tuple[Indices, Batch]]:
+    """Every pair once, over all ranks: batches, and which pairs are in each.
+
+    Unlike in training, a rank may get one batch more than another.
 
     Raises:
         ConfigError: fewer pairs than ranks. Lightning cannot validate without pairs.
@@ -228,9 +242,9 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
     if len(batches) < world_size:
         batches = np.array_split(np.concatenate(batches), world_size)
 
-    def to_batch(indices: list[Indices]) -> Batch:
+    def to_batch(indices: list[Indices]) -> tuple[Indices, Batch]:
         src, tgt = ([side(int(i)) for i in indices[0]] for side in (pairs.src, pairs.tgt))
-        return collate(src, tgt, sum(len(row) + 1 for row in tgt))
+        return indices[0], collate(src, tgt, sum(len(row) + 1 for row in tgt))
 
     share = batches[rank::world_size]
     return DataLoader(share, batch_size=1, collate_fn=to_batch, num_workers=0)  # type: ignore[arg-type]

@@ -2,16 +2,19 @@
 
 import logging
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from pytorch_lightning.loggers import Logger
+
+from seq2seq.training.pictures import Picture
+from seq2seq.training.sentence_tables import Table
 
 log = logging.getLogger(__name__)
 
 
 class Tracker(Protocol):
-    """A Lightning logger that also keeps sample translations and final scores. Each method may fail."""
+    """A Lightning logger that also keeps sentences, pictures and final scores. Each method may fail."""
 
     title: str  # what messages call it
 
@@ -23,8 +26,9 @@ class Tracker(Protocol):
 
     def log_hyperparams(self, params: dict[str, Any]) -> None: ...
 
-    def log_samples(self, rows: Sequence[tuple[str, str, str]], step: int) -> None:
-        """rows: source, reference and translation of each sentence."""
+    def log_sentences(self, name: str, table: Table, step: int) -> None: ...
+
+    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None: ...
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         """The scores on the test sets, and what else belongs to the end of a run."""
@@ -69,8 +73,11 @@ class Guarded(Logger):
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
         self._attempt(lambda tracker: tracker.log_hyperparams(params if isinstance(params, dict) else vars(params)))
 
-    def log_samples(self, rows: Sequence[tuple[str, str, str]], step: int) -> None:
-        self._attempt(lambda tracker: tracker.log_samples(rows, step))
+    def log_sentences(self, name: str, table: Table, step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_sentences(name, table, step))
+
+    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_pictures(pictures, step))
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self._attempt(lambda tracker: tracker.log_results(scores, facts, step))

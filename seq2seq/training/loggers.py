@@ -8,7 +8,7 @@ import logging
 import netrc
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pytorch_lightning.loggers import Logger
@@ -16,10 +16,13 @@ from pytorch_lightning.loggers import Logger
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import LoggerConfig, RunConfig
+from seq2seq.dataset.store import PairStore
 from seq2seq.evaluation.scores import Interval
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.sentence_tables import N_EXTREMES, table_of_extremes
 from seq2seq.training.trackers import TensorBoardTracker, WandbTracker
+from seq2seq.training.validation import N_ATTENTION_MAPS
 
 log = logging.getLogger(__name__)
 
@@ -92,14 +95,16 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
 
 def _upload_notice(config: LoggerConfig, url: str | None) -> str:
     """What leaves this machine, where it goes, and which keys keep it here."""
-    sentences = (
-        f", and at each validation {config.n_samples} sentences of the corpus with their translations"
-        if config.n_samples
-        else ""
-    )
-    fewer = "; logger.n_samples=0 keeps the sentences here" if config.n_samples else ""
+    text, fewer = "", ""
+    if config.shows_text:
+        text = (
+            f"; of the corpus, {config.n_samples} validation sentences with their translations and pictures of the "
+            f"attention in {N_ATTENTION_MAPS} at each validation, and up to {2 * N_EXTREMES} sentences of each test "
+            "set at the end"
+        )
+        fewer = "; logger.text=false keeps the sentences and pictures here"
     return (
-        f"W&B is online: it uploads the configuration, the metrics, what it notes of this machine{sentences}, "
+        f"W&B is online: it uploads the configuration, the metrics, what it notes of this machine{text}, "
         f"to {url}; logger.wandb_mode=offline keeps all of it here{fewer}"
     )
 
@@ -118,6 +123,17 @@ def log_final_scores(
             logger.log_results(flat, facts, step)
         else:
             logger.log_metrics(flat, step)
+
+
+def log_extremes(loggers: Sequence[Logger], run: RunDirectory, tests: Mapping[str, PairStore], step: int) -> None:
+    """Show trackers the worst and the best translations of each test set."""
+    trackers = [logger for logger in loggers if isinstance(logger, Guarded)]
+    for name, store in tests.items() if trackers else ():
+        pairs = range(len(store))
+        sources, references = [store.src_text(i) for i in pairs], [store.references(i) for i in pairs]
+        table = table_of_extremes(sources, references, run.hypotheses(name))
+        for tracker in trackers:
+            tracker.log_sentences(f"test/{name}/extremes", table, step - 1)
 
 
 def finish(loggers: Sequence[Logger], failed: bool = False) -> None:

@@ -58,7 +58,7 @@ class TranslationModule(pl.LightningModule):
         self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
         self.n_tokens_of_all = torch.zeros((), dtype=torch.int64)  # target tokens of the optimizer step, on all ranks
         self.pieces = Pieces(self.training_loss, self._backward, self.model)
-        self.step_nll, self.n_step_tokens = torch.zeros(()), torch.zeros(())  # of the micro-batches so far
+        self.step_sums = torch.zeros(3)  # nll, correct tokens and all tokens of the micro-batches so far
         self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
 
     def loss(self, batch: Batch, label_smoothing: float) -> Loss:
@@ -118,15 +118,13 @@ class TranslationModule(pl.LightningModule):
             self.trainer.precision_plugin.pre_backward(self._share(smoothed), self).backward()
 
     def _note_loss(self, loss: Loss) -> None:
-        """One number for each optimizer step: nats per token over its micro-batches on all ranks."""
-        self.step_nll = self.step_nll.to(self.device) + loss.nll
-        self.n_step_tokens = self.n_step_tokens.to(self.device) + loss.n_tokens
+        """For each optimizer step, nats per token and accuracy over its micro-batches on all ranks."""
+        self.step_sums = self.step_sums.to(self.device) + torch.stack([loss.nll, loss.n_correct, loss.n_tokens])
         if step_is_complete(self.trainer):
-            sums = torch.stack([self.step_nll, self.n_step_tokens])
+            sums, self.step_sums = self.step_sums, torch.zeros_like(self.step_sums)
             if self.trainer.world_size > 1:
                 torch.distributed.all_reduce(sums)
-            self.of_step["train/loss"] = sums[0] / sums[1]
-            self.step_nll, self.n_step_tokens = torch.zeros_like(self.step_nll), torch.zeros_like(self.n_step_tokens)
+            self.of_step["train/loss"], self.of_step["train/accuracy"] = sums[:2] / sums[2]
 
     def configure_gradient_clipping(
         self,

@@ -20,9 +20,11 @@ from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.callbacks.heap import HeapTrimming
 from seq2seq.training.callbacks.milestones import Listener, Milestones
+from seq2seq.training.callbacks.norms import Norms
 from seq2seq.training.callbacks.progress import ProgressReport
 from seq2seq.training.callbacks.step_metrics import StepMetrics
 from seq2seq.training.callbacks.tracking import Tracking
@@ -31,7 +33,7 @@ from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import fitting_max_tokens
-from seq2seq.training.loggers import log_final_scores, open_loggers
+from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
@@ -95,11 +97,12 @@ def _train(
     if ranks.is_first:
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
-    tracking = Tracking(config, _facts(module, prepared, machine), validation)
+    counters = Counters(data)
+    tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
     with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         own_callbacks, milestones = _callbacks(
-            config, run, machine, total_steps, tracking, data, validation, divergence, ema
+            config, run, machine, total_steps, tracking, data, validation, divergence, counters, ema
         )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(config, machine, loggers, everyone, ranks.environment)
@@ -112,6 +115,9 @@ def _train(
         outcome = finish_run(module, prepared, run, trainer.global_step, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
+            if config.logger.shows_text:
+                tests = {name: prepared.tests[name] for name in config.data.tests}
+                log_extremes(loggers, run, tests, trainer.global_step)
             _write_summary(config, run, prepared, outcome)
             keep_analyses(module.model, prepared, config, run, validation.bf16)
         return outcome
@@ -170,12 +176,13 @@ def _callbacks(
     data: TranslationData,
     validation: Validation,
     divergence: Divergence,
+    counters: Counters,
     ema: ExponentialAverage | None,
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
-    meter = StepMetrics()
-    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), meter]
-    listeners: list[Listener] = [meter.leave_out_validation, divergence.point_out]
+    meter = StepMetrics(counters)
+    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), counters, meter, Norms(counters)]
+    listeners: list[Listener] = [divergence.point_out]
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)
         callbacks.append(progress)
@@ -186,7 +193,8 @@ def _callbacks(
     callbacks.append(divergence)
     if machine.accelerator == "cpu":
         callbacks.append(HeapTrimming())
-    return callbacks, Milestones(run, data, validation, divergence, ema, [*listeners, tracking.log_samples])
+    listeners += [tracking.show_validation, meter.leave_out_validation]
+    return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
 
 
 def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, steps_per_epoch: int) -> None:

@@ -1,13 +1,21 @@
 """Weights & Biases and TensorBoard: what each keeps of a run besides its metrics. `Guarded` calls them."""
 
-from collections.abc import Sequence
+import dataclasses
+import re
+from argparse import Namespace
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
+from seq2seq.training.callbacks.counters import HOURS, TOKENS
+from seq2seq.training.pictures import Picture
+from seq2seq.training.sentence_tables import Table
 
+X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
 ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
 FINISH_TIMEOUT_S = 600  # it would wait for days at the end of a run, if the network went away in the middle
 
@@ -49,14 +57,20 @@ class WandbTracker(WandbLogger):
             ),
         )
         _ = self.experiment  # connects now, where a failure can still be answered
+        if axis := X_AXES[config.logger.x_axis]:
+            self.experiment.define_metric("*", step_metric=axis, step_sync=True, overwrite=True)
 
     @property
     def run_id(self) -> str:
         return str(self.version or "")
 
-    def log_samples(self, rows: Sequence[tuple[str, str, str]], step: int) -> None:
-        columns = ["step", "source", "reference", "translation"]
-        self.log_table(key="valid/samples", columns=columns, data=[[step, *row] for row in rows])
+    def log_sentences(self, name: str, table: Table, step: int) -> None:
+        self.log_table(key=name, columns=table.columns, data=table.rows, step=step)
+
+    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
+        import wandb
+
+        self.log_metrics({name: wandb.Image(picture) for name, picture in pictures.items()}, step)  # type: ignore[misc]
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self.experiment.summary.update({**scores, **facts})
@@ -92,17 +106,33 @@ class TensorBoardTracker(TensorBoardLogger):
     run_id = ""  # more files in the same directory continue it
 
     def __init__(self, run: RunDirectory) -> None:
-        super().__init__(save_dir=run.path, name="tensorboard", version="")
+        # Without an `hp_metric` of -1: the scores come at the end.
+        super().__init__(save_dir=run.path, name="tensorboard", version="", default_hp_metric=False)
 
-    def log_samples(self, rows: Sequence[tuple[str, str, str]], step: int) -> None:
-        text = "\n\n".join(f"**{src}**  \n{ref}  \n*{hyp}*" for src, ref, hyp in rows)
-        self.experiment.add_text("valid/samples", text, step)
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+        """Only the configuration: each value is a column of the page that compares runs."""
+        keys = {field.name for field in dataclasses.fields(RunConfig)}
+        super().log_hyperparams({key: value for key, value in dict(params).items() if key in keys}, *args, **kwargs)
+
+    def log_sentences(self, name: str, table: Table, step: int) -> None:
+        rows = [table.columns, ["---"] * len(table.columns), *([_cell(value) for value in row] for row in table.rows)]
+        self.experiment.add_text(name, "\n".join(f"| {' | '.join(row)} |" for row in rows), step)
+
+    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
+        for name, picture in pictures.items():
+            self.experiment.add_image(name, picture, step, dataformats="HWC")
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
-        self.log_metrics(scores, step)
+        super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too
 
     def close(self, has_failed: bool) -> None:
         self.finalize("failed" if has_failed else "success")
 
     def abandon(self) -> None:
         """Nothing to let go: nobody else writes these files."""
+
+
+def _cell(value: str | float | None) -> str:
+    """A value in a table of Markdown, where text is text and no markup."""
+    text = "" if value is None else str(value).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*_{}\[\]()#+!|>-])", r"\\\1", " ".join(text.split()))

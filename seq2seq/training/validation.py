@@ -2,8 +2,11 @@
 
 import math
 from itertools import chain
+from typing import NamedTuple
 
+import numpy as np
 import torch
+from torch import Tensor
 
 from seq2seq.config import RunConfig
 from seq2seq.config.decoding import DecodingConfig
@@ -11,9 +14,25 @@ from seq2seq.dataset.batches import Pairs, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.sentences import decode_ids
 from seq2seq.evaluation.scores import VALID_METRICS, corpus_scores
+from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.attention_maps import AttentionMap, attention_maps, choose_readable
+from seq2seq.training.domains import Domains, spread
 from seq2seq.training.loss import smoothed_cross_entropy
+
+N_ATTENTION_MAPS = 3
+
+
+class Sample(NamedTuple):
+    """A validation sentence and its latest translation."""
+
+    pair: int  # of valid, counted from 0
+    domain: str
+    source: str
+    reference: str  # the first one
+    translation: str
+    chrf: float  # of this sentence, against all its references
 
 
 def translate_store(
@@ -47,36 +66,45 @@ def translate_store(
     return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]
 
 
-def teacher_forced(model: Transformer, pairs: Pairs, max_tokens: int, bf16: bool = False) -> dict[str, float]:
+def teacher_forced(
+    model: Transformer, pairs: Pairs, max_tokens: int, bf16: bool = False, domains: Domains | None = None
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
     """Loss (nats per token, without label smoothing), perplexity and accuracy of the references of all pairs.
 
     Each rank takes every `world_size`-th batch; the results are those of all of them, on every rank.
+
+    Returns:
+        the metrics of all pairs, and those of each domain.
     """
     device = next(model.parameters()).device
-    sums = torch.zeros(3, dtype=torch.float64)
+    domains = domains or Domains(["all"], np.zeros(len(pairs), dtype=np.int64))
+    sums = torch.zeros(len(domains.names), 3, dtype=torch.float64)
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-        for on_cpu in valid_batches(pairs, max_tokens, *_rank()):
+        for indices, on_cpu in valid_batches(pairs, max_tokens, *_rank()):
             src, tgt_in, tgt_out = (tensor.to(device) for tensor in (on_cpu.src, on_cpu.tgt_in, on_cpu.tgt_out))
             hidden = model.decode(tgt_in, model.encode(src), src)
-            loss = smoothed_cross_entropy(
-                hidden, model.embeddings.output, tgt_out, label_smoothing=0.0, n_tokens=on_cpu.n_tgt_tokens
-            )
-            sums += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
+            for number, rows in enumerate(map(torch.from_numpy, domains.places(indices))):
+                if len(rows):
+                    n_tokens = on_cpu.n_tgt_tokens if len(rows) == len(src) else None
+                    loss = smoothed_cross_entropy(
+                        hidden[rows], model.embeddings.output, tgt_out[rows], label_smoothing=0.0, n_tokens=n_tokens
+                    )
+                    sums[number] += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
     if _rank()[1] > 1:
         sums = sums.to(device)
         torch.distributed.all_reduce(sums)
+    return _means(sums.sum(0)), {
+        name: _means(found) for name, found in zip(domains.names, sums, strict=True) if found[2]
+    }
+
+
+def _means(sums: Tensor) -> dict[str, float]:
     nll, n_correct, n_tokens = sums.tolist()
     return {
         "loss": nll / n_tokens,
         "perplexity": math.exp(min(nll / n_tokens, 100.0)),
         "accuracy": n_correct / n_tokens,
     }
-
-
-def spread(n_all: int, n: int) -> list[int]:
-    """Indices of `n` sentences at equal distances, so that each part of a mixed corpus has its share; n=0: all."""
-    n = min(n or n_all, n_all)
-    return [i * n_all // n for i in range(n)]
 
 
 def _rank() -> tuple[int, int]:
@@ -86,19 +114,33 @@ def _rank() -> tuple[int, int]:
 
 
 class Validation:
-    """Measures weights on valid, and keeps the translations for whoever shows them.
+    """Measures weights on valid, and keeps for whoever shows them the translations and what the model looked at.
 
     While a run trains and when it chooses its weights at the end, the same decoder meets the same text. Only
     `trainer.valid_sentences` may make the first look at fewer sentences.
+
+    Attributes:
+        signatures: how BLEU and chrF were computed; empty before the first validation.
+        of_domains: the latest metrics of each domain; empty if valid has only one.
+        attention: of some fixed sentences, from the latest validation while training.
     """
 
     def __init__(self, store: PairStore, tokenizer: Tokenizer, config: RunConfig, bf16: bool = False) -> None:
         self.store, self.tokenizer, self.config, self.bf16 = store, tokenizer, config, bf16
+        self.domains = Domains.of(config.data.valid_sources, store.n_pairs_of_sources)
+        self.decoded: list[int] = []  # the pairs that the latest validation translated
         self.hypotheses: list[str] = []
+        self.signatures: dict[str, str] = {}
+        self.of_domains: dict[str, dict[str, float]] = {}
+        self.attention: list[AttentionMap] = []
+        n_maps = N_ATTENTION_MAPS if config.logger.shows_text else 0
+        self._readable = choose_readable(store, self.domains, n_maps)
 
     def while_training(self, model: Transformer) -> dict[str, float]:
         """Every metric; BLEU and chrF of `trainer.valid_sentences` sentences."""
-        return self._measure(model, self.config.trainer.valid_sentences)
+        metrics = self._measure(model, self.config.trainer.valid_sentences)
+        self.attention = attention_maps(model, self.store, self.tokenizer, self._readable)
+        return metrics
 
     def of_all(self, model: Transformer) -> dict[str, float]:
         """Every metric, of all sentences."""
@@ -107,17 +149,30 @@ class Validation:
     def _measure(self, model: Transformer, n_sentences: int) -> dict[str, float]:
         was_training = model.training
         model.eval()
-        metrics = teacher_forced(model, self.store, self.config.batch.max_tokens, self.bf16)
+        metrics, of_domains = teacher_forced(model, self.store, self.config.batch.max_tokens, self.bf16, self.domains)
         self.hypotheses = translate_store(
             model, self.store, self.tokenizer, self.config.decoding, n_sentences, self.bf16
         )
         model.train(was_training)
-        references = [self.store.references(i) for i in spread(len(self.store), n_sentences)]
+        self.decoded = spread(len(self.store), n_sentences)
+        references = [self.store.references(i) for i in self.decoded]
         scores = corpus_scores(self.hypotheses, references, VALID_METRICS)
+        self.signatures = {name: score.signature for name, score in scores.items()}
+        if len(self.domains.names) > 1:
+            for name, places in zip(self.domains.names, self.domains.places(self.decoded), strict=True):
+                if name in of_domains and len(places):
+                    texts = [self.hypotheses[i] for i in places]
+                    found = corpus_scores(texts, [references[i] for i in places], VALID_METRICS)
+                    of_domains[name] |= {metric: score.score for metric, score in found.items()}
+            self.of_domains = of_domains
         return metrics | {name: score.score for name, score in scores.items()}
 
-    def samples(self, n: int) -> list[tuple[str, str, str]]:
-        """Source, reference and latest translation of the first `n` sentences, the same ones each time."""
-        indices = spread(len(self.store), self.config.trainer.valid_sentences)
-        texts = zip(indices, self.hypotheses[:n], strict=False)
-        return [(self.store.src_text(i), self.store.tgt_text(i), text) for i, text in texts]
+    def samples(self, n: int) -> list[Sample]:
+        """`n` of the latest translations, always of the same sentences, spread over valid and its domains."""
+        places = self.domains.choose(self.decoded, n)
+        pairs, texts = [self.decoded[i] for i in places], [self.hypotheses[i] for i in places]
+        chrf = sentence_chrf(texts, [self.store.references(i) for i in pairs])
+        return [
+            Sample(i, self.domains.name(i), self.store.src_text(i), self.store.tgt_text(i), text, score)
+            for i, text, score in zip(pairs, texts, chrf, strict=True)
+        ]

@@ -120,7 +120,9 @@ def test_validation_covers_every_pair_once_with_a_batch_for_each_rank(world_size
     pairs = some_pairs(23)
     shares = [list(valid_batches(pairs, 4096, rank, world_size)) for rank in range(world_size)]
     assert all(shares)
-    assert sorted(i for share in shares for batch in share for i in members(batch)) == list(range(23))
+    for indices, batch in (each for share in shares for each in share):
+        assert list(indices) == list(members(batch))
+    assert sorted(i for share in shares for _, batch in share for i in members(batch)) == list(range(23))
 
 
 def test_validation_on_more_ranks_than_pairs_is_refused():

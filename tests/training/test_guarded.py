@@ -15,7 +15,16 @@ from tests.devices import device, needs_devices
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_run
 
-CALLS = ("log_hyperparams", "log_metrics", "log_samples", "log_results", "save", "finalize", "close")
+CALLS = (
+    "log_hyperparams",
+    "log_metrics",
+    "log_sentences",
+    "log_pictures",
+    "log_results",
+    "save",
+    "finalize",
+    "close",
+)
 
 
 class FailingTracker:

@@ -54,9 +54,9 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
 
     (table,) = run_dir.glob("wandb/offline-run-*/files/media/table/valid/samples*.json")
     content = json.loads(table.read_text())
-    assert content["columns"] == ["step", "source", "reference", "translation"]
+    assert content["columns"] == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
     sources = (corpus / "valid.fr").read_text().split("\n")
-    assert [row[:2] for row in content["data"]] == [[15, source] for source in sources[:3]]
+    assert [row[:4] for row in content["data"]] == [[15, i + 1, "valid", sources[i]] for i in (0, 3, 6)]
 
     scores = json.loads((run_dir / "scores.json").read_text())["test"]
     assert first["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
@@ -117,21 +117,28 @@ def test_an_unreachable_server_means_offline(tmp_path, monkeypatch, corpus):
     assert list((tmp_path / "run").glob("wandb/offline-run-*/*.wandb"))
 
 
-@pytest.mark.parametrize(("n_samples", "sentences"), [(3, "3 sentences of the corpus"), (0, "")])
-def test_an_online_run_says_what_leaves_the_machine(n_samples, sentences, monkeypatch, tmp_path, corpus, caplog):
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ({"logger.n_samples": 3}, "of the corpus, 3 validation sentences with their translations and pictures"),
+        ({"logger.n_samples": 0}, ""),
+        ({"logger.text": False}, ""),
+    ],
+)
+def test_an_online_run_says_what_leaves_the_machine(keys, text, monkeypatch, tmp_path, corpus, caplog):
     import wandb
 
     connected = SimpleNamespace(id="a1", url="https://wandb.example.org/reversing/runs/a1")
     asked = {}
     monkeypatch.setattr(wandb, "init", lambda **arguments: asked.update(arguments) or connected)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.n_samples": n_samples})
+    config = tiny_config(corpus, tmp_path / "run", WANDB | keys)
     (tmp_path / "run/wandb/offline-run-20260101_000000-a1").mkdir(parents=True)  # a part from before the network came
     with caplog.at_level(logging.INFO):
         loggers.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
     (line,) = [line for line in caplog.messages if "W&B is online: it uploads the configuration, the metrics" in line]
     assert f"to {connected.url}; logger.wandb_mode=offline" in line
-    assert sentences in line and ("logger.n_samples=0" in line) == bool(n_samples)
+    assert text in line and ("of the corpus" in line) == ("logger.text=false keeps" in line) == bool(text)
     assert (asked["settings"].finish_timeout, asked["settings"].finish_timeout_raises) == (600, True)
     assert f"W&B was offline before; upload the run later with: wandb sync {tmp_path}/run/wandb/off" in caplog.text
 

@@ -222,7 +222,7 @@ def test_validation_measures_every_token_of_valid_once():
     expected = F.cross_entropy(torch.cat(logits), torch.cat(targets)).item()
     accuracy = (torch.cat(logits).argmax(-1) == torch.cat(targets)).float().mean().item()
     for max_tokens in (24, 400):
-        found = teacher_forced(model, pairs, max_tokens)
+        found, _ = teacher_forced(model, pairs, max_tokens)
         assert found["loss"] == pytest.approx(expected, rel=1e-5)
         assert found["perplexity"] == pytest.approx(np.exp(expected), rel=1e-4)
         assert found["accuracy"] == pytest.approx(accuracy)

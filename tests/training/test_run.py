@@ -240,7 +240,16 @@ def test_validation_scores_what_it_decodes(finished, corpus):
     of_few = sacrebleu.corpus_bleu([hypotheses[i] for i in spread], [[references[i] for i in spread]])
     assert few["bleu"] == pytest.approx(of_few.score)
     assert few["loss"] == found["loss"]
-    assert validation.samples(9) == [(lines(corpus / "valid.fr")[i], references[i], hypotheses[i]) for i in spread]
+    samples = validation.samples(9)
+    assert [sample.pair for sample in samples] == spread
+    assert [sample[1:5] for sample in samples] == [
+        ("valid", lines(corpus / "valid.fr")[i], references[i], hypotheses[i]) for i in spread
+    ]
+    chrf = sacrebleu.CHRF()
+    assert [sample.chrf for sample in samples] == [
+        chrf.sentence_score(hypotheses[i], [references[i]]).score for i in spread
+    ]
+    assert [sample.pair for sample in validation.samples(2)] == [0, 3]  # not the first two
 
 
 def test_blank_sentences_are_validated_and_tested(tmp_path):

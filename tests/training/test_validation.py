@@ -12,7 +12,8 @@ import torch
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.model import ModelConfig
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.validation import spread, teacher_forced, translate_store
+from seq2seq.training.domains import Domains, spread
+from seq2seq.training.validation import teacher_forced, translate_store
 from tests.training.two_ranks import in_two_processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
@@ -39,6 +40,13 @@ class Pairs:
         return self.sentences[index][::-1]
 
 
+class Subset(Pairs):
+    def __init__(self, members: list[int]) -> None:
+        super().__init__()
+        self.sentences = [self.sentences[i] for i in members]
+        self.src_lengths = self.tgt_lengths = self.src_lengths[members]
+
+
 @pytest.fixture
 def model() -> Transformer:
     torch.manual_seed(0)
@@ -49,9 +57,18 @@ def model() -> Transformer:
 
 
 def test_the_loss_of_valid_is_that_of_all_processes(model: Transformer, tmp_path: Path) -> None:
-    expected = teacher_forced(model, Pairs(), max_tokens=24)
-    for found in in_two_processes(lambda rank: teacher_forced(model, Pairs(), max_tokens=24), tmp_path):
+    domains = Domains(["odd", "even"], np.array([1, 0, 1, 0, 1, 0, 0]))
+    expected, of_domains = teacher_forced(model, Pairs(), max_tokens=24, domains=domains)
+    for name, n in {"odd": 4, "even": 3}.items():
+        pairs: Any = Subset([i for i in range(7) if domains.name(i) == name])
+        assert len(pairs) == n
+        assert of_domains[name] == pytest.approx(teacher_forced(model, pairs, max_tokens=24)[0], rel=1e-5)
+    for found, found_of_domains in in_two_processes(
+        lambda rank: teacher_forced(model, Pairs(), max_tokens=24, domains=domains), tmp_path
+    ):
         assert found == pytest.approx(expected, rel=1e-6)
+        for name, metrics in of_domains.items():
+            assert found_of_domains[name] == pytest.approx(metrics, rel=1e-6)
 
 
 @pytest.mark.parametrize("n_sentences", [0, 5])

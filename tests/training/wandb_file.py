@@ -32,8 +32,11 @@ def records(path: Path) -> Iterator[Any]:
 
 
 def read_run(run_dir: Path) -> dict[str, Any]:
-    """Id, group, config, history and summary of all offline runs in a directory, in the order they were written."""
-    run: dict[str, Any] = {"ids": [], "config": {}, "history": [], "summary": {}, "group": ""}
+    """What all offline runs in a directory have, in the order it was written.
+
+    `x_axes` has the last x-axis of each name or pattern of metrics.
+    """
+    run: dict[str, Any] = {"ids": [], "config": {}, "history": [], "summary": {}, "group": "", "x_axes": {}}
     for path in sorted(run_dir.glob("wandb/offline-run-*/run-*.wandb")):
         for record in records(path):
             kind = record.WhichOneof("record_type")
@@ -43,6 +46,8 @@ def read_run(run_dir: Path) -> dict[str, Any]:
                 run["config"] |= _items(record.run.config.update)
             elif kind == "config":
                 run["config"] |= _items(record.config.update)
+            elif kind == "metric" and record.metric.step_metric:
+                run["x_axes"][record.metric.name or record.metric.glob_name] = record.metric.step_metric
             elif kind == "history":
                 run["history"].append(_items(record.history.item))
             elif kind == "summary":

@@ -13,6 +13,7 @@ from pytorch_lightning.callbacks import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import stopped_by
 from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
@@ -48,17 +49,19 @@ class Milestones(Checkpoint):
         data: TranslationData,
         validation: Validation,
         divergence: Divergence,
+        counters: Counters,
         ema: ExponentialAverage | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
         """
         Args:
             divergence: comes before this in the list, and may have taken the run back.
+            counters: come before this in the list.
             ema: its weights are those that are validated and chosen from; None: the weights as they are.
             listeners: called with the metrics of each validation, after it.
         """
         self.run, self.data, self.validation, self.ema, self.listeners = run, data, validation, ema, listeners
-        self.divergence = divergence
+        self.divergence, self.counters = divergence, counters
         self.config = validation.config.trainer
         self.selector = Selector(self.config.monitor, self.config.keep_best)
         self.owes_validation = False
@@ -164,27 +167,34 @@ class Milestones(Checkpoint):
         watched = self.ema.in_place_of_weights(module.model) if self.ema else nullcontext()
         # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.
         told = self.signals.cutting_short() if trainer.world_size == 1 else nullcontext()
-        with watched, told:
+        with watched, told, self.counters.timed("validation"):
             metrics = self.validation.while_training(module.model)
         self.owes_validation = False
-        for logger in trainer.loggers:  # Lightning counts steps from 0
-            logger.log_metrics({f"valid/{name}": value for name, value in metrics.items()}, step - 1)
+        self._log(trainer, metrics)
         self.selector.see(step, metrics)
         if trainer.is_global_zero:
-            keep_validated(self.run, module, self.ema, step, metrics, self.selector)
+            with self.counters.timed("saving"):
+                keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self._has_lost_patience():
             trainer.should_stop = True
         for listener in self.listeners:
             listener(trainer, metrics)
         self._save(trainer)
 
+    def _log(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+        found = {f"valid/{name}": value for name, value in metrics.items()}
+        for domain, of_domain in self.validation.of_domains.items():
+            found |= {f"valid/{domain}/{name}": value for name, value in of_domain.items()}
+        self.counters.log_row(trainer, found | self.counters.times())
+
     def _has_lost_patience(self) -> bool:
         return self.selector.has_lost_patience(self.config.patience) and not self.divergence.is_worried
 
     def _save(self, trainer: pl.Trainer) -> None:
-        if trainer.is_global_zero:
-            self.run.keep_previous()
-        trainer.save_checkpoint(self.run.last)
+        with self.counters.timed("saving"):
+            if trainer.is_global_zero:
+                self.run.keep_previous()
+            trainer.save_checkpoint(self.run.last)
         self.has_saved = True
         if trainer.is_global_zero:
             self.divergence.keep_state(trainer.global_step)

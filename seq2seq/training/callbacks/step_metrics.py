@@ -1,4 +1,4 @@
-"""What is logged of optimizer steps: loss, gradient, learning rate, speed and padding."""
+"""What is logged of optimizer steps: loss, gradient, learning rate, speed, padding and memory."""
 
 import math
 import time
@@ -9,6 +9,8 @@ import pytorch_lightning as pl
 import torch
 
 from seq2seq.dataset.batches import Batch
+from seq2seq.memory import resident_memory
+from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.position import step_is_complete
 from seq2seq.vocabulary import PAD
@@ -21,7 +23,8 @@ class StepMetrics(pl.Callback):
     logs before the state is saved: Lightning would do it after that, and a run that dies in between would lose a row.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counters: Counters) -> None:
+        self.counters = counters
         self.n_tokens: Any = 0
         self.n_tgt: Any = 0
         self.n_slots = 0
@@ -55,10 +58,12 @@ class StepMetrics(pl.Callback):
             "train/padding_share": 1 - float(self.n_tokens) / self.n_slots,
             "epoch": trainer.current_epoch,
         }
+        metrics["train/perplexity"] = math.exp(min(metrics["train/loss"], 100.0))
+        if (resident := resident_memory()) is not None:
+            metrics["train/process_memory_gb"] = resident / 1e9
         if torch.cuda.is_available():
             metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
-        for logger in trainer.loggers:  # the first step is number 0 there
-            logger.log_metrics(metrics, trainer.global_step - 1)
+        self.counters.log_row(trainer, metrics)
         self.loss = metrics["train/loss"]
         self.n_tokens, self.n_tgt, self.n_slots, self.seconds = 0, 0, 0, 0.0
 

@@ -1,4 +1,4 @@
-"""Tell the loggers what a run is, and show them sample translations."""
+"""Tell the trackers what a run is, and show them what it writes and where it looks."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -7,21 +7,26 @@ from typing import Any
 import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
+from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.module import TranslationModule
+from seq2seq.training.pictures import picture_of
+from seq2seq.training.sentence_tables import table_of_samples
 from seq2seq.training.validation import Validation
 
 
 class Tracking(pl.Callback):
-    """Logs the configuration at the start, and sample translations after each validation.
+    """Logs the configuration at the start; after each validation sample translations, and pictures of attention.
 
     Args:
         facts: what a tracker shows beside the configuration.
         validation: has the translations of the latest validation.
     """
 
-    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation) -> None:
-        self.config, self.facts, self.validation = config, facts, validation
+    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation, counters: Counters) -> None:
+        self.config, self.facts, self.validation, self.counters = config, facts, validation, counters
+        self.has_told_signatures = False
+        self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for logger in trainer.loggers:
@@ -30,10 +35,28 @@ class Tracking(pl.Callback):
                 assert isinstance(pl_module, TranslationModule)
                 pl_module.wandb_id = logger.run_id
 
-    def log_samples(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
-        rows = self.validation.samples(self.config.logger.n_samples)
-        if not rows or not trainer.is_global_zero:
+    def show_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+        trackers = [logger for logger in trainer.loggers if isinstance(logger, Guarded)]
+        if not trackers or not trainer.is_global_zero:
             return
-        for logger in trainer.loggers:
-            if isinstance(logger, Guarded):
-                logger.log_samples(rows, trainer.global_step)
+        with self.counters.timed("tracking"):
+            if not self.has_told_signatures:
+                self.has_told_signatures = True
+                for tracker in trackers:
+                    tracker.log_hyperparams({"valid_signatures": self.validation.signatures})
+            if not self.config.logger.shows_text:
+                return
+            step = trainer.global_step
+            samples = self.validation.samples(self.config.logger.n_samples)
+            table = table_of_samples(samples, self.chrf, step)
+            self.chrf = {sample.pair: sample.chrf for sample in samples}
+            pictures = {f"attention/line_{each.pair + 1}": picture_of(each) for each in self.validation.attention}
+            for tracker in trackers:
+                tracker.log_sentences("valid/samples", table, step - 1)
+                tracker.log_pictures(pictures, step - 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"chrf": self.chrf}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.chrf = state_dict["chrf"]

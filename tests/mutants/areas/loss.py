@@ -91,8 +91,8 @@ MUTANTS = [
     Mutant(
         fault="the loss that is logged is that of the last micro-batch",
         file="seq2seq/training/module.py",
-        text="self.step_nll = self.step_nll.to(self.device) +",
-        becomes="self.step_nll = 0 * self.step_nll.to(self.device) +",
+        text="self.step_sums = self.step_sums.to(self.device) +",
+        becomes="self.step_sums = 0 * self.step_sums.to(self.device) +",
         tests=["tests/training/test_module.py::test_the_loss_of_a_step_is_the_mean_over_its_tokens"],
     ),
 ]

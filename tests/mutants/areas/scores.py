@@ -116,7 +116,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a validation looks at the beginning of valid only",
-        file="seq2seq/training/validation.py",
+        file="seq2seq/training/domains.py",
         text="return [i * n_all // n for i in range(n)]",
         becomes="return list(range(n))",
         tests=["tests/training/test_run.py::test_validation_scores_what_it_decodes"],
@@ -124,8 +124,8 @@ MUTANTS = [
     Mutant(
         fault="translations of some sentences are compared with the references of others",
         file="seq2seq/training/validation.py",
-        text="for i in spread(len(self.store), n_sentences)]\n        scores",
-        becomes="for i in range(len(self.hypotheses))]\n        scores",
+        text="references = [self.store.references(i) for i in self.decoded]",
+        becomes="references = [self.store.references(i) for i in range(len(self.hypotheses))]",
         tests=["tests/training/test_run.py::test_validation_scores_what_it_decodes"],
     ),
     Mutant(

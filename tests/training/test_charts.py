@@ -1,0 +1,251 @@
+"""What charts of a run need: the same story in metrics.csv, in W&B's file and in TensorBoard's, over any x-axis."""
+
+import itertools
+import json
+import math
+
+import pytest
+import sacrebleu
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.training.tiny_runs import checkpoint, reversed_pairs, tiny_config, train_with, write_corpus, write_split
+from tests.training.wandb_file import read_run
+
+pytestmark = pytest.mark.slow
+
+PARTS = {
+    "embeddings",
+    "encoder_self_attention",
+    "encoder_feed_forward",
+    "encoder_norms",
+    "decoder_self_attention",
+    "decoder_cross_attention",
+    "decoder_feed_forward",
+    "decoder_norms",
+}
+TAGGED = {
+    "data.train": [{"source": "train", "tag": "short"}, {"source": "more", "tag": "long"}],
+    "data.valid": [{"source": "valid", "tag": "short"}, {"source": "hard", "tag": "long"}],
+    "logger.wandb": True,
+    "logger.tensorboard": True,
+    "logger.n_samples": 6,
+    "trainer.val_every_n_steps": 20,
+    "trainer.max_epochs": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def tagged_corpus(tmp_path_factory):
+    corpus = write_corpus(tmp_path_factory.mktemp("tagged"), n_train=200, n_test=70)
+    write_split(corpus, "more", reversed_pairs(200, 5, longest=12))
+    write_split(corpus, "hard", [("ba $x^{$ be <b>", "be $x^{$ | ba"), *reversed_pairs(3, 6)])
+    return corpus
+
+
+@pytest.fixture(scope="module")
+def run(tagged_corpus, tmp_path_factory):
+    """A run of 120 steps in two parts, with its charts over target tokens."""
+    import wandb
+
+    path = tmp_path_factory.mktemp("run") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+            patch.delenv(name, raising=False)
+        patch.setenv("HOME", str(path.parent))
+        changes = TAGGED | {"logger.x_axis": "tokens"}
+        train_with(tiny_config(tagged_corpus, path, changes | {"trainer.max_steps": 60}))
+        train_with(tiny_config(tagged_corpus, path, changes | {"trainer.max_steps": 120}), resume=True)
+        wandb.teardown()  # as at the end of a process: `finish` returns before the last rows are on disk
+    return RunDirectory(path)
+
+
+def series(run, name):
+    return [(each.step, each.value) for each in run.metrics() if each.name == name]
+
+
+@pytest.fixture(scope="module")
+def tracked(run):
+    return read_run(run.path)
+
+
+def tables(run, name):
+    """The tables of W&B, oldest first."""
+    files = sorted(
+        run.path.glob(f"wandb/offline-run-*/files/media/table/{name}_*.json"), key=lambda f: f.stat().st_mtime
+    )
+    return [json.loads(file.read_text()) for file in files]
+
+
+def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, tracked, tagged_corpus):
+    for name in ("progress/tgt_tokens", "progress/hours"):
+        values = [value for _, value in series(run, name)]
+        assert all(a <= b for a, b in itertools.pairwise(values)) and values[0] > 0
+        rows = [
+            row for row in tracked["history"] if row.keys() & {"train/loss", "valid/loss", "weight_norm/embeddings"}
+        ]
+        assert [row[name] for row in rows] == pytest.approx(values, rel=1e-6)
+    lines = [line for name in ("train", "more") for line in (tagged_corpus / f"{name}.en").read_text().splitlines()]
+    tokens = dict(series(run, "progress/tgt_tokens"))
+    assert tokens[99] > len(lines) * 4  # more than an epoch
+    speed = dict(series(run, "train/tgt_tokens_per_s"))
+    hours = dict(series(run, "progress/hours"))
+    assert 0 < hours[119] * 3600 < 120 and len(speed) == 120
+    assert checkpoint(run.path)["callbacks"]["Counters"]["tgt_tokens"] == tokens[119]
+
+
+def test_tokens_are_those_of_the_steps(run, tagged_corpus):
+    """An epoch has each pair once, so its tokens are those of the text."""
+    from seq2seq.dataset.prepare import prepare
+
+    train = prepare(tiny_config(tagged_corpus, run.path, TAGGED | {"trainer.max_steps": 1})).train
+    n_epoch = int(train.tgt_lengths.sum()) + len(train)  # with eos
+    epoch = len([1 for _ in series(run, "train/loss")])
+    tokens = dict(series(run, "progress/tgt_tokens"))
+    assert n_epoch in [int(n) for n in tokens.values()]
+    assert epoch == 120
+
+
+def test_the_x_axis_of_wandb_is_the_chosen_one(run, tracked):
+    assert tracked["x_axes"]["*"] == "progress/tgt_tokens"
+    with_tables = [row for row in tracked["history"] if any(name.startswith("valid/samples") for name in row)]
+    assert len(with_tables) == 6 and all("progress/tgt_tokens" in row for row in with_tables)
+
+
+def test_loss_perplexity_and_accuracy_of_train_and_valid_are_logged(run):
+    for split in ("train", "valid"):
+        loss, perplexity = dict(series(run, f"{split}/loss")), dict(series(run, f"{split}/perplexity"))
+        assert {step: math.exp(value) for step, value in loss.items()} == pytest.approx(perplexity, rel=1e-4)
+        accuracy = [value for _, value in series(run, f"{split}/accuracy")]
+        assert all(0 <= value <= 1 for value in accuracy) and accuracy[-1] > accuracy[0]
+
+
+def test_each_domain_of_valid_has_its_metrics(run, tracked):
+    row = next(row for row in reversed(tracked["history"]) if "valid/bleu" in row)
+    for metric in ("loss", "perplexity", "accuracy", "bleu", "chrf"):
+        both = sorted([row[f"valid/short/{metric}"], row[f"valid/long/{metric}"]])
+        assert both[0] < row[f"valid/{metric}"] < both[1] or both[0] == row[f"valid/{metric}"] == both[1]
+    assert dict(series(run, "valid/long/loss"))[119] == pytest.approx(row["valid/long/loss"], rel=1e-5)
+    assert tracked["config"]["valid_signatures"]["chrf"].startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0")
+    assert tracked["config"]["valid_signatures"]["bleu"].startswith("nrefs:1|case:mixed|eff:no|tok:13a")
+
+
+def test_time_and_memory_are_logged(run):
+    for what in ("loading", "validation", "saving", "tracking"):
+        values = [value for _, value in series(run, f"time/{what}_s")]
+        assert len(values) == 6 and values[0] > 0 and all(a < b for a, b in itertools.pairwise(values))
+    hours = dict(series(run, "progress/hours"))[119]
+    assert sum(dict(series(run, f"time/{what}_s"))[119] for what in ("loading", "validation", "saving")) < hours * 3600
+    assert 0.05 < dict(series(run, "train/process_memory_gb"))[119] < 20
+
+
+def test_norms_of_the_parts_of_the_model_come_at_every_hundredth_step(run):
+    names = {each.name for each in run.metrics() if "_norm/" in each.name}
+    assert names == {f"{kind}_norm/{part}" for kind in ("weight", "grad", "update") for part in PARTS}
+    for name in names:
+        ((step, value),) = series(run, name)
+        assert step == 99 and value > 0
+    ratios = [
+        dict(series(run, f"update_norm/{part}"))[99] / dict(series(run, f"weight_norm/{part}"))[99] for part in PARTS
+    ]
+    assert max(ratios) < 0.2
+    total = math.sqrt(sum(dict(series(run, f"grad_norm/{part}"))[99] ** 2 for part in PARTS))
+    assert total == pytest.approx(dict(series(run, "train/grad_norm"))[99], rel=1e-4)
+
+
+def test_samples_are_the_same_sentences_of_all_domains_with_their_change(run):
+    found = tables(run, "valid/samples")
+    assert [table["data"][0][0] for table in found] == [20, 40, 60, 80, 100, 120]
+    columns = found[0]["columns"]
+    assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
+    assert [row[1:3] for row in found[0]["data"]] == [
+        [1, "short"], [4, "short"], [7, "short"], [10, "long"], [11, "long"], [12, "long"],
+    ]  # fmt: skip
+    for before, after in itertools.pairwise(found):  # also from one part of the run to the next
+        assert [row[1:5] for row in before["data"]] == [row[1:5] for row in after["data"]]
+        for old, new in zip(before["data"], after["data"], strict=True):
+            assert new[7] == pytest.approx(new[6] - old[6], abs=0.011)
+    assert {row[7] for row in found[0]["data"]} == {None}
+    for row in found[-1]["data"]:
+        assert row[6] == pytest.approx(sacrebleu.CHRF().sentence_score(row[5], [row[4]]).score, abs=0.006)
+
+
+def test_the_worst_and_the_best_sentences_of_a_test_set_are_shown_once(run):
+    table = tables(run, "test/test/extremes")[-1]
+    assert table["columns"] == ["which", "line", "chrF", "source", "reference", "translation"]
+    which, lines, chrf = zip(*(row[:3] for row in table["data"]), strict=True)
+    assert which == ("worst",) * 30 + ("best",) * 30 and len(set(lines)) == 60
+    assert list(chrf) == sorted(chrf)
+    hypotheses, references = run.hypotheses("test"), run.references("test")
+    metric = sacrebleu.CHRF()
+    left_out = set(range(1, 71)) - set(lines)
+    others = [metric.sentence_score(hypotheses[i - 1], list(references[i - 1])).score for i in left_out]
+    assert max(chrf[:30]) - 0.01 <= min(others) and max(others) <= min(chrf[30:]) + 0.01
+    for row in table["data"]:
+        assert row[5] == hypotheses[row[1] - 1] and row[4] == references[row[1] - 1][0]
+
+
+def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tracked):
+    images = [row for row in tracked["history"] if any(name.startswith("attention/") for name in row)]
+    assert len(images) == 6
+    for row in images:
+        paths = {name.removesuffix("/path"): path for name, path in row.items() if name.endswith("/path")}
+        pictures = {name: path for name, path in paths.items() if name.startswith("attention/")}
+        assert sorted(pictures) == ["attention/line_1", "attention/line_10", "attention/line_5"]
+        for path in pictures.values():
+            (file,) = run.path.glob(f"wandb/offline-run-*/files/{path}")
+            assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_tensorboard_has_the_same(run, tracked):
+    event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = event_accumulator.EventAccumulator(
+        str(run.path / "tensorboard"), {"tensors": 0, "images": 0, "scalars": 0}
+    )
+    events.Reload()
+    for name in {each.name for each in run.metrics() if not each.name.startswith("test/")}:
+        found = {each.step: each.value for each in events.Scalars(name)}
+        assert found == pytest.approx(dict(series(run, name)), rel=1e-4), name
+    images = [f"attention/line_{line}" for line in (1, 10, 5)]
+    assert sorted(events.Tags()["images"]) == images
+    assert all(len(events.Images(name)) == 6 for name in images)
+    assert events.Images(images[0])[0].encoded_image_string.startswith(b"\x89PNG")
+    samples = [each.tensor_proto.string_val[0].decode() for each in events.Tensors("valid/samples/text_summary")]
+    assert len(samples) == 6
+    assert samples[-1].startswith("| step | line | domain | source |")
+    assert r"| be $x^\{$ \| ba |" in samples[-1]
+    (extremes, _) = events.Tensors("test/test/extremes/text_summary")
+    assert len(extremes.tensor_proto.string_val[0].decode().splitlines()) == 62
+    hparams = pytest.importorskip("tensorboard.plugins.hparams.plugin_data_pb2")
+    content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
+    experiment = hparams.HParamsPluginData.FromString(content).experiment
+    assert {"model/d_model", "optim/lr"} <= {info.name for info in experiment.hparam_infos}
+    assert not any("data_report" in info.name for info in experiment.hparam_infos)
+    assert {info.name.tag for info in experiment.metric_infos} == {
+        f"test/test/{metric}" for metric in ("bleu", "chrf", "ter", "bleu_legacy_tok")
+    }
+
+
+@pytest.mark.parametrize("shows_text", [True, False])
+def test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it(
+    shows_text, tagged_corpus, tmp_path, monkeypatch
+):
+    import wandb
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    changes = TAGGED | {"logger.text": shows_text, "trainer.max_steps": 20}
+    train_with(tiny_config(tagged_corpus, tmp_path / "run", changes))
+    wandb.teardown()
+    files = [
+        file for folder in ("wandb", "tensorboard") for file in (tmp_path / "run" / folder).rglob("*") if file.is_file()
+    ]
+    content = b"\0".join(file.read_bytes() for file in files)
+    lines = {
+        line.encode()
+        for file in tagged_corpus.iterdir()
+        if file.suffix in (".fr", ".en")
+        for line in file.read_text().splitlines()
+    }
+    assert any(line in content for line in lines) == shows_text
+    assert (b"attention/line" in content) == (b"extremes" in content) == shows_text
+    assert any(file.suffix == ".png" for file in files) == shows_text
+    assert b"valid/long/chrf" in content
