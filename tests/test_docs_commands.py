@@ -27,6 +27,7 @@ KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a sect
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
 # Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM.
 OF_OTHERS = {
+    "--logdir",
     "--nnodes",
     "--node-rank",
     "--nproc-per-node",

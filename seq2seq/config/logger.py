@@ -24,7 +24,7 @@ class LoggerConfig:
     @property
     def shows_text(self) -> bool:
         """Whether anything of the corpus goes to a tracker."""
-        return self.text and self.n_samples > 0
+        return self.text and self.n_samples > 0 and (self.wandb or self.tensorboard)
 
     def problems(self) -> Iterator[str]:
         yield from one_of("logger", self, wandb_mode=("auto", "online", "offline", "disabled"))

@@ -29,6 +29,10 @@ class AttentionMap(NamedTuple):
     target: list[str]
     weights: NDArray[np.float32]  # (T, S), the mean over layers and heads; rows sum to 1
 
+    @property
+    def name(self) -> str:
+        return f"attention/line_{self.pair + 1}"
+
 
 def choose_readable(store: PairStore, domains: Domains, n: int) -> list[int]:
     """Up to `n` pairs of a length that suits a picture, spread over the corpus and its domains."""

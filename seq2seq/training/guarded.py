@@ -2,12 +2,12 @@
 
 import logging
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from pytorch_lightning.loggers import Logger
 
-from seq2seq.training.pictures import Picture
+from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.sentence_tables import Table
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,8 @@ class Tracker(Protocol):
 
     def log_sentences(self, name: str, table: Table, step: int) -> None: ...
 
-    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None: ...
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
+        """As pictures, which the tracker draws: what fails there must not end the run either."""
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         """The scores on the test sets, and what else belongs to the end of a run."""
@@ -76,8 +77,8 @@ class Guarded(Logger):
     def log_sentences(self, name: str, table: Table, step: int) -> None:
         self._attempt(lambda tracker: tracker.log_sentences(name, table, step))
 
-    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
-        self._attempt(lambda tracker: tracker.log_pictures(pictures, step))
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_attention(maps, step))
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self._attempt(lambda tracker: tracker.log_results(scores, facts, step))

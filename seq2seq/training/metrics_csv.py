@@ -14,7 +14,7 @@ from seq2seq.files import append_text, write_text
 
 
 class MetricsCsv(Logger):
-    """A Lightning logger that appends `step,metric,value,unix_time` rows.
+    """A Lightning logger that appends `step,metric,value,unix_time` rows, one for each step and metric.
 
     Lightning's own CSVLogger deletes the file when a run resumes. Rows are long rather than wide because
     training and validation metrics come at different steps, and so that appending never rewrites a header.
@@ -34,6 +34,7 @@ class MetricsCsv(Logger):
         kept = [
             (step, name, f"{value:.7g}", time) for step, name, value, time in self.run.metrics() if step < resumed_step
         ]
+        self.written = {(int(step), name) for step, name, *_ in kept if step == resumed_step - 1}  # of the latest step
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([METRICS_HEADER, *kept])
         write_text(self.run.metrics_file, text.getvalue())
@@ -57,7 +58,14 @@ class MetricsCsv(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         now = f"{time.time():.1f}"
-        rows = [(step or 0, name, f"{float(value):.7g}", now) for name, value in metrics.items() if name != "epoch"]
+        step = step or 0
+        self.written = {row for row in self.written if row[0] == step}
+        rows = [
+            (step, name, f"{float(value):.7g}", now)
+            for name, value in metrics.items()
+            if name != "epoch" and (step, name) not in self.written
+        ]
+        self.written |= {(step, name) for step, name, *_ in rows}
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
         append_text(self.run.metrics_file, text.getvalue())

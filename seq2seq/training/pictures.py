@@ -21,7 +21,7 @@ def picture_of(attention: AttentionMap) -> Picture:
     """A square for each source and target token: the darker, the more the model looked there."""
     import matplotlib  # half a second, for those who track runs
 
-    frame, top, left = _frame(f"line {attention.pair + 1}", tuple(attention.source), tuple(attention.target))
+    frame, top, left = _frame(f"line {attention.pair + 1} of valid", tuple(attention.source), tuple(attention.target))
     squares = matplotlib.colormaps[_COLOURS](attention.weights, bytes=True)[..., :3]
     squares = squares.repeat(_CELL, axis=0).repeat(_CELL, axis=1)
     picture = frame.copy()

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,8 +11,9 @@ from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
+from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
-from seq2seq.training.pictures import Picture
+from seq2seq.training.pictures import picture_of
 from seq2seq.training.sentence_tables import Table
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
@@ -67,10 +68,11 @@ class WandbTracker(WandbLogger):
     def log_sentences(self, name: str, table: Table, step: int) -> None:
         self.log_table(key=name, columns=table.columns, data=table.rows, step=step)
 
-    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         import wandb
 
-        self.log_metrics({name: wandb.Image(picture) for name, picture in pictures.items()}, step)  # type: ignore[misc]
+        images = {each.name: wandb.Image(picture_of(each)) for each in maps}
+        self.log_metrics(images, step)  # type: ignore[arg-type]
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self.experiment.summary.update({**scores, **facts})
@@ -118,9 +120,9 @@ class TensorBoardTracker(TensorBoardLogger):
         rows = [table.columns, ["---"] * len(table.columns), *([_cell(value) for value in row] for row in table.rows)]
         self.experiment.add_text(name, "\n".join(f"| {' | '.join(row)} |" for row in rows), step)
 
-    def log_pictures(self, pictures: Mapping[str, Picture], step: int) -> None:
-        for name, picture in pictures.items():
-            self.experiment.add_image(name, picture, step, dataformats="HWC")
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
+        for each in maps:
+            self.experiment.add_image(each.name, picture_of(each), step, dataformats="HWC")
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too

@@ -279,6 +279,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             {"logger": {"wandb_mode": "dryrun"}},
             "logger.wandb_mode='dryrun' is not one of auto, online, offline, disabled",
         ),
+        ({"logger": {"x_axis": "epochs"}}, "logger.x_axis='epochs' is not one of step, tokens, hours"),
         ({"seed": -1}, "seed=-1 is not in [0, 2^32)"),
     ],
 )

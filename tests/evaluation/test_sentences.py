@@ -14,7 +14,7 @@ def test_each_sentence_has_the_score_of_a_corpus_of_its_own():
     assert found[0] == 100 and found[3] == 0 < found[1] < found[2] < 100
 
 
-def test_the_most_similar_reference_counts_and_a_blank_one_does_not():
+def test_the_most_similar_reference_counts_and_a_blank_one_is_similar_to_none():
     assert sentence_chrf(["A dog runs."] * 3, [["No.", "A dog runs."], ["A dog runs.", ""], ["", "Who?"]])[:2] == [
         100,
         100,

@@ -8,11 +8,10 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.places import ROOT
-from tests.training.tiny_runs import checkpoint
+from tests.training.tiny_runs import TIMINGS, checkpoint
 
 IS_LONG = os.environ.get("FAULTS") == "long"
 FAULTY_TRAIN = ROOT / "tests/faults/faulty_train.py"
-TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
 # It saves after step 4, whose weights stay, and after each validation.
 CHANGES = {
     "trainer.max_epochs": 0,

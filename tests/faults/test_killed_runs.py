@@ -17,12 +17,11 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.launching import TRAIN, Process, others, started, wait_for
-from tests.training.tiny_runs import arguments, checkpoint, command, write_corpus
+from tests.training.tiny_runs import TIMINGS, arguments, checkpoint, command, write_corpus
 
 pytestmark = pytest.mark.slow
 
 IS_LONG = os.environ.get("FAULTS") == "long"
-TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
 CHANGES: dict[str, Any] = {
     "trainer.max_epochs": 4,
     "trainer.val_every_n_steps": 3,

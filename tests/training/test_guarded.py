@@ -19,7 +19,7 @@ CALLS = (
     "log_hyperparams",
     "log_metrics",
     "log_sentences",
-    "log_pictures",
+    "log_attention",
     "log_results",
     "save",
     "finalize",

@@ -20,8 +20,10 @@ from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.stop_signals import STOP_SIGNALS, TrainingInterrupted
 from tests.training.tiny_runs import (
+    TIMINGS,
     SignalAt,
     arguments,
+    callback_states,
     checkpoint,
     command,
     tiny_config,
@@ -30,8 +32,6 @@ from tests.training.tiny_runs import (
 )
 
 pytestmark = pytest.mark.slow
-
-TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
 
 
 def metrics(run_dir):
@@ -121,9 +121,8 @@ def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant,
     assert whole["global_step"] > max(stops) - 1
     for key in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "epoch", "tokenizer_sha256", "seen"):
         assert plain(parts[key], "") == plain(whole[key], ""), key
-    for name, state in whole["callbacks"].items():
-        if "Timer" not in name:
-            assert plain(parts["callbacks"][name], tmp_path / "run") == plain(state, whole_dir), name
+    for name, state in callback_states(whole).items():
+        assert plain(callback_states(parts)[name], tmp_path / "run") == plain(state, whole_dir), name
     assert metrics(tmp_path / "run") == metrics(whole_dir)
     keys = [(step, name) for step, name, _ in metrics(whole_dir)]
     assert len(set(keys)) == len(keys)

@@ -21,7 +21,7 @@ from seq2seq.training.schedule import learning_rate
 from seq2seq.training.stop_signals import TrainingInterrupted
 from tests.training.callbacks.test_divergence import Spoil
 from tests.training.test_resume import Crash, metrics, plain
-from tests.training.tiny_runs import SignalAt, arguments, checkpoint, command, tiny_config, train_with
+from tests.training.tiny_runs import SignalAt, arguments, callback_states, checkpoint, command, tiny_config, train_with
 
 pytestmark = pytest.mark.slow
 
@@ -145,9 +145,8 @@ def same(run_dir: Path, whole_dir: Path) -> bool:
     last, whole = checkpoint(run_dir), checkpoint(whole_dir)
     for key in ("state_dict", "optimizer_states", "lr_schedulers", "global_step", "rollbacks", "position"):
         assert plain(last[key], "") == plain(whole[key], ""), key
-    for name, state in whole["callbacks"].items():
-        if "Timer" not in name:
-            assert plain(last["callbacks"][name], run_dir) == plain(state, whole_dir), name
+    for name, state in callback_states(whole).items():
+        assert plain(callback_states(last)[name], run_dir) == plain(state, whole_dir), name
     assert metrics(run_dir) == metrics(whole_dir)
     for pattern in ("good-*", "recent-*"):
         assert names(run_dir, pattern) == names(whole_dir, pattern)

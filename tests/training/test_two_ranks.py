@@ -12,7 +12,7 @@ import torch
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.callbacks.milestones import STEPS_BETWEEN_AGREEMENTS
 from tests.training.launching import TRAIN, end_of, others, started, wait_for
-from tests.training.tiny_runs import arguments, checkpoint, command
+from tests.training.tiny_runs import TIMINGS, arguments, checkpoint, command
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
@@ -33,7 +33,6 @@ CHANGES: dict[str, Any] = {
     "batch.accumulate": 2,
     "tokenizer.subword_regularization": 0.1,
 }
-TIMINGS = ("train/tgt_tokens_per_s", "train/padding_share")  # over what was seen since the last log
 
 
 def last_logged(run_dir: Path) -> int:

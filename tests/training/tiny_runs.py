@@ -47,6 +47,15 @@ TINY = {
     "logger.wandb": False,
 }
 
+# Metrics that a resumed run measures anew: by the clock, of this process, or since the last log.
+TIMINGS = (
+    "train/tgt_tokens_per_s",
+    "train/padding_share",
+    "train/process_memory_gb",
+    "progress/hours",
+    *(f"time/{what}_s" for what in ("loading", "validation", "saving", "tracking")),
+)
+
 
 def reversed_pairs(n: int, seed: int, longest: int = 8) -> list[tuple[str, str]]:
     rng = random.Random(seed)
@@ -105,6 +114,12 @@ def train_in_parts(config: RunConfig, *stops: int) -> Outcome:
 def checkpoint(run_dir: Path | str, name: str = "last.ckpt") -> dict[str, Any]:
     content: dict[str, Any] = torch.load(Path(run_dir) / "checkpoints" / name, weights_only=True)
     return content
+
+
+def callback_states(content: dict[str, Any]) -> dict[str, Any]:
+    """Those in a checkpoint, without what a clock measured."""
+    states = {name: state for name, state in content["callbacks"].items() if "Timer" not in name}
+    return states | {"Counters": states["Counters"]["tgt_tokens"]}
 
 
 def arguments(corpus: Path, run_dir: Path, changes: dict[str, Any] | None = None) -> list[str]:

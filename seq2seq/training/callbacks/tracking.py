@@ -10,7 +10,6 @@ from seq2seq.config import RunConfig
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.pictures import picture_of
 from seq2seq.training.sentence_tables import table_of_samples
 from seq2seq.training.validation import Validation
 
@@ -50,10 +49,10 @@ class Tracking(pl.Callback):
             samples = self.validation.samples(self.config.logger.n_samples)
             table = table_of_samples(samples, self.chrf, step)
             self.chrf = {sample.pair: sample.chrf for sample in samples}
-            pictures = {f"attention/line_{each.pair + 1}": picture_of(each) for each in self.validation.attention}
             for tracker in trackers:
                 tracker.log_sentences("valid/samples", table, step - 1)
-                tracker.log_pictures(pictures, step - 1)
+                if maps := self.validation.attention:
+                    tracker.log_attention(maps, step - 1)
 
     def state_dict(self) -> dict[str, Any]:
         return {"chrf": self.chrf}

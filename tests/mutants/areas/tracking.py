@@ -1,0 +1,79 @@
+"""Faults in what trackers are told."""
+
+from tests.mutants.mutant import Mutant
+
+CHARTS, DOMAINS = "tests/training/test_charts.py", "tests/training/test_domains.py"
+PRIVACY = f"{CHARTS}::test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it[False]"
+
+MUTANTS = [
+    Mutant(
+        fault="a resumed run counts its target tokens from 0",
+        file="seq2seq/training/callbacks/counters.py",
+        text='= state_dict["tgt_tokens"], state_dict["seconds"]',
+        becomes='= 0, state_dict["seconds"]',
+        tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
+    ),
+    Mutant(
+        fault="a resumed run counts its hours from 0",
+        file="seq2seq/training/callbacks/counters.py",
+        text='= state_dict["tgt_tokens"], state_dict["seconds"]',
+        becomes='= state_dict["tgt_tokens"], 0.0',
+        tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
+    ),
+    Mutant(
+        fault="the tokens of a step are counted with each of its micro-batches",
+        file="seq2seq/training/callbacks/counters.py",
+        text="        if step_is_complete(trainer):\n",
+        becomes="        if trainer:\n",
+        tests=["tests/training/callbacks/test_counters.py"],
+    ),
+    Mutant(
+        fault="charts are over optimizer steps, whatever is chosen",
+        file="seq2seq/training/trackers.py",
+        text='define_metric("*", step_metric=axis,',
+        becomes='define_metric("*", step_metric="trainer/global_step",',
+        tests=[f"{CHARTS}::test_the_x_axis_of_wandb_is_the_chosen_one"],
+    ),
+    Mutant(
+        fault="the norms of updates are those of weights",
+        file="seq2seq/training/callbacks/norms.py",
+        text="_norms_of_parts(names, updates)",
+        becomes="_norms_of_parts(names, weights)",
+        tests=[f"{CHARTS}::test_norms_of_the_parts_of_the_model_come_at_every_hundredth_step"],
+    ),
+    Mutant(
+        fault="the loss of a domain has the sentences of another",
+        file="seq2seq/training/validation.py",
+        text="domains.places(indices)",
+        becomes="domains.places(np.sort(indices))",
+        tests=["tests/training/test_validation.py"],
+    ),
+    Mutant(
+        fault="samples are the first sentences of each domain",
+        file="seq2seq/training/domains.py",
+        text="for i in spread(len(part), share)] if share",
+        becomes="for i in range(share)] if share",
+        tests=[DOMAINS],
+    ),
+    Mutant(
+        fault="a sentence that got better is said to be worse",
+        file="seq2seq/training/sentence_tables.py",
+        text="sample.chrf - before[sample.pair]",
+        becomes="before[sample.pair] - sample.chrf",
+        tests=["tests/training/test_sentence_tables.py"],
+    ),
+    Mutant(
+        fault="logger.text=false hides nothing of valid",
+        file="seq2seq/training/callbacks/tracking.py",
+        text="if not self.config.logger.shows_text:",
+        becomes="if self.config.logger.n_samples < 0:",
+        tests=[PRIVACY],
+    ),
+    Mutant(
+        fault="logger.text=false does not hide the worst and best sentences of test sets",
+        file="seq2seq/training/run.py",
+        text="            if config.logger.shows_text:\n",
+        becomes="            if config:\n",
+        tests=[PRIVACY],
+    ),
+]

@@ -1,0 +1,61 @@
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.dataset.prepare import prepare
+from seq2seq.model.recording import recorded_weights
+from seq2seq.model.transformer import Transformer
+from seq2seq.training.attention_maps import attention_maps, choose_readable
+from seq2seq.training.domains import Domains
+from seq2seq.vocabulary import BOS, EOS
+from tests.training.tiny_runs import reversed_pairs, tiny_config, write_corpus, write_split
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    corpus = write_corpus(tmp_path_factory.mktemp("corpus"))
+    long = [(f"{src} " * 6, f"{tgt} " * 6) for src, tgt in reversed_pairs(3, 8)]
+    write_split(corpus, "valid", [("", ""), *long, ("ba be", "be ba"), *reversed_pairs(4, 9, longest=4)])
+    return prepare(tiny_config(corpus, corpus / "run"))
+
+
+class Part:
+    """Some pairs of a store."""
+
+    def __init__(self, store, pairs):
+        self.src_lengths, self.tgt_lengths = store.src_lengths[list(pairs)], store.tgt_lengths[list(pairs)]
+
+    def __len__(self):
+        return len(self.src_lengths)
+
+
+def domains_of(store):
+    return Domains(["valid"], torch.zeros(len(store), dtype=torch.int64).numpy())
+
+
+def test_pairs_that_are_easy_to_read_are_chosen_and_long_ones_only_if_there_are_no_others(prepared):
+    store = prepared.valid
+    assert choose_readable(store, domains_of(store), 3) == [4, 5, 7]
+    assert choose_readable(store, domains_of(store), 0) == []
+    few: Any = Part(store, range(4))
+    assert choose_readable(few, domains_of(few), 3) == [1, 2, 3]
+    blank: Any = Part(store, range(1))
+    assert choose_readable(blank, domains_of(blank), 3) == []
+
+
+def test_a_map_is_the_mean_of_the_cross_attention_of_all_layers_and_heads(prepared):
+    config = tiny_config(prepared.train.directory, prepared.train.directory / "run", {"model.n_decoder_layers": 2})
+    torch.manual_seed(0)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size).train()
+    (found,) = attention_maps(model, prepared.valid, prepared.tokenizer, [4])
+    assert model.training  # as it was, and without dropout meanwhile
+    (src,), (tgt,) = (prepared.tokenizer.encode([text]) for text in ("ba be", "be ba"))
+    model.eval()
+    with recorded_weights() as weights, torch.no_grad():
+        model(torch.tensor([[*src, EOS]]), torch.tensor([[BOS, *tgt]]))
+    layers = [weights[layer.cross_attention][0].mean(0) for layer in model.decoder.layers]
+    torch.testing.assert_close(torch.from_numpy(found.weights), (layers[0] + layers[1]) / 2)
+    assert found.source == [*prepared.tokenizer.pieces(src), "</s>"]
+    assert found.target == [*prepared.tokenizer.pieces(tgt), "</s>"]  # a row is what the model predicts there
+    assert found.weights.sum(1) == pytest.approx(1.0)
