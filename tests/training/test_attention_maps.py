@@ -59,3 +59,24 @@ def test_a_map_is_the_mean_of_the_cross_attention_of_all_layers_and_heads(prepar
     assert found.source == [*prepared.tokenizer.pieces(src), "</s>"]
     assert found.target == [*prepared.tokenizer.pieces(tgt), "</s>"]  # a row is what the model predicts there
     assert found.weights.sum(1) == pytest.approx(1.0)
+
+
+def test_compiled_code_is_not_compiled_anew_for_a_picture(prepared):
+    config = tiny_config(prepared.train.directory, prepared.train.directory / "run")
+    torch.manual_seed(0)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size).eval()
+    (expected,) = attention_maps(model, prepared.valid, prepared.tokenizer, [4])
+    n_graphs = 0
+
+    def counted(graph, inputs):
+        nonlocal n_graphs
+        n_graphs += 1
+        return graph.forward
+
+    model.encoder.compile(backend=counted)
+    model.decoder.compile(backend=counted)
+    model(torch.tensor([[5, EOS]]), torch.tensor([[BOS, 6]]))
+    n_before = n_graphs
+    (found,) = attention_maps(model, prepared.valid, prepared.tokenizer, [4])
+    assert n_graphs == n_before > 0
+    torch.testing.assert_close(found.weights, expected.weights)
