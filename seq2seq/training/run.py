@@ -115,10 +115,10 @@ def _train(
         outcome = finish_run(module, prepared, run, trainer.global_step, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
+            _write_summary(config, run, prepared, outcome)
             if config.logger.shows_text:
                 tests = {name: prepared.tests[name] for name in config.data.tests}
                 log_extremes(loggers, run, tests, trainer.global_step)
-            _write_summary(config, run, prepared, outcome)
             keep_analyses(module.model, prepared, config, run, validation.bf16)
         return outcome
 
