@@ -53,13 +53,14 @@ def files_below(folder: Path, pattern: str) -> set[str]:
 
 def test_the_wheel_holds_all_code_and_configuration_and_the_sample_corpus(wheel: Path) -> None:
     code = files_below(ROOT / "seq2seq", "*.py") | {"seq2seq/py.typed"}
+    page = {name for kind in ("html", "css", "js") for name in files_below(ROOT / "seq2seq/reports/page", f"*.{kind}")}
     conf = files_below(ROOT / "conf", "*.yaml")
     in_sample = [path for path in (ROOT / "data" / "sample").iterdir() if path.suffix in SHIPPED]
     sample = {f"data/sample/{path.name}" for path in in_sample}
-    assert conf
+    assert conf and len(page) > 2
     assert {path.suffix for path in in_sample} >= {".fr", ".en", ".md"}
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("seq2seq/")}
-    assert inside == code | {f"seq2seq/{name}" for name in conf | sample}
+    assert inside == code | page | {f"seq2seq/{name}" for name in conf | sample}
 
 
 def test_the_wheel_adds_one_package_and_one_command(wheel: Path) -> None:

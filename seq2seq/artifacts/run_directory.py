@@ -76,6 +76,7 @@ class RunDirectory:
         sources/TEST.LANG             what was translated, one a line
         analysis/TEST.json            what the model gets wrong on a test set (analysis/test_set.py)
         summary.txt                   the run and its scores on one screen
+        report.html                   all of this as a page (reports/run_page.py)
         export/FORMAT/                model directories (artifacts/model_directory.py)
         wandb/, tensorboard/          files of the trackers
 
@@ -141,7 +142,7 @@ class RunDirectory:
     def owns(self, file: Path) -> bool:
         """Whether `file`, a path below this directory, is one that the run writes."""
         folders = (*_OF_TESTS, "checkpoints", "export", "wandb", "tensorboard")
-        files = (*_CLAIM, "config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt")
+        files = (*_CLAIM, "config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt", "report.html")
         first, *rest = file.relative_to(self.path).parts
         return first in (folders if rest else files)
 
@@ -152,6 +153,10 @@ class RunDirectory:
     @property
     def metrics_file(self) -> Path:
         return self.path / "metrics.csv"
+
+    @property
+    def report_file(self) -> Path:
+        return self.path / "report.html"
 
     @property
     def export(self) -> Path:
@@ -209,7 +214,7 @@ class RunDirectory:
         Keys that are newer than the run have their defaults, which change nothing.
         """
         self.languages()  # which any configuration has
-        return _flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
+        return flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
 
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
@@ -251,6 +256,14 @@ class RunDirectory:
 
     def _scores_of(self, test: str) -> dict[str, Interval]:
         return self.scores().get(test, {}) if self.has_scores else {}
+
+    def summary(self) -> str:
+        """The run on one screen; empty before its end."""
+        file = self.path / "summary.txt"
+        try:
+            return file.read_text(encoding="utf-8") if file.is_file() else ""
+        except (OSError, ValueError) as error:
+            raise RunError(f"{file}: cannot be read ({error}), so it is damaged; restore or delete it") from error
 
     def tests(self) -> list[str]:
         """Names of the test sets that the run translated; none before its end."""
@@ -392,6 +405,9 @@ class RunDirectory:
     def write_summary(self, text: str) -> None:
         write_text(self.path / "summary.txt", text)
 
+    def write_report(self, html: str) -> None:
+        write_text(self.report_file, html)
+
     def _test_file(self, folder: str, test: str, language: str) -> Path:
         return self.path / folder / f"{test}.{language}"
 
@@ -430,10 +446,11 @@ def _merged(defaults: Any, values: Any) -> Any:
     return defaults | {key: _merged(defaults.get(key), value) for key, value in values.items()}
 
 
-def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted keys and their values."""
     found: dict[str, Any] = {}
     for key, value in section.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
     return found
 
 

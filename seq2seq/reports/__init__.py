@@ -1,1 +1,1 @@
-"""Compare runs: settings, scores and cost of many; scores of files; how runs learned."""
+"""Compare runs and show them: settings, scores and cost of many; scores of files; pictures; pages."""

@@ -17,6 +17,8 @@ from seq2seq.config import RunConfig, TrainerConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import ConfigError
+from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
@@ -120,6 +122,7 @@ def _train(
                 tests = {name: prepared.tests[name] for name in config.data.tests}
                 log_extremes(loggers, run, tests, trainer.global_step)
             keep_analyses(module.model, prepared, config, run, validation.bf16)
+            _write_report(run)
         return outcome
 
 
@@ -213,3 +216,13 @@ def _write_summary(config: RunConfig, run: RunDirectory, prepared: Prepared, out
     text = summary(config, outcome, run.path, render(prepared.report))
     run.write_summary(text)
     log.info("\n%s", text)
+
+
+def _write_report(run: RunDirectory) -> None:
+    """The page of the run. All that it shows is saved already, so a failure costs a warning and not the run."""
+    try:
+        run.write_report(run_page(AnalysedRun.read(run)))
+    except Exception as error:
+        log.warning(
+            "%s was not made (%s); try again with: python -m seq2seq report %s", run.report_file, error, run.path
+        )

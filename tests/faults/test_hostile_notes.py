@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.model_directory import SUMS, write_model_directory, write_safetensors
@@ -14,13 +14,17 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.dataset.file_digests import FileDigests
 from seq2seq.errors import UserError
+from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.compare import compare
 from seq2seq.reports.comparison_forms import as_form
+from seq2seq.reports.run_page import run_page
 from tests.faults.many import FAULTS
 from tests.faults.sentences import assert_helps
 from tests.faults.test_damaged_files import damages
 from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
 from tests.reports.full_runs import ended_run
+from tests.reports.reported import analysis, finished_run
+from tests.reports.test_run_page import data_of
 from tests.translation.eleven_lines import WHOLE, interrupted, translate
 
 pytestmark = pytest.mark.slow
@@ -49,6 +53,47 @@ def test_a_note_of_a_run(tmp_path: Path, name: str, content: bytes) -> None:
         read.get(name, run.metrics)()
     except UserError as error:
         assert_helps(error, tmp_path / name)
+
+
+_NOTES = ["selection.json", "scores.json", "metrics.csv", "summary.txt", "analysis/news.json", "hypotheses/news.en"]
+_JSON_NOTES = ["selection.json", "scores.json", "analysis/news.json"]
+
+
+@settings(FAULTS, max_examples=-(-FAULTS.max_examples // 3))  # each takes a tenth of a second
+@given(name=st.sampled_from(_NOTES), content=TEXTS, changes=st.none() | st.tuples(st.integers(0), VALUES))
+@example(name="metrics.csv", content=b"step,metric,value,unix_time\n1,train/loss,nan,1e99\n", changes=None)
+@example(name="scores.json", content=b"", changes=(2, float("nan")))
+def test_the_page_of_a_run(tmp_path: Path, name: str, content: bytes, changes: tuple[int, Any] | None) -> None:
+    """Of anything that a file can hold, there is a page or an error that helps.
+
+    Args:
+        changes: put a value in the place of one that is in the file, which has the right form otherwise.
+    """
+    run = RunDirectory(tmp_path / "run")
+    if not run.path.exists():
+        finished_run(run.path).write_analysis("news", analysis().as_json())
+    file, whole = run.path / name, (run.path / name).read_bytes()
+    file.write_bytes(with_one_changed(whole, *changes) if changes and name in _JSON_NOTES else content)
+    try:
+        data_of(run_page(AnalysedRun.read(run)))
+    except UserError as error:
+        assert_helps(error, file)
+    finally:
+        file.write_bytes(whole)
+
+
+def with_one_changed(content: bytes, which: int, value: Any) -> bytes:
+    """JSON with another value in one place."""
+    found = json.loads(content)
+    places: list[tuple[Any, Any]] = []
+    waiting = [found]
+    for each in waiting:  # which grows meanwhile
+        keys = each if isinstance(each, dict) else range(len(each)) if isinstance(each, list) else ()
+        places += [(each, key) for key in keys]
+        waiting += [each[key] for key in keys]
+    container, key = places[which % len(places)]
+    container[key] = value
+    return json.dumps(found).encode()
 
 
 @FAULTS

@@ -33,6 +33,7 @@ PHASES = [
     ("test", 1, 20, AT_ONCE),
     ("test.en", 1, 20, AT_ONCE),
     ("test.json", 1, 20, AT_ONCE),  # the analysis
+    ("report.html", 1, 20, AT_ONCE),
 ]
 
 

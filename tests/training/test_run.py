@@ -1,5 +1,6 @@
 """What a run leaves behind."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -24,6 +25,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.selection import average_checkpoints, candidates
 from seq2seq.training.validation import Validation, translate_store
+from tests.reports.test_run_page import data_of
 from tests.training.tiny_runs import (
     SignalAt,
     arguments,
@@ -74,13 +76,39 @@ def lines(path):
 def test_a_run_directory_holds_all_of_the_run(finished):
     run_dir = Path(finished[0].run_dir)
     assert sorted(path.name for path in run_dir.iterdir()) == [
-        "analysis", "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "references", "run.json", "run.lock",
-        "scores.json", "selection.json", "sources", "summary.txt",
+        "analysis", "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "references", "report.html",
+        "run.json", "run.lock", "scores.json", "selection.json", "sources", "summary.txt",
     ]  # fmt: skip
     assert not [path for path in run_dir.rglob("*") if ".tmp" in path.name]
     for metric in ("train/loss", "train/lr", "train/grad_norm", "train/tgt_tokens_per_s", "train/padding_share"):
         values = [each.value for each in RunDirectory(run_dir).metrics() if each.name == metric]
         assert len(values) == 90 and max(values) < 1e6
+
+
+def test_the_page_of_a_run_shows_its_scores_and_what_the_model_gets_wrong(finished):
+    run = RunDirectory(Path(finished[0].run_dir))
+    found = data_of(run.report_file.read_text(encoding="utf-8"))
+    assert [test["metrics"][0]["score"] for test in found["scores"]] == [
+        scores["bleu"].score for scores in run.scores().values()
+    ]
+    assert [analysis["test"] for analysis in found["analyses"]] == ["first", "second", "third"]
+    sentences = found["analyses"][0]["sentences"]
+    assert [sentence["hypothesis"] for sentence in sentences] == lines(run.path / "hypotheses" / "first.en")
+    assert any(sentence["alignment"] for sentence in sentences)
+    assert "train: 300 pairs" in found["report"]
+
+
+def test_a_page_that_cannot_be_written_costs_a_warning(finished, tmp_path, caplog):
+    run_dir = tmp_path / "run"
+    shutil.copytree(finished[0].run_dir, run_dir)
+    (run_dir / "report.html").unlink()
+    (run_dir / "report.html").mkdir()
+    (run_dir / "summary.txt").unlink()
+    outcome = train_with(dataclasses.replace(finished[0], run_dir=str(run_dir)), resume=True)
+    assert outcome.tests == finished[1].tests
+    assert (run_dir / "summary.txt").is_file()
+    assert "report.html was not made ([Errno 21] Is a directory" in caplog.text
+    assert f"try again with: python -m seq2seq report {run_dir}" in caplog.text
 
 
 def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):

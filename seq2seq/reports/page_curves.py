@@ -1,0 +1,100 @@
+"""The curves of a run as its page draws them: over steps, hours of training, and target tokens."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seq2seq.artifacts.run_directory import Metric, RunDirectory
+from seq2seq.errors import RunError
+from seq2seq.reports.learning_curve import PANELS
+
+_POINTS = 300  # of a curve: more than a screen shows
+_HOURS, _TOKENS = "progress/hours", "progress/tgt_tokens"
+_VALIDATION = {"valid/loss": "loss", "valid/perplexity": "perplexity", "valid/accuracy": "accuracy"}
+_VALIDATION |= {"valid/bleu": "BLEU", "valid/chrf": "chrF"}
+
+
+@dataclass
+class Curve:
+    """The values of a metric, and when they were measured. Values that are infinite or no numbers are left out.
+
+    Attributes:
+        hours: of training; of a run that did not log them, since its first row.
+        tgt_tokens: empty for a run that did not log them.
+    """
+
+    steps: list[int] = field(default_factory=list)
+    hours: list[float] = field(default_factory=list)
+    tgt_tokens: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+
+def read_curves(run: RunDirectory) -> dict[str, Curve]:
+    """The curve of each metric; of a run that has logged nothing yet, none.
+
+    Raises:
+        RunError: `metrics.csv` is damaged.
+    """
+    rows = [metric for metric in run.metrics() if math.isfinite(metric.value)]
+    hours, tokens = ({row.step: row.value for row in rows if row.name == name} for name in (_HOURS, _TOKENS))
+    start = _time(run, rows[0]) if rows else 0.0
+    found: dict[str, Curve] = {}
+    for row in rows:
+        if any(logged and row.step not in logged for logged in (hours, tokens)):
+            continue  # the tests at the end, which have no place on these axes
+        curve = found.setdefault(row.name, Curve())
+        curve.steps.append(row.step)
+        curve.hours.append(hours[row.step] if hours else (_time(run, row) - start) / 3600)
+        curve.values.append(row.value)
+        if tokens:
+            curve.tgt_tokens.append(tokens[row.step])
+    return found
+
+
+def panels(curves: Mapping[str, Curve]) -> list[dict[str, Any]]:
+    """What the page draws of them."""
+    found = [
+        {
+            "title": panel.title,
+            "unit": panel.unit,
+            "series": [
+                {"label": label, **{name: thinned(values) for name, values in vars(curves[metric]).items()}}
+                for metric, label in panel.metrics.items()
+                if metric in curves
+            ],
+        }
+        for panel in PANELS
+    ]
+    return [panel for panel in found if panel["series"]]
+
+
+def thinned(values: Sequence[float]) -> list[float]:
+    """Means of as many neighbours as it takes to have `_POINTS` numbers or fewer."""
+    n = -(-len(values) // _POINTS) or 1
+    parts = (values[i : i + n] for i in range(0, len(values), n))
+    return [float(f"{sum(part) / len(part):.7g}") for part in parts]
+
+
+def validations(curves: Mapping[str, Curve]) -> tuple[list[str], list[list[float | None]]]:
+    """A table of all validations: the names of its columns without the first one, which has steps; and its rows."""
+    columns = {
+        label: dict(zip(curves[metric].steps, curves[metric].values, strict=True))
+        for metric, label in _VALIDATION.items()
+        if metric in curves
+    }
+    steps = sorted({step for column in columns.values() for step in column})
+    return list(columns), [[step, *(column.get(step) for column in columns.values())] for step in steps]
+
+
+def _time(run: RunDirectory, row: Metric) -> float:
+    """
+    Raises:
+        RunError: there is no time in this row.
+    """
+    try:
+        if math.isfinite(time := float(row.unix_time)):
+            return time
+    except ValueError:
+        pass
+    raise RunError(f"{run.metrics_file}: {row.unix_time!r} is no time, so it is damaged; restore or delete it")

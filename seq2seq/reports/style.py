@@ -1,0 +1,66 @@
+"""How pictures look: one style for all, for screens and for papers."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): colours that colour-blind people can tell apart. The pages' style sheet has the same.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_WIDTH, _HEIGHT = 4.6, 3.1  # inches of one panel
+_RULES: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "grid.color": "#dfe3e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#5b636b",
+    "text.parse_math": False,  # a dollar sign in the name of a run, or in a sentence, is one
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text, which an editor can change
+    "svg.hashsalt": "seq2seq",  # the same picture is the same file
+}
+
+
+@contextmanager
+def panels(n: int) -> Iterator[tuple["Figure", list["Axes"]]]:
+    """A figure of `n` panels side by side, in the style of this project; closed at the end."""
+    import matplotlib
+
+    matplotlib.use("Agg")  # no screen needed
+    from cycler import cycler
+    from matplotlib import pyplot as plt
+
+    with plt.rc_context(_RULES | {"axes.prop_cycle": cycler(color=COLOURS)}):
+        figure, axes = plt.subplots(1, n, figsize=(_WIDTH * n, _HEIGHT), layout="constrained", squeeze=False)
+        try:
+            yield figure, list(axes[0])
+        finally:
+            plt.close(figure)
+
+
+def save(figure: "Figure", file: Path) -> None:
+    """Write a picture. The ending of the file's name chooses the format: .png, .svg or .pdf."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {"Date": None} if file.suffix == ".svg" else None  # the same picture is the same file
+    figure.savefig(file, dpi=200, metadata=metadata)
+
+
+def save_all(figure: "Figure", stem: Path, formats: Sequence[str]) -> list[Path]:
+    """Write a picture in several formats, and say where."""
+    files = [stem.with_name(f"{stem.name}.{ending}") for ending in formats]
+    for file in files:
+        save(figure, file)
+    return files

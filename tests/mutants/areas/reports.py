@@ -1,0 +1,76 @@
+"""Faults in pages and pictures: what a reader would be told that is not so, and what could run in a page."""
+
+from tests.mutants.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        fault="a sentence can end the element that its page keeps data in",
+        file="seq2seq/reports/html.py",
+        text="text = _json(data).translate(_ESCAPED)",
+        becomes="text = _json(data)",
+        tests=["tests/reports/test_html.py::test_any_text_comes_back_from_the_page_and_is_no_markup"],
+    ),
+    Mutant(
+        fault="a page lets any program run",
+        file="seq2seq/reports/page/page.html",
+        text="script-src '$script_hash'",
+        becomes="script-src 'unsafe-inline'",
+        tests=["tests/reports/test_html.py::test_the_policy_allows_only_the_style_and_the_program_of_the_page"],
+    ),
+    Mutant(
+        fault="a failed page ends a run that is finished",
+        file="seq2seq/training/run.py",
+        text='    except Exception as error:\n        log.warning(\n            "%s was not made',
+        becomes='    except ConfigError as error:\n        log.warning(\n            "%s was not made',
+        tests=["tests/training/test_run.py::test_a_page_that_cannot_be_written_costs_a_warning"],
+    ),
+    Mutant(
+        fault="the winner of a diff is the other run",
+        file="seq2seq/reports/diff_page.py",
+        text='"better": "B is better", "worse": "A is better"',
+        becomes='"better": "A is better", "worse": "B is better"',
+        tests=["tests/reports/test_diff_page.py::test_a_lower_ter_is_better"],
+    ),
+    Mutant(
+        fault="a diff compares runs of other sentences",
+        file="seq2seq/reports/diff_page.py",
+        text="        if in_a != in_b:\n            shown",
+        becomes="        if False:\n            shown",
+        tests=["tests/reports/test_diff_page.py::test_runs_that_cannot_be_compared_are_refused"],
+    ),
+    Mutant(
+        fault="an analysis of older translations is shown beside new scores",
+        file="seq2seq/reports/analysed_run.py",
+        text="if [sentence.hypothesis for sentence in analysis.sentences] != run.hypotheses(test):",
+        becomes="if len(analysis.sentences) != len(run.hypotheses(test)):",
+        tests=["tests/reports/test_run_page.py::test_an_analysis_of_other_translations_is_left_out_and_told"],
+    ),
+    Mutant(
+        fault="the choices of a recipe are made in vain",
+        file="seq2seq/reports/preset.py",
+        text='chosen[group.removeprefix("override ").removeprefix("/")] = option',
+        becomes='chosen.setdefault(group.removeprefix("override ").removeprefix("/"), option)',
+        tests=["tests/reports/test_preset.py::test_a_recipe_is_what_hydra_makes_of_it"],
+    ),
+    Mutant(
+        fault="a thinned curve shows some of its values and not their means",
+        file="seq2seq/reports/page_curves.py",
+        text="sum(part) / len(part)",
+        becomes="part[0]",
+        tests=["tests/reports/test_run_page.py::test_a_long_curve_is_thinned_to_means_and_keeps_its_shape"],
+    ),
+    Mutant(
+        fault="the filters of a page do not know the word that is searched for",
+        file="seq2seq/reports/page/sentences.js",
+        text='searchable(item).includes((chosen.get("search") ?? "").toLowerCase())',
+        becomes='searchable(item).includes(chosen.get("search") ?? "")',
+        tests=["tests/reports/test_pages_in_browser.py::test_sentences_are_filtered_and_sorted"],
+    ),
+    Mutant(
+        fault="a word lights up alone",
+        file="seq2seq/reports/page/words.js",
+        text="new Set([name, ...(partners.get(name) ?? [])])",
+        becomes="new Set([name])",
+        tests=["tests/reports/test_pages_in_browser.py::test_words_light_up_with_their_partners"],
+    ),
+]

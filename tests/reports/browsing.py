@@ -1,0 +1,55 @@
+"""A headless Chromium for tests of pages, and what it did."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",  # which root needs
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--window-size=1280,1000",
+)
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Any]:
+    """A browser with an empty profile. The test is skipped where there is none."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install -e '.[dev]'")
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not program or not driver:
+        pytest.skip("chromium and chromedriver are not installed (Debian: apt install chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for option in (*_OPTIONS, f"--user-data-dir={profile}"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+def open_page(browser: Any, file: Path) -> None:
+    """Open a file, and forget what the page before has logged."""
+    browser.get_log("performance")
+    browser.get_log("browser")
+    browser.get(file.as_uri())
+
+
+def requests(browser: Any, file: Path) -> list[str]:
+    """The addresses that a page has asked for, itself included. The browser's own pages do not count."""
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+    return [str(each["request"]["url"]) for each in sent if each["documentURL"] == file.as_uri()]

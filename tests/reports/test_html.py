@@ -1,0 +1,80 @@
+"""A page in one file: whole, and safe against what stands in it."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.reports.html import page
+
+
+class Parts(HTMLParser):
+    """The content of each style and script, and the attributes of all elements."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.content: dict[str, str] = {}
+        self.attributes: list[tuple[str, str | None]] = []
+        self.inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += attrs
+        self.inside = dict(attrs).get("id") or tag
+        self.content.setdefault(self.inside, "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.content[self.inside] += data
+
+
+HOSTILE = ["</script>", "<!--<script>", "]]>", "&lt;", "\u2028", "$title ${data}", '"; alert(1); //', "\ud800"]
+
+
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(), max_size=4))
+def test_any_text_comes_back_from_the_page_and_is_no_markup(texts: list[str]) -> None:
+    parts = Parts(page(" ".join(texts).encode(errors="replace").decode(), {"texts": texts}, "run.js"))
+    assert json.loads(parts.content["data"]) == {"texts": texts}
+    assert set(parts.content) == {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "page",
+        "noscript",
+        "data",
+        "script",
+    }
+
+
+def test_a_page_can_be_written_as_utf_8_whatever_it_holds() -> None:
+    assert "\\ud800" in page("t", {"texts": HOSTILE}, "run.js").encode().decode()
+
+
+def test_the_policy_allows_only_the_style_and_the_program_of_the_page() -> None:
+    parts = Parts(page("t", {}, "diff.js"))
+    policy = next(value for name, value in parts.attributes if name == "content" and value and "default-src" in value)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    digests = {
+        kind: "'sha256-" + base64.b64encode(hashlib.sha256(parts.content[kind].encode()).digest()).decode() + "'"
+        for kind in ("style", "script")
+    }
+    assert rules["default-src"] == "'none'"
+    assert (rules["style-src"], rules["script-src"]) == (digests["style"], digests["script"])
+
+
+def test_a_page_names_no_address_but_that_of_svg() -> None:
+    for program in ("run.js", "diff.js"):
+        html: Any = page("t", {}, program)
+        assert set(re.findall(r"\w+://[^\s\"'`]+", html)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(r"\bsrc=|@import|url\(|innerHTML|insertAdjacentHTML|document\.write|eval\(", html)

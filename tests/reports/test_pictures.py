@@ -1,0 +1,52 @@
+"""The charts of a report as files for papers."""
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.cli import main
+from seq2seq.errors import RunError
+from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.pictures import write_pictures
+from seq2seq.reports.style import COLOURS
+from tests.reports.reported import analysis, finished_run
+
+
+def text_of(svg: Path) -> str:
+    return " ".join("".join(element.itertext()) for element in ET.parse(svg).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_each_chart_is_a_png_and_an_svg_with_labels_and_units(tmp_path: Path) -> None:
+    files = write_pictures(AnalysedRun(finished_run(tmp_path / "run"), {"news": analysis()}), tmp_path / "pictures")
+    assert {file.relative_to(tmp_path / "pictures").as_posix() for file in files} == {
+        f"{name}.{ending}"
+        for name in ("loss", "quality", "learning_rate", "news/source_length", "news/attention_1")
+        for ending in ("png", "svg")
+    }
+    for file in files:
+        assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<?xml")
+    loss = tmp_path / "pictures/loss.svg"
+    assert "optimizer step" in text_of(loss) and "nats per token" in text_of(loss)
+    assert COLOURS[0].lower() in loss.read_text()
+    slices = text_of(tmp_path / "pictures/news/source_length.svg")
+    assert "1 to 5 words (1)" in slices and "with 95% interval" in slices
+    assert "▁chien" in text_of(tmp_path / "pictures/news/attention_1.svg")
+
+
+def test_the_same_run_gives_the_same_pictures(tmp_path: Path) -> None:
+    run = AnalysedRun(finished_run(tmp_path / "run"), {"news": analysis()})
+    first, second = (write_pictures(run, tmp_path / name) for name in ("one", "two"))
+    assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
+
+
+def test_the_command_draws_them_beside_the_page(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run")
+    main(["report", str(run.path), "--pictures", str(tmp_path / "pictures")])
+    assert run.report_file.is_file() and (tmp_path / "pictures/loss.svg").is_file()
+
+
+def test_a_run_without_metrics_has_no_pictures(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"has no metrics\.csv"):
+        write_pictures(AnalysedRun(RunDirectory(tmp_path), {}), tmp_path / "pictures")
