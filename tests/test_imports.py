@@ -29,7 +29,7 @@ STAGES = [
     ("analysis",),
     ("reports",),
     ("training", "translation"),
-    ("export",),
+    ("export", "sweeps"),
     ("commands", FRONT),
     ("cli",),
     ("__main__",),
@@ -146,6 +146,7 @@ def test_lightning_stays_in_training() -> None:
     "module",
     [
         "seq2seq",
+        "seq2seq.commands.search",
         "seq2seq.commands.train",
         "seq2seq.commands.translate",
         "seq2seq.dataset.prepare",

@@ -48,6 +48,17 @@ def leased(file: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_leased(file: Path) -> bool:
+    """Whether another process has the lease at this moment."""
+    if not file.exists():
+        return False
+    try:
+        with leased(file):
+            return False
+    except LeaseTakenError:
+        return True
+
+
 def _lock(descriptor: int, file: Path) -> None:
     if sys.platform == "win32":
         return

@@ -1,7 +1,8 @@
 """Launch a training run:  python train.py experiment=multi30k data.dir=PATH
 
 Hydra composes the configuration from `conf/` and the command line; `--help` explains, `--cfg job` shows the result.
-`--estimate` prints what the run would take, and does not start it.
+`--estimate` prints what the run would take, and does not start it. `-m` makes a sweep of keys with several values: each
+of its jobs is a process of its own, which runs `train.py` for one run.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,34 +23,29 @@ from seq2seq.exit_status import exit_status, note, raise_if_stopped
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
     from omegaconf import DictConfig
 
-    from seq2seq.artifacts.checkpoint import Checkpoint
-    from seq2seq.artifacts.identity import SweepPlace
+    from seq2seq.artifacts.sweep_directory import SweepDirectory
     from seq2seq.config import RunConfig
-    from seq2seq.training.directories import Sweep
+    from seq2seq.training.composed import Composed
     from seq2seq.training.ranks import Ranks
 
 ESTIMATE = "--estimate"
-AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 # Why writing can fail: no space, a quota, a limit for the size of files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_MULTIRUN = frozenset(("-m", "--multirun"))
 
 
-def run(words: Sequence[str]) -> None:
+def run(words: Sequence[str]) -> int:
     """Let Hydra compose a configuration from the words, and train: once, or once for each job of a sweep.
 
+    Returns:
+        The exit status: 2 if a job of a sweep failed.
     Raises:
         ConfigError: Hydra refuses the words.
-        SystemExit: a job did not come to its end.
+        SystemExit: a signal came.
     """
-    import hydra
-    from hydra.core.config_store import ConfigStore
-    from hydra.errors import HydraException
-    from omegaconf.errors import OmegaConfBaseException
+    from seq2seq.training.launchers import end_with_sweep
 
-    from seq2seq.config import RunConfig
-    from seq2seq.files import conf_dir
-    from seq2seq.training.directories import Sweep
-
+    end_with_sweep()
     ranks = _launched()
     is_first = ranks is None or ranks.is_first
     logging.basicConfig(level=logging.INFO if is_first else logging.WARNING, format="%(message)s", stream=sys.stderr)
@@ -56,41 +53,104 @@ def run(words: Sequence[str]) -> None:
         from seq2seq.training.following import follow
 
         follow(ranks)
-        return
+        return 0
+    with _speaking_for(ranks):
+        if ESTIMATE in words:
+            if not _MULTIRUN.isdisjoint(words):
+                raise ConfigError(f"{ESTIMATE} is for one run; leave -m out, and give each key one value")
+            for job in _compose([word for word in words if word != ESTIMATE]):
+                _estimate(job, ranks)
+            return 0
+        jobs = _compose(words)
+        if not jobs:  # after `--help`, `--cfg` and the like
+            return 0
+
+        from seq2seq.sweeps.composed import new_sweep, sweep_to_resume, words_for_all
+
+        if jobs[0].is_job:
+            return _do_jobs(new_sweep(jobs), [], words, ranks)
+        for job in jobs:
+            if sweep := sweep_to_resume(job):
+                return _do_jobs(sweep, words_for_all(job, sweep), words, ranks)
+            _train(job, ranks)
+        return 0
+
+
+def composed(words: Sequence[str]) -> "RunConfig":
+    """The configuration of the run that the words describe, which is not started.
+
+    Raises:
+        ConfigError: there is no such run.
+    """
+    from seq2seq.training.composed import checked
+
+    jobs = _compose(words)
+    if len(jobs) != 1 or jobs[0].is_job or jobs[0].cfg.resume:
+        raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
+    return checked(jobs[0])
+
+
+def _compose(words: Sequence[str]) -> "list[Composed]":
+    """What Hydra makes of the words: one run, or the jobs of a sweep; nothing if it was asked to print something.
+
+    Raises:
+        ConfigError: Hydra refuses the words.
+    """
+    import hydra
+    from hydra.core.config_store import ConfigStore
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.errors import HydraException
+    from hydra.types import RunMode
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    from seq2seq.artifacts.sweep_directory import path_word
+    from seq2seq.config import RunConfig
+    from seq2seq.files import conf_dir
+    from seq2seq.training.composed import Composed
+
+    jobs: list[Composed] = []
+
+    def note_job(cfg: "DictConfig") -> None:
+        raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
+        OmegaConf.resolve(cfg)  # here, where Hydra answers ${hydra:...}
+        hydra_config = HydraConfig.get()
+        jobs.append(Composed(cfg, list(hydra_config.overrides.task), hydra_config.mode == RunMode.MULTIRUN))
+
+    logging.getLogger("hydra").setLevel(logging.WARNING)  # it announces jobs that it does not start
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
-    argv, sweep, has_begun = sys.argv, Sweep(), False
-    work = partial(_launch, sweep=sweep, ranks=ranks)
-    if ESTIMATE in words:
-        work, words = partial(_estimate, ranks=ranks), [word for word in words if word != ESTIMATE]
+    _check_choices(words, conf_dir())
+    argv = sys.argv
+    with tempfile.TemporaryDirectory() as folder:
+        unwanted = [path_word("hydra.sweep.dir", folder)] if not _MULTIRUN.isdisjoint(words) else []  # multirun.yaml
+        sys.argv = [argv[0], *map(_readable, words), *unwanted]  # Hydra reads it
+        try:
+            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(note_job)()
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(_one_sentence(error)) from error
+        except Exception as error:
+            raise_if_stopped()
+            is_too_long = isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
+            if isinstance(error, (UserError, OSError)) and not is_too_long:
+                raise
+            # Such as a number of more digits than Python reads: Hydra's grammar accepts what its parser then trips
+            # over. A word without = is sought among the presets, even if it is too long for the name of a file.
+            raise ConfigError(
+                f"Hydra cannot read this command ({error or type(error).__name__}); correct it"
+            ) from error
+        finally:
+            sys.argv = argv
+    return jobs
 
-    def job(cfg: "DictConfig") -> None:
-        nonlocal has_begun
-        raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
-        has_begun = True
-        sys.argv = argv  # W&B shows it
-        if status := exit_status(partial(work, cfg)):  # end here, before Hydra announces a crash
-            sys.exit(status)
 
-    sys.argv = [argv[0], *words]  # Hydra reads it
-    try:
-        with _speaking_for(ranks):
-            _check_choices(words, conf_dir())
-            if work.func is _estimate and not {"-m", "--multirun"}.isdisjoint(words):  # before Hydra writes a file
-                raise ConfigError(f"{ESTIMATE} is for one run; leave -m out, and give each key one value")
-            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(job)()
-    except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(_one_sentence(error)) from error
-    except Exception as error:
-        raise_if_stopped()
-        is_too_long = isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
-        if has_begun or (isinstance(error, (UserError, OSError)) and not is_too_long):
-            raise
-        # Such as a number of more digits than Python reads: Hydra's grammar accepts what its parser then trips over.
-        # A word without = is sought among the presets, even if it is too long for the name of a file.
-        raise ConfigError(f"Hydra cannot read this command ({error or type(error).__name__}); correct it") from error
-    finally:
-        sys.argv = argv
+def _readable(word: str) -> str:
+    """Put a path with `=` into quotes, as the run of a sweep has it; otherwise Hydra refuses it."""
+    from seq2seq.artifacts.sweep_directory import path_word
+    from seq2seq.training.composed import PATHS
+
+    key, _, value = word.partition("=")
+    return path_word(key, value) if key in PATHS and "=" in value and value[0] not in "'\"" else word
 
 
 def _launched() -> "Ranks | None":
@@ -129,18 +189,15 @@ def _check_choices(words: Sequence[str], conf: Path) -> None:
             raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")
 
 
-def _estimate(cfg: "DictConfig", ranks: "Ranks | None") -> None:
+def _estimate(job: "Composed", ranks: "Ranks | None") -> None:
     """Print what the run would take."""
-    from omegaconf.errors import OmegaConfBaseException
+    from seq2seq.training.composed import checked
 
     if ranks is not None:
         raise ConfigError(f"{ESTIMATE} measures one process; give the command without a launcher")
-    try:
-        if cfg.resume:
-            raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={cfg.resume} out")
-        config = _composed(cfg, _overrides())
-    except OmegaConfBaseException as error:
-        raise ConfigError(_one_sentence(error)) from error
+    if job.cfg.resume:
+        raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={job.cfg.resume} out")
+    config = checked(job)
 
     from seq2seq.training.start_up import check_packages, quick_imports
 
@@ -150,25 +207,62 @@ def _estimate(cfg: "DictConfig", ranks: "Ranks | None") -> None:
     print(estimate(config).render())
 
 
-def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
-    """Do one job: a fresh run, or the rest of an interrupted one.
+# --- sweeps ---
+
+
+def _do_jobs(sweep: "SweepDirectory", more: list[str], words: Sequence[str], ranks: "Ranks | None") -> int:
+    """Do the jobs of a sweep that are not finished: in a process for each, or, under a launcher, in its processes.
 
     Args:
-        ranks: all processes, if somebody has started them; otherwise this job starts its own.
+        more: words for each job.
+        words: those of this command, to find out what comes before them.
     """
-    from omegaconf.errors import OmegaConfBaseException
+    from seq2seq.sweeps.job_process import TRAIN, JobProcess
+    from seq2seq.sweeps.sweep import do_jobs
 
-    place = None
+    if ranks is not None:  # after a failure, nobody knows what the other processes wait for
+        return do_jobs(sweep, partial(_do_here, ranks=ranks), more, goes_on_after_failure=False)
+    begin, end = sys.orig_argv[: -len(words)], sys.orig_argv[-len(words) :]
+    command = [sys.executable, *begin[1:]] if end == list(words) else TRAIN
+    return do_jobs(sweep, lambda each: JobProcess(each, command).wait(), more)
+
+
+def _do_here(words: Sequence[str], ranks: "Ranks") -> int:
+    (job,) = _compose(words)
+    return exit_status(partial(_train, job, ranks))
+
+
+# --- one run ---
+
+
+def _train(job: "Composed", ranks: "Ranks | None") -> None:
+    """Do one run. If it is part of a sweep and fails, the reason is left there."""
     try:
-        if cfg.resume == AUTO:
-            config, place, checkpoint = _started_or_continued(cfg, sweep)
-        elif cfg.resume:
-            config, checkpoint = _resumed(cfg)
-        else:
-            config, place = _fresh_config(cfg, sweep)
-            checkpoint = None
-    except OmegaConfBaseException as error:
-        raise ConfigError(_one_sentence(error)) from error
+        _launch(job, ranks)
+    except Exception as error:
+        _leave_reason(job, error)
+        raise
+
+
+def _leave_reason(job: "Composed", error: Exception) -> None:
+    from seq2seq.artifacts.sweep_directory import SweepDirectory
+
+    run_dir = job.run_dir
+    with contextlib.suppress(OSError):  # the error itself is more important
+        if sweep := SweepDirectory.of_run(run_dir):
+            reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            sweep.write_error(run_dir.name, reason)
+
+
+def _launch(job: "Composed", ranks: "Ranks | None") -> None:
+    """Do a fresh run, or the rest of an interrupted one.
+
+    Args:
+        ranks: all processes, if somebody has started them; otherwise this run starts its own.
+    """
+    from seq2seq.training.composed import run_of
+
+    config, place, checkpoint = run_of(job)
 
     from seq2seq.training.start_up import check_packages, quick_imports
 
@@ -208,96 +302,17 @@ def _launch(cfg: "DictConfig", sweep: "Sweep", ranks: "Ranks | None") -> None:
         remedy = f"make room, then {command}" if run.has_checkpoints else "make room, or name another run_dir"
         raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
     finally:
-        for folder in (run.path, *([run.path.parent] if place else [])):
-            with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
-                folder.rmdir()
-
-
-def _resumed(cfg: "DictConfig") -> tuple["RunConfig", "Checkpoint"]:
-    from seq2seq.artifacts.checkpoint import resumable
-    from seq2seq.artifacts.run_directory import RunDirectory
-    from seq2seq.training.composition import resumed_config
-
-    run_dir = Path(cfg.resume)
-    checkpoint = resumable(RunDirectory(run_dir))
-    overrides = [override for override in _overrides() if not override.startswith("resume=")]
-    return resumed_config(cfg, overrides, checkpoint.model, run_dir), checkpoint
-
-
-def _started_or_continued(
-    cfg: "DictConfig", sweep: "Sweep"
-) -> tuple["RunConfig", "SweepPlace | None", "Checkpoint | None"]:
-    """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
-    from seq2seq.artifacts.checkpoint import resumable
-    from seq2seq.artifacts.run_directory import RunDirectory
-    from seq2seq.training.composition import check_changes
-
-    if not any(override.startswith("run_dir=") for override in _overrides()):
-        raise ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
-    config, place = _fresh_config(cfg, sweep)
-    config.resume = ""
-    run = RunDirectory(Path(config.run_dir))
-    if not run.has_checkpoints:
-        return config, place, None
-    checkpoint = resumable(run)
-    check_changes(config, checkpoint.model)
-    return config, None, checkpoint
-
-
-def _fresh_config(cfg: "DictConfig", sweep: "Sweep") -> tuple["RunConfig", "SweepPlace | None"]:
-    """The configuration of a new run, whose directory nobody else has, and its place in a sweep."""
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    from seq2seq.training.directories import fresh_directory
-
-    overrides = _overrides()
-    config = _composed(cfg, overrides)
-    run_dir, is_named = Path(config.run_dir), any(override.startswith("run_dir=") for override in overrides)
-    place = None
-    if HydraConfig.get().mode == RunMode.MULTIRUN:
-        run_dir, place = sweep.directory_of(HydraConfig.get().job.num, run_dir, is_named=is_named)
-        config.logger.wandb_group = config.logger.wandb_group or place.group
-    elif not is_named:
-        run_dir = fresh_directory(run_dir)
-    config.run_dir = str(run_dir)
-    return config, place
-
-
-def _composed(cfg: "DictConfig", overrides: list[str]) -> "RunConfig":
-    """The configuration of a new run."""
-    from seq2seq.config import read_config
-    from seq2seq.training.composition import finetuned_config
-
-    config = finetuned_config(cfg, overrides) if cfg.finetune else read_config(cfg)
-    if not config.run_dir:
-        raise ConfigError("run_dir is empty; name the directory that the run writes to")
-    return config
-
-
-def _overrides() -> list[str]:
-    """The words of the command that set keys."""
-    from hydra.core.hydra_config import HydraConfig
-
-    overrides = list(HydraConfig.get().overrides.task)
-    for empty in {"resume=", "finetune="}.intersection(overrides):
-        raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
-    return overrides
+        with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
+            run.path.rmdir()
 
 
 def _one_sentence(error: BaseException) -> str:
     """The message that a user can act on: of an unknown preset, or of the first error in the chain that names a key."""
     from hydra.errors import MissingConfigException
-    from omegaconf.errors import OmegaConfBaseException
 
-    from seq2seq.config import describe
+    from seq2seq.training.composed import sentence_of
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, choice = error.missing_cfg_file.rpartition("/")
         return f"{group}={choice} is not a preset; choose one of: {', '.join(error.options)}"
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OmegaConfBaseException) and cause.full_key:
-            return describe(cause)
-        cause = cause.__cause__ or cause.__context__
-    return str(error)
+    return sentence_of(error)

@@ -10,7 +10,7 @@ from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import DROPOUTS, ModelConfig
 from seq2seq.config.optim import OptimConfig
-from seq2seq.config.read import describe, read_config
+from seq2seq.config.read import describe, read_config, unknown_key
 from seq2seq.config.run import RunConfig
 from seq2seq.config.sources import SourceFiles, SourcePath, SourceSpec
 from seq2seq.config.tokenizer import TokenizerConfig
@@ -33,4 +33,5 @@ __all__ = [
     "TrainerConfig",
     "describe",
     "read_config",
+    "unknown_key",
 ]

@@ -80,11 +80,11 @@ def describe(error: "OmegaConfBaseException") -> str:
     if isinstance(error, MissingMandatoryValue):
         return f"{key} has no value here; add {key}=... to the command"
     if isinstance(error, (ConfigKeyError, AttributeError)):
-        return _unknown_key(key)
+        return unknown_key(key)
     return f"{key}: {str(error).splitlines()[0]}; see the comments in conf/ for what {key} takes"
 
 
-def _unknown_key(key: str) -> str:
+def unknown_key(key: str) -> str:
     """Say that no key has this name, and which one to use instead."""
     if key in RENAMED:
         return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"

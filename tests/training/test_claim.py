@@ -11,7 +11,7 @@ from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.training.claim import claimed
-from seq2seq.training.directories import Sweep, fresh_directory
+from seq2seq.training.directories import fresh_directory
 from tests.training.launching import TRAIN, end_of, started, wait_for
 from tests.training.tiny_runs import TINY, arguments, checkpoint, command
 
@@ -85,19 +85,6 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"run_dir=\S+file/run cannot be made \(Not a directory\)"):
         fresh_directory(tmp_path / "file/run")
-
-
-def test_a_sweep_stays_where_its_first_job_is_unless_the_user_names_each_place(tmp_path: Path) -> None:
-    unnamed = [tmp_path / "10:59:59", tmp_path / "11:00:00"]
-    sweep = Sweep()
-    assert [sweep.directory_of(job, path, is_named=False) for job, path in enumerate(unnamed)] == [
-        (unnamed[0] / "000", SweepPlace("10:59:59", 0)),
-        (unnamed[0] / "001", SweepPlace("10:59:59", 1)),
-    ]
-    other = Sweep().directory_of(0, unnamed[0], is_named=False)
-    assert other == (tmp_path / "10:59:59-2/000", SweepPlace("10:59:59-2", 0))
-    named = [Sweep().directory_of(job, tmp_path / name, is_named=True)[0] for job, name in enumerate("ab")]
-    assert named == [tmp_path / "a/000", tmp_path / "b/001"]
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_the_jobs_of_a_sweep_share_a_directory_and_nothing_else(corpus, tmp_path
     assert status == 0, err
     (sweep,) = (tmp_path / "runs/default").iterdir()
     runs = runs_in(sweep)
-    assert [each.path.name for each in runs] == ["000", "001", "002"][: len(seeds)]
+    assert [each.path.name for each in runs] == ["000_seed=1", "001_seed=2", "002_seed=3"][: len(seeds)]
     assert [each.config().seed for each in runs] == seeds
     assert {each.config().logger.wandb_group for each in runs} == {sweep.name}
     identities = [each.identity() for each in runs]

@@ -1,0 +1,92 @@
+"""Search for the best values of keys with Optuna:  python -m seq2seq search multi30k --trials 20
+
+Each trial is a run of `train.py`, and a bad one ends early. Given the directory of a search in place of SPACE, the
+command goes on with it, or helps as another worker while it is at work.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # help stays quick
+    from seq2seq.artifacts.sweep_directory import SweepDirectory
+    from seq2seq.sweeps.space import Space
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Search for the best values of keys: runs whose values Optuna chooses, and a table of them."
+    parser.add_argument(
+        "space",
+        metavar="SPACE",
+        help="a YAML file with a search space, the name of one in conf/search, or a search's directory, to go on",
+    )
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="words of train.py for all trials; run_dir=PATH: of the search"
+    )
+    parser.add_argument("--trials", type=int, metavar="N", help="trials in all; default: as the space says")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="trials at the same time; default: 1")
+    parser.add_argument(
+        "--wandb", action="store_true", help="train nothing; print the same search as a sweep of Weights & Biases"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.artifacts.sweep_directory import SweepDirectory
+    from seq2seq.commands.train import composed
+    from seq2seq.errors import ConfigError
+    from seq2seq.files import conf_dir
+    from seq2seq.sweeps.search import begin_search, read_search
+    from seq2seq.sweeps.space import read_space_file
+    from seq2seq.sweeps.wandb_sweep import wandb_sweep
+    from seq2seq.training.directories import fresh_directory
+
+    for name in ("trials", "workers"):
+        if (value := getattr(args, name)) is not None and value < 1:
+            raise ConfigError(f"--{name} {value} is below 1")
+    sweep = SweepDirectory(Path(args.space))
+    if sweep.is_search:
+        if args.words:
+            raise ConfigError(
+                f"{args.words[0]} cannot change a search that goes on; leave it out, or begin another one"
+            )
+        space, words = read_search(sweep)
+        if args.trials:
+            space = replace(space, trials=args.trials)
+        _work(sweep, space, words, args.workers)
+        return
+    file = Path(args.space)
+    if not file.is_file():
+        file = conf_dir() / "search" / f"{args.space}.yaml"
+    if not file.is_file():
+        names = ", ".join(sorted(path.stem for path in file.parent.glob("*.yaml")))
+        raise ConfigError(
+            f"{args.space} is neither a file, nor a search's directory, nor a space in conf/search: {names}"
+        )
+    space = read_space_file(file)
+    if args.trials:
+        space = replace(space, trials=args.trials)
+    words = [*space.words, *(word for word in args.words if not word.startswith("run_dir="))]
+    for word in words:
+        if (key := word.lstrip("+").partition("=")[0]) in (*space.axes, "trainer.monitor"):
+            raise ConfigError(f"{word} is given for all trials, and the search decides {key}; leave one of them out")
+    words.append(f"trainer.monitor={space.metric}")
+    if args.wandb:
+        composed(words)
+        print(wandb_sweep(space, words), end="")
+        return
+    named = [word for word in args.words if word.startswith("run_dir=")]
+    config = composed([*words, *named])
+    sweep = SweepDirectory(Path(config.run_dir) if named else fresh_directory(Path(config.run_dir)))
+    begin_search(sweep, space, words)
+    _work(sweep, space, words, args.workers)
+
+
+def _work(sweep: "SweepDirectory", space: "Space", words: "Sequence[str]", n_workers: int) -> None:
+    from seq2seq.sweeps.search import Search
+    from seq2seq.sweeps.trial_table import report
+
+    search = Search(sweep, space, words)
+    search.work(n_workers)
+    print(report(search))

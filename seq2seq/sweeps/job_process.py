@@ -1,0 +1,74 @@
+"""A run in a process of its own: whatever happens to it, such as a lack of memory, happens to no other one."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from seq2seq.training.launchers import JOB_MARK, interrupts_held_back
+
+TRAIN = (sys.executable, "-m", "seq2seq", "train")
+_STOPPED = {
+    128 + getattr(signal, name): name for name in ("SIGHUP", "SIGINT", "SIGUSR1", "SIGTERM") if hasattr(signal, name)
+}
+
+
+class JobProcess:
+    """`train.py` with some words. It saves and stops if this process ends, however that ends."""
+
+    def __init__(self, words: Sequence[str], command: Sequence[str] = TRAIN, log: Path | None = None) -> None:
+        """
+        Args:
+            command: what comes before the words.
+            log: a file to which all that it prints is added; None: it prints where this process does.
+        """
+        printed = _opened(log) if log else None
+        # Its stdin is a sign of life: it ends with this process (`end_with_sweep`).
+        with interrupts_held_back():
+            self._process = subprocess.Popen(
+                [*command, *words],
+                stdin=subprocess.PIPE,
+                stdout=printed,
+                stderr=subprocess.STDOUT if printed else None,
+                env=os.environ | {JOB_MARK: "1"},
+            )
+        if printed:
+            printed.close()
+
+    def poll(self) -> int | None:
+        """Its exit status; None as long as it runs."""
+        return self._process.poll()
+
+    def wait(self) -> int:
+        """Its exit status. If this process is told to stop meanwhile, so is the job, which is waited for."""
+        try:
+            return self._process.wait()
+        except BaseException:
+            self.stop()
+            self._process.wait()
+            raise
+
+    def stop(self) -> None:
+        """Tell it to save and stop.
+
+        By SIGTERM in any case: of a Ctrl-C in the terminal it has heard already, and another one would not let it save.
+        """
+        self._process.terminate()
+
+
+def why_it_failed(status: int) -> str:
+    """A sentence for a job that could say nothing itself."""
+    if status < 0:
+        reason = ", most likely because memory ran out" if -status == getattr(signal, "SIGKILL", None) else ""
+        return f"was killed by signal {-status}{reason}"
+    if status in _STOPPED:
+        return f"was stopped by {_STOPPED[status]}"
+    return f"ended with status {status}; what it printed says more"
+
+
+def _opened(log: Path) -> IO[bytes]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return log.open("ab")

@@ -1,0 +1,138 @@
+"""What Hydra composed of a command, and the configuration of the run that it means."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from seq2seq.artifacts.identity import SweepPlace
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.config import RunConfig, describe, read_config
+from seq2seq.errors import ConfigError
+from seq2seq.training.composition import check_changes, finetuned_config, resumed_config
+from seq2seq.training.directories import fresh_directory
+
+if TYPE_CHECKING:  # takes long to import, and a mistyped key should not wait for it
+    from seq2seq.artifacts.checkpoint import Checkpoint
+
+PATHS = ("run_dir", "resume", "finetune")  # the keys that name a directory
+AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What Hydra made of the words of a command, for one run."""
+
+    cfg: DictConfig
+    overrides: list[str]  # the words that set keys or choose presets
+    is_job: bool  # of a sweep
+
+    @property
+    def run_dir(self) -> Path:
+        """Of the run that begins or goes on."""
+        return Path(self.cfg.run_dir if self.cfg.resume in ("", AUTO) else self.cfg.resume)
+
+
+def run_of(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
+    """The configuration of a run, its place if it is new and part of a sweep, and the checkpoint that it goes on from.
+
+    Raises:
+        ConfigError: it cannot work.
+        CheckpointError: there is nothing to go on from.
+    """
+    if job.cfg.resume == AUTO:
+        return _started_or_continued(job)
+    if job.cfg.resume:
+        config, checkpoint = _resumed(job)
+        return config, None, checkpoint
+    return *_fresh_config(job), None
+
+
+def _resumed(job: Composed) -> "tuple[RunConfig, Checkpoint]":
+    from seq2seq.artifacts.checkpoint import resumable
+
+    run_dir = Path(job.cfg.resume)
+    checkpoint = resumable(RunDirectory(run_dir))
+    overrides = [override for override in _overrides(job) if not override.startswith("resume=")]
+    with _telling_keys():
+        return resumed_config(job.cfg, overrides, checkpoint.model, run_dir), checkpoint
+
+
+def _started_or_continued(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
+    """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
+    from seq2seq.artifacts.checkpoint import resumable
+
+    if not names_run_dir(job):
+        raise needs_run_dir()
+    config, place = _fresh_config(job)
+    config.resume = ""
+    run = RunDirectory(Path(config.run_dir))
+    if not run.has_checkpoints:
+        return config, place, None
+    checkpoint = resumable(run)
+    check_changes(config, checkpoint.model)
+    return config, None, checkpoint
+
+
+def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
+    """The configuration of a new run, whose directory nobody else has, and its place if it is part of a sweep."""
+    config = checked(job)
+    run_dir = Path(config.run_dir) if names_run_dir(job) else fresh_directory(Path(config.run_dir))
+    config.run_dir = str(run_dir)
+    place = None
+    if sweep := SweepDirectory.of_run(run_dir):
+        place = sweep.place(run_dir.name)
+        config.logger.wandb_group = config.logger.wandb_group or place.group
+    return config, place
+
+
+def checked(job: Composed) -> RunConfig:
+    """The configuration of a new run, as typed objects that can work.
+
+    Raises:
+        ConfigError: it cannot work.
+    """
+    overrides = _overrides(job)
+    with _telling_keys():
+        config = finetuned_config(job.cfg, overrides) if job.cfg.finetune else read_config(job.cfg)
+    if not config.run_dir:
+        raise ConfigError("run_dir is empty; name the directory that the run writes to")
+    return config
+
+
+@contextlib.contextmanager
+def _telling_keys() -> Iterator[None]:
+    try:
+        yield
+    except OmegaConfBaseException as error:
+        raise ConfigError(sentence_of(error)) from error
+
+
+def _overrides(job: Composed) -> list[str]:
+    """The words of the command that set keys."""
+    for empty in {"resume=", "finetune="}.intersection(job.overrides):
+        raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
+    return job.overrides
+
+
+def names_run_dir(job: Composed) -> bool:
+    return any(override.startswith("run_dir=") for override in job.overrides)
+
+
+def needs_run_dir() -> ConfigError:
+    return ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
+
+
+def sentence_of(error: BaseException) -> str:
+    """The message that a user can act on: of the first error in the chain that names a key."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OmegaConfBaseException) and cause.full_key:
+            return describe(cause)
+        cause = cause.__cause__ or cause.__context__
+    return str(error)

@@ -1,0 +1,270 @@
+"""A search with Optuna: trials that finish, fail and end early, workers that share them, and what they leave."""
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import TrialState, create_trial
+
+from seq2seq import cli
+from seq2seq.artifacts.run_directory import runs_in
+from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.commands.train import composed
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
+from seq2seq.sweeps.space import Space, read_space
+from seq2seq.sweeps.trial_table import best, report, table
+from tests.faults.runs import IS_LONG
+from tests.training.launching import end_of, others, started, wait_for
+from tests.training.tiny_runs import TINY, checkpoint
+
+AXES = {"optim.lr": {"low": 1e-9, "high": 1e-1, "log": True}, "model.d_model": {"choices": [16, 15]}}
+SEARCH = ("-m", "seq2seq", "search")
+
+
+def space_of(**changes: Any) -> Space:
+    return read_space({"space": AXES, "metric": "valid/loss", "random_trials": 1, "prune_from": 1} | changes, "")
+
+
+def words(corpus: Path, **changes: object) -> list[str]:
+    keys = {key: value for key, value in TINY.items() if key not in ("optim.lr", "model.d_model")}
+    keys |= {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_epochs": 0, "trainer.patience": 0}
+    keys |= {"trainer.max_steps": 4, "trainer.val_every_n_steps": 2}
+    keys |= {name.replace("__", "."): value for name, value in changes.items()}
+    return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
+
+
+def new(sweep: SweepDirectory, space: Space, words: list[str]) -> Search:
+    words = [*words, f"trainer.monitor={space.metric}"]
+    begin_search(sweep, space, words)
+    return Search(sweep, space, words)
+
+
+def states(search: Search) -> list[TrialState]:
+    return [trial.state for trial in search.study.trials]
+
+
+@pytest.mark.slow
+def test_trials_are_runs_and_one_that_fails_stops_no_other(corpus: Path, tmp_path: Path) -> None:
+    sweep, space = SweepDirectory(tmp_path / "search"), space_of(trials=3)
+    search = new(sweep, space, words(corpus))
+    for d_model in (15, 16):
+        search.study.enqueue_trial({"optim.lr": 5e-3, "model.d_model": d_model})
+    search.work(2)
+    assert states(search)[:2] == [TrialState.FAIL, TrialState.COMPLETE]
+    assert len(search.study.trials) == 3
+    name = "001_optim.lr=0.005_model.d_model=16"
+    run = sweep.run(name)
+    assert [name] == [each.path.name for each in runs_in(sweep.path)][:1]
+    assert run.config().logger.wandb_group == "search"
+    identity = run.identity()
+    assert identity and identity.sweep and (identity.sweep.group, identity.sweep.number) == ("search", 1)
+    selection = run.selection()
+    trial = search.study.trials[1]
+    assert trial.value == selection.valid[selection.selected]["loss"]
+    measured = [metric.value for metric in run.metrics() if metric.name == "valid/loss"]
+    assert trial.intermediate_values == dict(enumerate(measured, start=1)) and len(measured) == 2
+    told = report(search)
+    assert "trial 0 failed: model.d_model=15 does not split over model.n_heads=2" in told
+    assert f"best: trial {search.study.best_trial.number}, valid/loss " in told
+    command = told.splitlines()[-1]
+    assert command.startswith("python train.py ")
+    config = composed(shlex.split(command)[2:])
+    assert config.optim.lr == pytest.approx(search.study.best_params["optim.lr"])
+    assert config.trainer.max_steps == 4
+
+
+@pytest.mark.slow
+def test_a_trial_that_is_worse_than_the_median_ends_early(corpus: Path, tmp_path: Path) -> None:
+    """It would go on for ever, and it has saved: whoever wants to can go on with it."""
+    sweep, space = SweepDirectory(tmp_path / "search"), space_of(trials=2)
+    search = new(sweep, space, words(corpus, trainer__max_steps=10**6))
+    good = {"optim.lr": 1e-2, "model.d_model": 16}
+    low = dict.fromkeys(range(1, 10_000), 0.1)
+    search.study.add_trial(
+        create_trial(params=good, distributions=space.distributions(), value=0.1, intermediate_values=low)
+    )
+    search.study.enqueue_trial({"optim.lr": 1e-8, "model.d_model": 16})
+    search.work(1)
+    assert states(search) == [TrialState.COMPLETE, TrialState.PRUNED]
+    run = sweep.run("001_optim.lr=1e-08_model.d_model=16")
+    log = sweep.log_file(run.path.name).read_text()
+    assert f"stopped and saved; continue with: python train.py resume={run.path}" in log
+    assert checkpoint(run.path)["global_step"] > 0 and not run.is_scored
+    assert not sweep.error(run.path.name)
+    assert "| 1 |  | pruned | " in report(search)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("kill", ["kill -9", *(["Ctrl-C"] if IS_LONG else [])])
+def test_an_interrupted_search_goes_on_with_the_trial_that_it_left(corpus: Path, tmp_path: Path, kill: str) -> None:
+    sweep = SweepDirectory(tmp_path / "search")
+    (tmp_path / "space.yaml").write_text("space: {optim.lr: {low: 1e-3, high: 1e-2}}\ntrials: 1\n")
+    asked = words(corpus, trainer__max_steps=90, trainer__val_every_n_steps=15, model__d_model=16)
+    with started(*SEARCH, "space.yaml", *asked, f"run_dir={sweep.path}", cwd=tmp_path) as first:
+        wait_for(lambda: list(sweep.path.glob("000*/checkpoints/last.ckpt")), first)
+        if kill == "Ctrl-C":
+            os.killpg(first.pid, signal.SIGINT)
+            status, err = end_of(first)
+            told = f"the search is stopped; go on with: python -m seq2seq search {sweep.path}\ninterrupted\n"
+            assert (status, err.endswith(told), "Traceback" in err) == (130, True, False), err
+        else:
+            first.kill()  # and its trial still saves when the next worker comes
+        search = Search(sweep, *read_search(sweep))
+        assert states(search) == [TrialState.RUNNING]
+        (run,) = runs_in(sweep.path)
+        search.work(1)
+        wait_for(lambda: not others(first))
+    assert states(search) == [TrialState.COMPLETE]
+    assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(90))
+    assert len(search.study.trials[0].intermediate_values) == 6
+    log = sweep.log_file(run.path.name).read_text()
+    assert "stopped and saved" in log and log.count("steps an epoch") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_two_workers_share_a_search(corpus: Path, tmp_path: Path) -> None:
+    """Two processes with the same command: each trial is done once."""
+    sweep = SweepDirectory(tmp_path / "search")
+    (tmp_path / "space.yaml").write_text("space: {optim.lr: {low: 1e-3, high: 1e-2}}\ntrials: 2\n")
+    asked = [*SEARCH, "space.yaml", *words(corpus, model__d_model=16), f"run_dir={sweep.path}"]
+    with started(*asked, cwd=tmp_path) as one, started(*asked, cwd=tmp_path) as two:
+        for process in (one, two):
+            status, err = end_of(process)
+            assert status == 0, err
+    search = Search(sweep, *read_search(sweep))
+    assert states(search) == [TrialState.COMPLETE] * 2
+    workers = {sweep.worker_lease_file(number).read_text() for number in range(2)}
+    assert len(runs_in(sweep.path)) == len(workers) == 2
+
+
+def test_what_is_drawn_depends_on_the_seed_and_the_number_of_a_trial_alone(tmp_path: Path) -> None:
+    """A search that is interrupted after each trial draws as one that never was."""
+    drawn = []
+    for folder, n_parts in (("whole", 1), ("parts", 3)):
+        sweep, space = SweepDirectory(tmp_path / folder), space_of(trials=3, random_trials=3)
+        for _ in range(n_parts):
+            search = new(sweep, space, [])
+            search.command = [sys.executable, "-c", "raise SystemExit(2)"]
+            search.space = read_space({**space.as_json(), "trials": len(search.study.trials) + 3 // n_parts}, "")
+            if n_parts == 1:
+                with pytest.raises(RunError, match=r"the first 3 trials failed, the last one so: ended with"):
+                    search.work(1)
+            else:
+                search.work(1)
+        drawn.append([trial.params for trial in search.study.trials])
+    assert drawn[0] == drawn[1] and len({params["optim.lr"] for params in drawn[0]}) == 3
+
+
+def test_a_table_has_the_best_first_and_those_that_did_not_finish_last() -> None:
+    space = space_of()
+    distributions = space.distributions()
+
+    def trial(number: int, lr: float, **more: Any) -> optuna.trial.FrozenTrial:
+        made = create_trial(params={"optim.lr": lr, "model.d_model": 16}, distributions=distributions, **more)
+        made.number = number
+        return made
+
+    trials = [
+        trial(0, 1e-3, state=TrialState.FAIL),
+        trial(1, 2e-3, value=2.5, intermediate_values={1: 3.0, 2: 2.5}),
+        trial(2, 3e-3, state=TrialState.PRUNED, intermediate_values={1: 9.0}),
+        trial(3, 4e-3, value=1.5),
+    ]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table(space, trials).splitlines()]
+    assert rows[0] == ["trial", "valid/loss", "how it ended", "validations", "minutes", "optim.lr", "model.d_model"]
+    assert [[row[0], row[1], row[2], row[3], row[5]] for row in rows[2:]] == [
+        ["3", "1.5", "finished", "0", "0.004"],
+        ["1", "2.5", "finished", "2", "0.002"],
+        ["2", "", "pruned", "1", "0.003"],
+        ["0", "", "failed", "0", "0.001"],
+    ]
+    told = best(SweepDirectory(Path("s")), space, ["seed=3"], trials)
+    assert told == (
+        "best: trial 3, valid/loss 1.5, s/003_optim.lr=0.004_model.d_model=16\n"
+        "python train.py seed=3 optim.lr=0.004 model.d_model=16"
+    )
+    assert best(SweepDirectory(Path("s")), space, [], trials[:1]) == ""
+    upwards = read_space({**space.as_json(), "metric": "valid/bleu"}, "")
+    assert table(upwards, trials).splitlines()[2].startswith("| 1 | 2.5 ")
+
+
+def test_the_word_of_a_value_is_whole_and_its_name_is_short() -> None:
+    job = job_of(7, space_of(), ["seed=3"], {"optim.lr": 0.00123456789, "model.d_model": 16})
+    assert (job.name, job.words) == (
+        "007_optim.lr=0.00123_model.d_model=16",
+        ["seed=3", "optim.lr=0.00123456789", "model.d_model=16"],
+    )
+
+
+def test_a_value_that_is_no_number_is_a_failure(tmp_path: Path) -> None:
+    sweep, space = SweepDirectory(tmp_path), space_of(trials=1)
+    search = new(sweep, space, [])
+    search.study.enqueue_trial({"optim.lr": 1e-2, "model.d_model": 16})
+    run = sweep.run("000_optim.lr=0.01_model.d_model=16")
+    run.path.mkdir()
+    (run.path / "selection.json").write_text('{"selected": "a", "step": 1, "valid": {"a": {"loss": NaN}}}')
+    (run.path / "scores.json").write_text("{}")
+    search.command = [sys.executable, "-c", ""]
+    search.work(1)
+    assert states(search) == [TrialState.FAIL]
+    assert sweep.error(run.path.name) == "valid/loss is not a number"
+
+
+def test_a_directory_has_one_search(tmp_path: Path) -> None:
+    sweep, space = SweepDirectory(tmp_path / "search"), space_of()
+    begin_search(sweep, space, ["seed=1"])
+    begin_search(sweep, space_of(trials=70), ["seed=1"])
+    assert read_search(sweep) == (space, ["seed=1"])
+    for other in ((space, ["seed=2"]), (space_of(seed=5), ["seed=1"])):
+        with pytest.raises(ConfigError, match="holds another search; name another run_dir, or go on with it"):
+            begin_search(sweep, *other)
+    full = SweepDirectory(tmp_path / "sweep")
+    full.write_jobs([])
+    with pytest.raises(ConfigError, match="holds something else than a search; name another run_dir"):
+        begin_search(full, space, [])
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"space": {}, "words": []}', '{"space": 3}'])
+def test_a_damaged_search_is_told(tmp_path: Path, content: str) -> None:
+    (tmp_path / "search.json").write_text(content)
+    with pytest.raises(RunError, match=r"its search\.json is damaged; restore it"):
+        read_search(SweepDirectory(tmp_path))
+
+
+def test_a_search_needs_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ConfigError, match=r"needs the package optuna; run, in a clone of seq2seq: pip install -e"):
+        new(SweepDirectory(tmp_path), space_of(), [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["multi30k", "--trials", "0"], "--trials 0 is below 1"),
+        (["multi30k", "--workers", "-1"], "--workers -1 is below 1"),
+        (["nothing"], "nothing is neither a file, nor a search's directory, nor a space in conf/search: multi30k"),
+        (["SEARCH", "seed=3"], "seed=3 cannot change a search that goes on; leave it out, or begin another one"),
+        (["multi30k", "optim.lr=3"], "optim.lr=3 is given for all trials, and the search decides optim.lr; leave one"),
+        (["multi30k", "trainer.monitor=valid/bleu"], "trainer.monitor=valid/bleu is given for all trials, and the"),
+        (["multi30k", "optim.ler=3"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
+        (["multi30k", "seed=1,2"], "Ambiguous value for argument 'seed=1,2'"),
+        (["multi30k", "resume=here"], "the words must describe one new run; leave out resume= and options such as -m"),
+    ],
+)
+def test_what_no_search_can_do_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begin_search(SweepDirectory(Path("SEARCH")), space_of(), [])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["search", *asked])
+    assert capsys.readouterr().err.startswith(f"error: {told}")
+    assert [path.name for path in tmp_path.iterdir()] == ["SEARCH"]
