@@ -10,7 +10,8 @@ from seq2seq.config.on_resume import HORIZON, RUNTIME, classes
 from tests.documentation import keys, pages
 from tests.places import ROOT
 
-GROUPS = [path for path in (ROOT / "conf").iterdir() if path.is_dir() and path.name != "search"]  # of spaces, not of keys
+# conf/search has search spaces, which are no presets.
+GROUPS = [path for path in (ROOT / "conf").iterdir() if path.is_dir() and path.name != "search"]
 N_GROUPS = len(GROUPS)
 
 

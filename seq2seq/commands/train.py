@@ -101,19 +101,21 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
     from hydra.core.hydra_config import HydraConfig
     from hydra.errors import HydraException
     from hydra.types import RunMode
-    from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     from seq2seq.artifacts.sweep_directory import path_word
     from seq2seq.config import RunConfig
     from seq2seq.files import conf_dir
-    from seq2seq.training.composed import Composed
+    from seq2seq.training.composed import PATHS, Composed
 
     jobs: list[Composed] = []
+    context = HydraConfig.instance().cfg
 
     def note_job(cfg: "DictConfig") -> None:
+        nonlocal context
         raise_if_stopped()  # Hydra's libraries may have swallowed it, and composed something else
-        OmegaConf.resolve(cfg)  # here, where Hydra answers ${hydra:...}
+        _ = [cfg[key] for key in PATHS]  # which are read before all others: what is wrong with them is told here
+        context = HydraConfig.instance().cfg
         hydra_config = HydraConfig.get()
         jobs.append(Composed(cfg, list(hydra_config.overrides.task), hydra_config.mode == RunMode.MULTIRUN))
 
@@ -141,6 +143,7 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
             ) from error
         finally:
             sys.argv = argv
+    HydraConfig.instance().cfg = context  # answers ${hydra:...} when the configuration is read
     return jobs
 
 

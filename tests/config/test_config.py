@@ -20,7 +20,9 @@ from tests.training.tiny_runs import command
 
 CONF = ROOT / "conf"
 OPTIONS = sorted(
-    f"{path.parent.name}={path.stem}" for path in CONF.glob("*/*.yaml") if path.parent.name != "experiment"
+    f"{path.parent.name}={path.stem}"
+    for path in CONF.glob("*/*.yaml")
+    if path.parent.name not in ("experiment", "search")
 )
 EXPERIMENTS = sorted(path.stem for path in CONF.glob("experiment/*.yaml"))
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from seq2seq import cli
+from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory
+from seq2seq.commands.train import composed
+from seq2seq.errors import ConfigError
 from tests.faults.runs import IS_LONG
 from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
 from tests.training.tiny_runs import TINY, checkpoint
@@ -53,8 +56,8 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(corpus: Path, tmp_
     told = [line for line in err.splitlines() if line.startswith(("job ", "1 of 2", f"  {names[0]}"))]
     assert [line[:8] for line in told[:3]] == ["job 2 of", "job 1 of", "1 of 2 j"]
     assert told[3].startswith(f"  {names[0]}: ") and "missing" in told[3].partition(": ")[2]
-    assert second.is_scored and checkpoint(second.path)["global_step"] == 90
-    assert second.identity() == identity and identity and identity.sweep and identity.sweep.number == 1
+    assert sweep.run(names[1]).is_scored and checkpoint(second.path)["global_step"] == 90
+    assert identity and second.identity() == identity and identity.sweep == SweepPlace("a sweep", 1)
     steps = [each.step for each in second.metrics() if each.name == "train/loss"]
     assert steps == list(range(90))
     assert not sweep.run(names[0]).path.exists()
@@ -107,3 +110,12 @@ def test_a_path_with_an_equals_sign_needs_no_quotes(tmp_path: Path, monkeypatch,
     with pytest.raises(SystemExit, match="2"):
         cli.front_door("train", ["resume=runs/000_seed=1"])
     assert capsys.readouterr().err.startswith("error: runs/000_seed=1: nothing to resume")
+
+
+def test_what_a_value_looks_up_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUTER", "${oc.env:HOME}")
+    with pytest.raises(ConfigError, match=r"name: '\$\{oc\.env:HOME\}' names a value"):
+        composed(["name=${oc.env:OUTER}"])
+    assert composed(["name=${hydra:job.name}", "seed=3"]).seed == 3
+    with pytest.raises(ConfigError, match="nothing"):
+        composed(["run_dir=${nothing}"])
