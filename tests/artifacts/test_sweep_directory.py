@@ -23,6 +23,7 @@ def test_a_job_is_called_by_its_number_and_by_what_differs() -> None:
         "003_optim.lr=0.002_seed=2",
     ]
     assert job_names([["seed=1"]]) == ["000"]
+    assert job_names([[f"seed={seed}"] for seed in range(1_001)])[::1_000] == ["0000_seed=0", "1000_seed=1000"]
     assert job_names([["data.train=[a/b,c]"], ["data.train='d e'"]]) == ["000_data.train=a-b-c", "001_data.train=d-e"]
 
 

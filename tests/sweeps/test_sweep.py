@@ -23,7 +23,11 @@ from pathlib import Path
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.sweeps.sweep import do_jobs
 
-do_jobs(SweepDirectory(Path(sys.argv[1])), lambda words: time.sleep(600))
+def do(words):
+    Path("has_begun").touch()
+    time.sleep(600)
+
+do_jobs(SweepDirectory(Path(sys.argv[1])), do)
 """
 
 
@@ -122,7 +126,7 @@ def test_a_directory_has_one_sweep(sweep: SweepDirectory, tmp_path: Path) -> Non
 
 def test_a_sweep_is_done_by_one_process_at_a_time(sweep: SweepDirectory, tmp_path: Path) -> None:
     with started("-c", HOLDS_A_SWEEP, sweep.path, cwd=tmp_path) as other:
-        wait_for(lambda: sweep.lease_file.is_file() and sweep.lease_file.read_text(), other)
+        wait_for((tmp_path / "has_begun").exists, other)
         with pytest.raises(ConfigError, match=rf"is at work, process {other.pid} on .*; wait for its end, or stop it"):
             do_jobs(sweep, lambda words: 0)
 
