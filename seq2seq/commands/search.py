@@ -36,9 +36,8 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.sweep_directory import SweepDirectory
     from seq2seq.commands.train import composed
     from seq2seq.errors import ConfigError
-    from seq2seq.files import conf_dir
-    from seq2seq.sweeps.search import begin_search, read_search
-    from seq2seq.sweeps.space import read_space_file
+    from seq2seq.sweeps.search import begin_search, read_search, words_of_trials
+    from seq2seq.sweeps.space import find_space
     from seq2seq.sweeps.wandb_sweep import wandb_sweep
     from seq2seq.training.directories import fresh_directory
 
@@ -46,40 +45,21 @@ def run(args: argparse.Namespace) -> None:
         if (value := getattr(args, name)) is not None and value < 1:
             raise ConfigError(f"--{name} {value} is below 1")
     sweep = SweepDirectory(Path(args.space))
-    if sweep.is_search:
-        if args.words:
-            raise ConfigError(
-                f"{args.words[0]} cannot change a search that goes on; leave it out, or begin another one"
-            )
-        space, words = read_search(sweep)
-        if args.trials:
-            space = replace(space, trials=args.trials)
-        _work(sweep, space, words, args.workers)
-        return
-    file = Path(args.space)
-    if not file.is_file():
-        file = conf_dir() / "search" / f"{args.space}.yaml"
-    if not file.is_file():
-        names = ", ".join(sorted(path.stem for path in file.parent.glob("*.yaml")))
-        raise ConfigError(
-            f"{args.space} is neither a file, nor a search's directory, nor a space in conf/search: {names}"
-        )
-    space = read_space_file(file)
+    if sweep.is_search and (args.words or args.wandb):
+        word = args.words[0] if args.words else "--wandb"
+        raise ConfigError(f"{word} cannot change a search that goes on; leave it out, or begin another one")
+    space, words = read_search(sweep) if sweep.is_search else (find_space(args.space), [])
     if args.trials:
         space = replace(space, trials=args.trials)
-    words = [*space.words, *(word for word in args.words if not word.startswith("run_dir="))]
-    for word in words:
-        if (key := word.lstrip("+").partition("=")[0]) in (*space.axes, "trainer.monitor"):
-            raise ConfigError(f"{word} is given for all trials, and the search decides {key}; leave one of them out")
-    words.append(f"trainer.monitor={space.metric}")
-    if args.wandb:
-        composed(words)
-        print(wandb_sweep(space, words), end="")
-        return
-    named = [word for word in args.words if word.startswith("run_dir=")]
-    config = composed([*words, *named])
-    sweep = SweepDirectory(Path(config.run_dir) if named else fresh_directory(Path(config.run_dir)))
-    begin_search(sweep, space, words)
+    if not sweep.is_search:
+        words = words_of_trials(space, args.words)
+        named = [word for word in args.words if word.startswith("run_dir=")]
+        config = composed([*words, *named])
+        if args.wandb:
+            print(wandb_sweep(space, words), end="")
+            return
+        sweep = SweepDirectory(Path(config.run_dir) if named else fresh_directory(Path(config.run_dir)))
+        begin_search(sweep, space, words)
     _work(sweep, space, words, args.workers)
 
 

@@ -213,6 +213,19 @@ def _short(value: Value) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+def words_of_trials(space: Space, words: Sequence[str]) -> list[str]:
+    """The words that all trials share: those of the space, and those of the command but `run_dir=`.
+
+    Raises:
+        ConfigError: one gives a key a value that the search decides.
+    """
+    shared = [*space.words, *(each for each in words if not each.startswith("run_dir="))]
+    for each in shared:
+        if (key := each.lstrip("+").partition("=")[0]) in (*space.axes, "trainer.monitor"):
+            raise ConfigError(f"{each} is given for all trials, and the search decides {key}; leave one of them out")
+    return [*shared, f"trainer.monitor={space.metric}"]
+
+
 def begin_search(sweep: SweepDirectory, space: Space, words: Sequence[str]) -> None:
     """Write down what a new search is, or see that the one that is there is the same.
 

@@ -25,6 +25,7 @@ from seq2seq.artifacts.sweep_directory import path_word
 from seq2seq.config import RunConfig, describe, unknown_key
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import ConfigError
+from seq2seq.files import conf_dir
 from seq2seq.training.selector import FALLING
 
 if TYPE_CHECKING:
@@ -104,6 +105,19 @@ class Space:
         return {**content, "words": list(self.words), "space": axes}
 
 
+def find_space(name: str) -> Space:
+    """The search space in a file, or the one of this name in conf/search.
+
+    Raises:
+        ConfigError: there is none, or it is none.
+    """
+    file, preset = Path(name), conf_dir() / "search" / f"{name}.yaml"
+    if not file.is_file() and not preset.is_file():
+        names = ", ".join(sorted(path.stem for path in preset.parent.glob("*.yaml")))
+        raise ConfigError(f"{name} is neither a file, nor a search's directory, nor a space in conf/search: {names}")
+    return read_space_file(file if file.is_file() else preset)
+
+
 def read_space_file(file: Path) -> Space:
     """
     Raises:
@@ -151,8 +165,6 @@ def takes_whole_numbers(key: str) -> bool:
 
 
 def _problems(content: Any) -> Iterator[str]:
-    from seq2seq.files import conf_dir
-
     names = {item.name: item.default for item in dataclasses.fields(Space)[2:]}
     if not isinstance(content, dict) or not isinstance(content.get("space"), dict) or not content["space"]:
         yield "has no search space; write space: and below it keys with values, as optim.lr: {low: 1e-4, high: 1e-2}"

@@ -252,6 +252,7 @@ def test_a_search_needs_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (["multi30k", "--workers", "-1"], "--workers -1 is below 1"),
         (["nothing"], "nothing is neither a file, nor a search's directory, nor a space in conf/search: multi30k"),
         (["SEARCH", "seed=3"], "seed=3 cannot change a search that goes on; leave it out, or begin another one"),
+        (["SEARCH", "--wandb"], "--wandb cannot change a search that goes on; leave it out, or begin another one"),
         (["multi30k", "optim.lr=3"], "optim.lr=3 is given for all trials, and the search decides optim.lr; leave one"),
         (["multi30k", "trainer.monitor=valid/bleu"], "trainer.monitor=valid/bleu is given for all trials, and the"),
         (["multi30k", "optim.ler=3"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
