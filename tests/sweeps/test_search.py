@@ -1,8 +1,6 @@
 """A search with Optuna: trials that finish, fail and end early, workers that share them, and what they leave."""
 
-import os
 import shlex
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,7 @@ from seq2seq.errors import ConfigError, RunError
 from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
 from seq2seq.sweeps.space import Space, read_space
 from seq2seq.sweeps.trial_table import best, report, table
-from tests.faults.runs import IS_LONG
-from tests.training.launching import end_of, others, started, wait_for
+from tests.training.launching import end_of, started
 from tests.training.tiny_runs import TINY, checkpoint
 
 AXES = {"optim.lr": {"low": 1e-9, "high": 1e-1, "log": True}, "model.d_model": {"choices": [16, 15]}}
@@ -98,34 +95,6 @@ def test_a_trial_that_is_worse_than_the_median_ends_early(corpus: Path, tmp_path
     assert checkpoint(run.path)["global_step"] > 0 and not run.is_scored
     assert not sweep.error(run.path.name)
     assert "| 1 |  | pruned | " in report(search)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize("kill", ["kill -9", *(["Ctrl-C"] if IS_LONG else [])])
-def test_an_interrupted_search_goes_on_with_the_trial_that_it_left(corpus: Path, tmp_path: Path, kill: str) -> None:
-    sweep = SweepDirectory(tmp_path / "search")
-    (tmp_path / "space.yaml").write_text("space: {optim.lr: {low: 1e-3, high: 1e-2}}\ntrials: 1\n")
-    asked = words(corpus, trainer__max_steps=90, trainer__val_every_n_steps=15, model__d_model=16)
-    with started(*SEARCH, "space.yaml", *asked, f"run_dir={sweep.path}", cwd=tmp_path) as first:
-        wait_for(lambda: list(sweep.path.glob("000*/checkpoints/last.ckpt")), first)
-        if kill == "Ctrl-C":
-            os.killpg(first.pid, signal.SIGINT)
-            status, err = end_of(first)
-            told = f"the search is stopped; go on with: python -m seq2seq search {sweep.path}\ninterrupted\n"
-            assert (status, err.endswith(told), "Traceback" in err) == (130, True, False), err
-        else:
-            first.kill()  # and its trial still saves when the next worker comes
-        search = Search(sweep, *read_search(sweep))
-        assert states(search) == [TrialState.RUNNING]
-        (run,) = runs_in(sweep.path)
-        search.work(1)
-        wait_for(lambda: not others(first))
-    assert states(search) == [TrialState.COMPLETE]
-    assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(90))
-    assert len(search.study.trials[0].intermediate_values) == 6
-    log = sweep.log_file(run.path.name).read_text()
-    assert "stopped and saved" in log and log.count("steps an epoch") == 2
 
 
 @pytest.mark.slow
