@@ -13,7 +13,18 @@ from seq2seq import __version__
 from seq2seq.cli import command_names, main
 from tests.places import ROOT
 
-COMMANDS = ["compare", "disguise", "export", "learning-curve", "report", "score", "search", "split", "train", "translate"]
+COMMANDS = [
+    "compare",
+    "disguise",
+    "export",
+    "learning-curve",
+    "report",
+    "score",
+    "search",
+    "split",
+    "train",
+    "translate",
+]
 FRONT_DOORS = {"train": "python train.py ", "translate": "python translate.py "}
 
 

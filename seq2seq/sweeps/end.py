@@ -14,7 +14,7 @@ def end_of_sweep(sweep: SweepDirectory) -> int:
     missing = [job.name for job in jobs if not sweep.run(job.name).is_scored]
     told = f"{len(jobs) - len(missing)} of {len(jobs)} jobs are finished"
     if not missing:
-        note(f"\n{told}; their scores: python -m seq2seq results {sweep.path}")
+        note(f"\n{told}; their scores: python -m seq2seq compare {sweep.path}")
         return 0
     note(f"\n{told}; not finished:")
     for name in missing:

@@ -71,7 +71,7 @@ def test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last(
     assert done[3:] == ["seed=2", "seed=1"]
     told = capsys.readouterr().err
     assert told.startswith("1 of 3 jobs are finished already\njob 2 of 3: ")
-    assert told.endswith(f"3 of 3 jobs are finished; their scores: python -m seq2seq results {sweep.path}\n")
+    assert told.endswith(f"3 of 3 jobs are finished; their scores: python -m seq2seq compare {sweep.path}\n")
     assert do_jobs(sweep, finishing(sweep, done, {})) == 0 and len(done) == 5
 
 
