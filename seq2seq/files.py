@@ -37,6 +37,15 @@ def _shipped(name: str) -> Path:
     return (checkout if (checkout / "pyproject.toml").is_file() else _PACKAGE) / name
 
 
+def cache_directory(chosen: str = "") -> Path:
+    """Where to keep what can be made again.
+
+    Args:
+        chosen: a directory that somebody has named; empty if nobody did.
+    """
+    return Path(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq").expanduser().absolute()
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name only when it is whole and on disk. Missing folders are made.

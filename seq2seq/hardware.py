@@ -40,6 +40,15 @@ def accelerator_of(config: TrainerConfig) -> str:
     return "cuda" if config.accelerator == "gpu" else config.accelerator
 
 
+def gpu_names(accelerator: str) -> list[str]:
+    """The names of the GPUs that this process sees, if it computes on one."""
+    if accelerator != "cuda":
+        return ["Apple GPU"] if accelerator == "mps" else []
+    import torch
+
+    return [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+
+
 def precision_of(config: TrainerConfig, accelerator: str) -> str:
     """bf16 mixed precision where `auto` finds it multiplied natively, else plain float32."""
     if config.precision != "auto":

@@ -22,6 +22,8 @@ COMMANDS = [
     "score",
     "search",
     "split",
+    "sweep-summary",
+    "sync",
     "train",
     "translate",
 ]

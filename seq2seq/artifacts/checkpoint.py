@@ -11,6 +11,7 @@ not compare. It holds only tensors and plain containers:
     seen                what the training text was like (dataset/seen.py); missing in those of older versions
     global_step         optimizer steps done
     position            epoch, batches of it that are done, of how many, number of processes
+    provenance          where the run comes from, for people (artifacts/provenance.py); missing in older ones
     wandb_id            id of the W&B run; empty or missing if there is none
     metrics             in `best.ckpt` and `best-STEP.ckpt`: those of the validation of these weights
     selected, valid     in `model.ckpt`: the weights that won, and what all candidates scored on valid

@@ -39,7 +39,11 @@ MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 2
 # Keys whose values mean something on one machine or account only.
-_LOCAL_KEYS = {"": ("run_dir", "resume"), "data": ("dir", "cache_dir"), "logger": ("wandb_entity", "wandb_group")}
+_LOCAL_KEYS = {
+    "": ("run_dir", "resume"),
+    "data": ("dir", "cache_dir"),
+    "logger": ("wandb_entity", "wandb_group", "wandb_name", "wandb_notes"),
+}
 
 
 def is_model_directory(path: Path) -> bool:

@@ -60,6 +60,7 @@ class RunDirectory:
         run.json                      who the run is (artifacts/identity.py)
         run.lock                      which process has it (artifacts/lease.py)
         config.yaml                   the resolved configuration
+        provenance.json               code, packages, machine and command of each start (artifacts/provenance.py)
         metrics.csv                   every metric, one a line: step, metric, value, unix_time
         checkpoints/last.ckpt         where the run continues
                     previous.ckpt     where it continues if that one is damaged
@@ -142,7 +143,8 @@ class RunDirectory:
     def owns(self, file: Path) -> bool:
         """Whether `file`, a path below this directory, is one that the run writes."""
         folders = (*_OF_TESTS, "checkpoints", "export", "wandb", "tensorboard")
-        files = (*_CLAIM, "config.yaml", "metrics.csv", "selection.json", "scores.json", "summary.txt", "report.html")
+        results = ("metrics.csv", "selection.json", "scores.json", "summary.txt", "report.html")
+        files = (*_CLAIM, "config.yaml", "provenance.json", *results)
         first, *rest = file.relative_to(self.path).parts
         return first in (folders if rest else files)
 
@@ -162,9 +164,9 @@ class RunDirectory:
     def export(self) -> Path:
         return self.path / "export"
 
-    def offline_wandb_runs(self, run_id: str) -> list[Path]:
-        """The parts of a W&B run that were recorded offline, in the order of their start: one for each resume."""
-        return sorted(self.path.glob(f"wandb/offline-run-*-{run_id}")) if run_id else []
+    def offline_wandb_parts(self) -> list[Path]:
+        """What W&B recorded offline, in the order of the starts: a folder for each start and resume."""
+        return sorted({file.parent for file in self.path.glob("wandb/offline-run-*/run-*.wandb")})
 
     @property
     def is_scored(self) -> bool:
@@ -196,6 +198,15 @@ class RunDirectory:
                 f"{self.path / 'config.yaml'}: is not a configuration of this version of seq2seq ({error}); restore "
                 "it, or use the version that wrote it"
             ) from error
+
+    def provenance(self) -> dict[str, Any]:
+        """Where the run comes from (artifacts/provenance.py); empty for runs of older versions."""
+        if not (self.path / "provenance.json").is_file():
+            return {}
+        content = self._json("provenance.json")
+        if not isinstance(content, dict) or not isinstance(content.get("starts"), list):
+            raise RunError(f"{self.path / 'provenance.json'}: has no starts, so it is damaged; restore or delete it")
+        return content
 
     def languages(self) -> tuple[str, str]:
         """Source and target language, also if another version of seq2seq wrote the configuration."""
@@ -367,6 +378,9 @@ class RunDirectory:
 
     def write_config(self, config: RunConfig) -> None:
         write_text(self.path / "config.yaml", OmegaConf.to_yaml(dataclasses.asdict(config)))
+
+    def write_provenance(self, content: Mapping[str, Any]) -> None:
+        write_json(self.path / "provenance.json", content)
 
     def write_selection(self, selection: Selection) -> None:
         intervals = {metric: _rounded(score) for metric, score in selection.intervals.items()}

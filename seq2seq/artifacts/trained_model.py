@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from seq2seq.artifacts.model_directory import CONFIG, CTRANSLATE2, WEIGHTS, read_model_directory
 from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
@@ -38,13 +39,13 @@ class TrainedModel:
         """Read a model.
 
         Args:
-            path: a run directory, a checkpoint file or a model directory. A run directory gives its selected model,
-                else its best, else its last one.
+            path: a run directory, a checkpoint file, a model directory or wandb:ENTITY/PROJECT/NAME:ALIAS. A run
+                directory gives its selected model, else its best, else its last one.
         Raises:
             CheckpointError: there is no model, or a damaged one.
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
-        path = Path(path)
+        path = local_model(str(path)) if is_reference(path) else Path(path)
         if (path / CONFIG).is_file():  # also a damaged one; a run directory has none
             saved = read_model_directory(path)
         else:

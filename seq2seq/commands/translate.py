@@ -71,7 +71,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="run directory, checkpoint or model directory; several are an ensemble: their probabilities are averaged",
+        help="run directory, checkpoint, model directory or wandb:ENTITY/PROJECT/NAME:ALIAS; several are an ensemble: "
+        "their probabilities are averaged",
     )
     add(
         "--weights",

@@ -16,7 +16,10 @@ class LoggerConfig:
     wandb_project: str = "seq2seq"  # W&B project
     wandb_entity: str = ""  # W&B user or team; empty: your default one
     wandb_group: str = ""  # W&B group; empty: the name of the experiment, or of the sweep
+    wandb_name: str = ""  # name of the W&B run; empty: the experiment, what the command changes of it, and the date
+    wandb_notes: str = ""  # a text about the run, for people
     wandb_tags: list[str] = field(default_factory=list)  # W&B tags
+    upload_model: bool = False  # give W&B the tokenizer, and at the end the model directory of the chosen weights
     x_axis: str = "step"  # of charts in W&B: step (optimizer steps), tokens (target tokens), hours (of training)
     text: bool = True  # whether trackers get sentences of the corpus, their translations and pictures of them
     n_samples: int = 50  # validation sentences whose translations are logged at each validation; 0: as text=false

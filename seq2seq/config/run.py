@@ -25,7 +25,7 @@ class RunConfig:
     seed: int = 1  # of weights, batches, dropout and sampling
     run_dir: str = runtime("")  # the directory that the run writes to
     resume: str = runtime("")  # a run to continue, with its configuration; `auto`: the one in run_dir, if there is one
-    finetune: str = runtime("")  # a trained model to start from; the run takes its weights, sizes and subwords
+    finetune: str = runtime("")  # a trained model to start from, with its sizes and subwords: a path or wandb:...
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)

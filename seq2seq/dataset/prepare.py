@@ -13,7 +13,6 @@ has not changed since it was last read is not read again for that.
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -39,6 +38,7 @@ from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
+from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
     splits = _find_all(config.data)
-    cache_dir = _cache_dir(config.data)
+    cache_dir = cache_directory(config.data.cache_dir)
     known = FileDigests(cache_dir)
     digests = _digests(splits, known)
     try:
@@ -136,11 +136,6 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
     return digests
-
-
-def _cache_dir(config: DataConfig) -> Path:
-    chosen = config.cache_dir or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq"
-    return Path(chosen).expanduser().absolute()
 
 
 def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from seq2seq.config import RunConfig, describe, read_config
 from seq2seq.errors import ConfigError
 from seq2seq.training.composition import check_changes, finetuned_config, resumed_config
 from seq2seq.training.directories import fresh_directory
+from seq2seq.training.run_name import run_name
 
 if TYPE_CHECKING:  # takes long to import, and a mistyped key should not wait for it
     from seq2seq.artifacts.checkpoint import Checkpoint
@@ -88,6 +90,7 @@ def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
     if sweep := SweepDirectory.of_run(run_dir):
         place = sweep.place(run_dir.name)
         config.logger.wandb_group = config.logger.wandb_group or place.group
+    config.logger.wandb_name = config.logger.wandb_name or run_name(config.name, job.overrides, datetime.now())
     return config, place
 
 

@@ -9,6 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.artifacts.wandb_access import is_reference, pinned
 from seq2seq.config import DROPOUTS, RunConfig, read_config
 from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
 from seq2seq.errors import ConfigError
@@ -68,9 +69,12 @@ def finetuned_config(composed: DictConfig, overrides: Sequence[str]) -> RunConfi
     Raises:
         ConfigError: the command asks for another shape, or for other subwords.
     """
-    start = TrainedModel.read(composed.finetune)
+    is_online = is_reference(composed.finetune)
+    name = pinned(composed.finetune) if is_online else composed.finetune  # `latest` may be another one soon
+    start = TrainedModel.read(name)
     override_of = {override.lstrip("+").split("=")[0]: override for override in overrides}
     merged = composed.copy()
+    merged.finetune = name
     for section in ("model", "tokenizer"):
         for name, value in dataclasses.asdict(getattr(start.config, section)).items():
             key = f"{section}.{name}"

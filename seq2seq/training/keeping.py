@@ -33,11 +33,13 @@ def keep_validated(
     if step in selector.best_steps:
         is_best = step == selector.best_steps[0]
         file = run.best_at(step) if config.keep_best > 1 else run.best
-        write_model(_model(module, _watched(module, ema)), file, step, metrics=dict(metrics))
+        more = {"metrics": dict(metrics), "provenance": module.provenance}
+        write_model(_model(module, _watched(module, ema)), file, step, **more)
         if is_best and file != run.best:
             run.let_be_best(file)
     if config.average_last:
-        write_model(_model(module, module.model.state_dict()), run.recent_at(step), step)
+        weights = module.model.state_dict()
+        write_model(_model(module, weights), run.recent_at(step), step, provenance=module.provenance)
     _remove_others(run, config, selector)
 
 
@@ -49,7 +51,8 @@ def is_kept(config: TrainerConfig, step: int) -> bool:
 def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
     """Keep the weights of this step if it is one of every n."""
     if is_kept(module.config.trainer, step):
-        write_model(_model(module, _watched(module, ema)), run.kept_at(step), step)
+        weights = _watched(module, ema)
+        write_model(_model(module, weights), run.kept_at(step), step, provenance=module.provenance)
 
 
 def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector) -> None:

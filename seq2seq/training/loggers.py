@@ -5,9 +5,7 @@ the run: if it cannot be written, the run ends. The others are guarded: if one f
 """
 
 import logging
-import netrc
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -15,12 +13,14 @@ from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.wandb_access import has_credentials
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.dataset.store import PairStore
 from seq2seq.evaluation.scores import Interval
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.metrics_csv import MetricsCsv
 from seq2seq.training.sentence_tables import N_EXTREMES, table_of_extremes
+from seq2seq.training.sync import sync_notice
 from seq2seq.training.trackers import TensorBoardTracker, WandbTracker
 from seq2seq.training.validation import N_ATTENTION_MAPS
 
@@ -37,6 +37,8 @@ def open_loggers(config: RunConfig, run: RunDirectory, resumed: Checkpoint | Non
         has_failed = False
     finally:
         finish(loggers, has_failed)
+        if config.logger.wandb and (notice := sync_notice([run.path], "W&B has not got all of this run")):
+            log.info("%s", notice)
 
 
 def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb_id: str) -> list[Logger]:
@@ -55,17 +57,7 @@ def wandb_mode(config: LoggerConfig) -> str:
         return config.wandb_mode
     if (mode := os.environ.get("WANDB_MODE")) in ("online", "offline", "disabled"):
         return mode
-    return "online" if _has_credentials() else "offline"
-
-
-def _has_credentials() -> bool:
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai").split("//")[-1].split("/")[0]
-    try:
-        return netrc.netrc(os.environ.get("NETRC")).authenticators(host) is not None
-    except (OSError, netrc.NetrcParseError):
-        return False
+    return "online" if has_credentials() else "offline"
 
 
 def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
@@ -87,9 +79,9 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
             return []
     if mode == "online" and tracker.run_id:  # only the first rank has an id, and uploads
         log.info("%s", _upload_notice(config.logger, tracker.experiment.url))
-    if parts := run.offline_wandb_runs(tracker.run_id):
-        which = "is offline" if mode == "offline" else "was offline before"
-        log.info("W&B %s; upload the run later with: wandb sync %s", which, shlex.join(map(str, parts)))
+    state = "is offline" if mode == "offline" else "was offline before"
+    if tracker.run_id and (notice := sync_notice([run.path], f"W&B {state}")):
+        log.info("%s", notice)
     return [Guarded(tracker)]
 
 

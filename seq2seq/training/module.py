@@ -53,6 +53,7 @@ class TranslationModule(pl.LightningModule):
         self.replanned: Replanned | None = None
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.wandb_id = ""  # of the run that a resumed one continues
+        self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
         self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
         self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
@@ -210,6 +211,7 @@ class TranslationModule(pl.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.seen)))
         checkpoint["wandb_id"] = self.wandb_id
+        checkpoint["provenance"] = self.provenance
         checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
         checkpoint["rollbacks"] = self.n_rollbacks
         checkpoint["halved_batches"] = self.pieces.n_halved

@@ -2,21 +2,26 @@
 
 import dataclasses
 import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint, read_checkpoint
 from seq2seq.artifacts.identity import SweepPlace
+from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.artifacts.wandb_access import is_reference
 from seq2seq.config import RunConfig, TrainerConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.hardware import gpu_names
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
@@ -35,12 +40,15 @@ from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import fitting_max_tokens
+from seq2seq.training.guarded import Guarded
+from seq2seq.training.lineage import origins
 from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, trainable_steps
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
+from seq2seq.training.shipping import shipped
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
 from seq2seq.training.validation import Validation
 
@@ -99,6 +107,7 @@ def _train(
     if ranks.is_first:
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
+    module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
     tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
     with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
@@ -110,6 +119,8 @@ def _train(
         trainer = build_trainer(config, machine, loggers, everyone, ranks.environment)
         if trainer.is_global_zero:
             run.write_config(config)
+            run.write_provenance(module.provenance)
+            _log_origins(loggers, config, prepared)
             _log_start(config, module, machine, steps_per_epoch)
         trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
@@ -121,6 +132,9 @@ def _train(
             if config.logger.shows_text:
                 tests = {name: prepared.tests[name] for name in config.data.tests}
                 log_extremes(loggers, run, tests, trainer.global_step)
+            if config.logger.upload_model and (product := shipped(config, run, module.model)):
+                for logger in (each for each in loggers if isinstance(each, Guarded)):
+                    logger.log_product(product)
             keep_analyses(module.model, prepared, config, run, validation.bf16)
             _write_report(run)
         return outcome
@@ -157,6 +171,24 @@ def new_module(
     return module
 
 
+def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:
+    """What was noted of the starts of the run, and this one."""
+    try:
+        before = run.provenance()
+    except RunError as error:  # a note for people must not hold a run up
+        log.warning("%s; it begins anew", error)
+        before = {}
+    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    return provenance(before, this_start(command, gpu_names(machine.accelerator)), prepared.report)
+
+
+def _log_origins(loggers: Sequence[Logger], config: RunConfig, prepared: Prepared) -> None:
+    found = origins(config, prepared.report, prepared.tokenizer)
+    finetuned = config.finetune if is_reference(config.finetune) else ""
+    for logger in (each for each in loggers if isinstance(each, Guarded)):
+        logger.log_origins(found, finetuned)
+
+
 def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
     """What trackers show beside the configuration."""
     return {
@@ -164,6 +196,7 @@ def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> d
         "vocab_size": prepared.tokenizer.vocab_size,
         "tokenizer_sha256": prepared.tokenizer.fingerprint,
         "data_report": prepared.report,
+        "starts": module.provenance.get("starts", []),
         "precision": machine.precision,
         "accelerator": machine.accelerator,
         "torch": torch.__version__,

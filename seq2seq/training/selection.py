@@ -61,7 +61,7 @@ def finish_run(
     model.load_state_dict(weights)
     if is_first_rank:
         saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.seen)
-        write_model(saved, run.selected, step, selected=selected, valid=valid)
+        write_model(saved, run.selected, step, selected=selected, valid=valid, provenance=module.provenance)
     model.eval()
     tests = {}
     for name, test in all_test_sets(config.data).items():

@@ -2,23 +2,44 @@
 
 import dataclasses
 import re
+import sys
 from argparse import Namespace
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
+from seq2seq.artifacts.provenance import masked
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
 from seq2seq.training.pictures import picture_of
 from seq2seq.training.sentence_tables import Table
+from seq2seq.training.lineage import Origin, Product, give, use
+
+if TYPE_CHECKING:  # wandb is imported when it is used
+    import wandb
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
 ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
 FINISH_TIMEOUT_S = 600  # it would wait for days at the end of a run, if the network went away in the middle
+
+
+def wandb_settings(offline: bool) -> "wandb.Settings":
+    """A run that says nothing, and waits for nothing longer than it must."""
+    import wandb
+
+    return wandb.Settings(
+        # Lightning's `offline` sets an environment variable. W&B reads it once, not again for a second attempt.
+        mode="offline" if offline else "online",
+        console="off",
+        silent=True,
+        init_timeout=ONLINE_TIMEOUT_S,
+        finish_timeout=FINISH_TIMEOUT_S,
+        finish_timeout_raises=True,
+    )
 
 
 class WandbTracker(WandbLogger):
@@ -35,29 +56,28 @@ class WandbTracker(WandbLogger):
     def __init__(self, config: RunConfig, run: RunDirectory, run_id: str, offline: bool) -> None:
         import wandb
 
+        self.run = run
         # Silent from here on: W&B would warn of an argument of Lightning's before it reads the settings of the run.
         wandb.setup(settings=wandb.Settings(silent=True))
         super().__init__(
             project=config.logger.wandb_project,
             entity=config.logger.wandb_entity or None,
-            name=run.path.name,
+            name=config.logger.wandb_name or run.path.name,
+            job_type="train",
+            notes=config.logger.wandb_notes or None,
             group=config.logger.wandb_group or config.name,
             tags=config.logger.wandb_tags or None,
             save_dir=run.path,
             offline=offline,
             id=run_id or None,
             resume="allow",
-            settings=wandb.Settings(
-                # Lightning's `offline` sets an environment variable. W&B reads it once, not again for a second attempt.
-                mode="offline" if offline else "online",
-                console="off",
-                silent=True,
-                init_timeout=ONLINE_TIMEOUT_S,
-                finish_timeout=FINISH_TIMEOUT_S,
-                finish_timeout_raises=True,
-            ),
+            settings=wandb_settings(offline),
         )
-        _ = self.experiment  # connects now, where a failure can still be answered
+        with _masked_command():
+            _ = self.experiment  # connects now, where a failure can still be answered
+        # Before each table and artifact, W&B would ask the server for the type of others of that name. For one that
+        # hangs it waits 19 seconds: at every validation, while the run stands still.
+        self.experiment._assert_can_log_artifact = lambda artifact: None
         if axis := X_AXES[config.logger.x_axis]:
             self.experiment.define_metric("*", step_metric=axis, step_sync=True, overwrite=True)
 
@@ -77,6 +97,12 @@ class WandbTracker(WandbLogger):
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self.experiment.summary.update({**scores, **facts})
 
+    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
+        use(self.experiment, found, finetuned, self.run.path / "wandb" / "lineage")
+
+    def log_product(self, product: Product) -> None:
+        give(self.experiment, product)
+
     def close(self, has_failed: bool) -> None:
         """Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
         import wandb
@@ -95,6 +121,17 @@ class WandbTracker(WandbLogger):
         with suppress(Exception, SystemExit):
             wandb.teardown()
         wandb.run = None  # `finish` failed before it came to this
+
+
+@contextmanager
+def _masked_command() -> Iterator[None]:
+    """Hide secrets in the words of the command, which W&B notes, too."""
+    words = sys.argv
+    sys.argv = [words[0], *masked(words[1:])]
+    try:
+        yield
+    finally:
+        sys.argv = words
 
 
 class TensorBoardTracker(TensorBoardLogger):
@@ -126,6 +163,12 @@ class TensorBoardTracker(TensorBoardLogger):
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too
+
+    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
+        """It has no artifacts."""
+
+    def log_product(self, product: Product) -> None:
+        """It has no artifacts."""
 
     def close(self, has_failed: bool) -> None:
         self.finalize("failed" if has_failed else "success")

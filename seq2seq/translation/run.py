@@ -2,9 +2,11 @@
 
 import dataclasses
 import hashlib
+from pathlib import Path
 from typing import Any
 
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import note
@@ -58,7 +60,7 @@ def _written(translator: Translator, request: TranslationRequest, n_lines: int |
 
 
 def _load(request: TranslationRequest) -> Translator:
-    models = [TrainedModel.read(path) for path in request.models]
+    models = [TrainedModel.read(_local(path, request.is_quiet)) for path in request.models]
     options = dataclasses.replace(request.engine, forks=not request.is_dialogue)
     if choose_engine(models, options) == "ctranslate2":
         keep_freed_memory()
@@ -68,6 +70,11 @@ def _load(request: TranslationRequest) -> Translator:
     if request.is_live:
         translator.workers.start()  # they are forked, which must come before the thread that waits for lines
     return translator
+
+
+def _local(model: Path, is_quiet: bool) -> Path:
+    """The path of a model, which is downloaded if it is one of W&B."""
+    return local_model(str(model), (lambda message: None) if is_quiet else note) if is_reference(model) else model
 
 
 def _decoding(default: DecodingConfig, request: TranslationRequest) -> DecodingConfig:

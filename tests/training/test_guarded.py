@@ -21,6 +21,8 @@ CALLS = (
     "log_sentences",
     "log_attention",
     "log_results",
+    "log_origins",
+    "log_product",
     "save",
     "finalize",
     "close",
@@ -50,7 +52,8 @@ class FailingTracker:
 def test_a_run_ends_well_whatever_a_tracker_raises(fails_in, corpus, tmp_path, monkeypatch, caplog):
     tracker = FailingTracker(fails_in, OSError(28, "No space left on device"))
     monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
-    changes = {"logger.tensorboard": True, "trainer.max_steps": 2, "trainer.val_every_n_steps": 1}
+    steps = {"trainer.max_steps": 2, "trainer.val_every_n_steps": 1}
+    changes = {"logger.tensorboard": True, "logger.upload_model": True, **steps}
     outcome = train_with(tiny_config(corpus, tmp_path / "run", changes))
     assert outcome.tests.keys() == {"test"}
     assert {each.step for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/loss"} == {0, 1}
@@ -62,7 +65,8 @@ def test_a_run_ends_well_whatever_a_tracker_raises(fails_in, corpus, tmp_path, m
 def test_each_call_reaches_a_tracker_that_works(corpus, tmp_path, monkeypatch, caplog):
     tracker = FailingTracker("", OSError())
     monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
-    changes = {"logger.tensorboard": True, "trainer.max_steps": 1, "trainer.val_every_n_steps": 1}
+    steps = {"trainer.max_steps": 1, "trainer.val_every_n_steps": 1}
+    changes = {"logger.tensorboard": True, "logger.upload_model": True, **steps}
     train_with(tiny_config(corpus, tmp_path / "run", changes))
     assert set(tracker.called) == set(CALLS)
     assert "failed" not in caplog.text

@@ -36,7 +36,8 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert done.returncode == 0, done.stderr
     assert "WARNING" not in done.stderr
     (part,) = run_dir.glob("wandb/offline-run-*")
-    assert f"W&B is offline; upload the run later with: wandb sync {part}\n" in done.stderr
+    sync = f"upload {part.name} later with: python -m seq2seq sync {run_dir}\n"
+    assert f"W&B is offline; {sync}" in done.stderr and f"W&B has not got all of this run; {sync}" in done.stderr
     first = read_run(run_dir)
     assert len(set(first["ids"])) == 1
     assert first["group"] == "default"
@@ -64,11 +65,12 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert first["summary"]["selected"] == json.loads((run_dir / "selection.json").read_text())["selected"]
 
     assert checkpoint(run_dir)["wandb_id"] == first["ids"][0]
-    (run_dir / "wandb/offline-run-20200101_000000-another").mkdir()
+    (run_dir / "wandb/offline-run-20200101_000000-empty").mkdir()
     with caplog.at_level(logging.INFO):
         train_with(tiny_config(corpus, run_dir, WANDB | {"trainer.max_epochs": 2}), resume=True)
     (later,) = set(run_dir.glob(f"wandb/offline-run-*-{first['ids'][0]}")) - {part}
-    assert f"upload the run later with: wandb sync {part} {later}\n" in caplog.text
+    notice = f"upload {part.name}, {later.name} later with: python -m seq2seq sync {run_dir}\n"
+    assert caplog.text.count(notice) == 2  # at the start and at the end
     wandb.teardown()  # as at the end of a process: `finish` returns before the last rows are on disk
     both = read_run(run_dir)
     assert set(both["ids"]) == set(first["ids"])
@@ -133,14 +135,17 @@ def test_an_online_run_says_what_leaves_the_machine(keys, text, monkeypatch, tmp
     monkeypatch.setattr(wandb, "init", lambda **arguments: asked.update(arguments) or connected)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     config = tiny_config(corpus, tmp_path / "run", WANDB | keys)
-    (tmp_path / "run/wandb/offline-run-20260101_000000-a1").mkdir(parents=True)  # a part from before the network came
+    part = tmp_path / "run/wandb/offline-run-20260101_000000-a1"  # from before the network came
+    part.mkdir(parents=True)
+    (part / "run-a1.wandb").touch()
     with caplog.at_level(logging.INFO):
         loggers.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
     (line,) = [line for line in caplog.messages if "W&B is online: it uploads the configuration, the metrics" in line]
     assert f"to {connected.url}; logger.wandb_mode=offline" in line
     assert text in line and ("of the corpus" in line) == ("logger.text=false keeps" in line) == bool(text)
     assert (asked["settings"].finish_timeout, asked["settings"].finish_timeout_raises) == (600, True)
-    assert f"W&B was offline before; upload the run later with: wandb sync {tmp_path}/run/wandb/off" in caplog.text
+    notice = f"upload {part.name} later with: python -m seq2seq sync {tmp_path}/run"
+    assert f"W&B was offline before; {notice}" in caplog.text
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -57,3 +57,22 @@ def read_run(run_dir: Path) -> dict[str, Any]:
 
 def _items(items: Any) -> dict[str, Any]:
     return {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in items}
+
+
+def read_parts(run_dir: Path) -> list[dict[str, Any]]:
+    """What describes the run in each offline part, and its artifacts, in the order they were written."""
+    parts = []
+    for path in sorted(run_dir.glob("wandb/offline-run-*/run-*.wandb")):
+        part: dict[str, Any] = {"artifacts": []}
+        for record in records(path):
+            kind = record.WhichOneof("record_type")
+            if kind == "run":
+                run = record.run
+                part |= {"id": run.run_id, "name": run.display_name, "group": run.run_group, "job_type": run.job_type}
+                part |= {"notes": run.notes, "tags": list(run.tags), "project": run.project}
+            elif kind == "artifact":
+                part["artifacts"].append(record.artifact)
+            elif kind == "request" and record.request.WhichOneof("request_type") == "log_artifact":
+                part["artifacts"].append(record.request.log_artifact.artifact)
+        parts.append(part)
+    return parts

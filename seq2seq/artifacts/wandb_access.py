@@ -1,0 +1,227 @@
+"""Ask a W&B server, and get a model from it:  wandb:ENTITY/PROJECT/NAME:ALIAS
+
+A model is downloaded once, into the cache:
+
+    CACHE/wandb/HOST/ENTITY/PROJECT/NAME/vN/    a model directory (artifacts/model_directory.py)
+
+It is checked before it gets its name there: nothing but the files of a model directory, each as its checksum says.
+A version that is in the cache needs no network.
+"""
+
+import contextlib
+import json
+import netrc
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
+from seq2seq.errors import CheckpointError, RunError
+from seq2seq.exit_status import note
+from seq2seq.files import atomic_directory, cache_directory
+
+PREFIX = "wandb:"
+ANSWER_TIMEOUT_S = 20.0
+STALL_TIMEOUT_S = 60.0  # for a download of which nothing more comes
+_POLL_S = 0.05
+_PACKAGE = Path(__file__).resolve().parents[2]
+_PART = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
+_REFERENCE = re.compile(rf"wandb:(?:({_PART})/)?({_PART})/({_PART}):({_PART})")
+_FORM = "wandb:ENTITY/PROJECT/NAME:ALIAS"
+
+
+def server_url() -> str:
+    return os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")
+
+
+def _host() -> str:
+    return server_url().split("//")[-1].split("/")[0]
+
+
+def has_credentials() -> bool:
+    """Whether W&B would find an API key, without asking anybody."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    try:
+        return netrc.netrc(os.environ.get("NETRC")).authenticators(_host()) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
+
+
+def check_access(doing: str) -> None:
+    """
+    Args:
+        doing: what needs the server, for the message.
+    Raises:
+        RunError: there are no credentials, the server refuses them, or it does not answer.
+    """
+    if not has_credentials():
+        raise RunError(f"{doing} needs credentials of W&B for {_host()}; run wandb login, or set WANDB_API_KEY")
+    found = _ask("check", timeout_s=ANSWER_TIMEOUT_S)
+    if "error" in found:
+        raise RunError(f"{doing}: {_reason(found, 'check')}")
+
+
+def is_reference(path: str | Path) -> bool:
+    return str(path).startswith(PREFIX)
+
+
+def pinned(reference: str, tell: Callable[[str], None] = note) -> str:
+    """The same reference with the owner and the number of the version, whose model is in the cache then.
+
+    Raises:
+        CheckpointError: as `local_model`.
+    """
+    folder = local_model(reference, tell)
+    entity, project, name, version = folder.parts[-4:]
+    return f"{PREFIX}{entity}/{project}/{name}:{version}"
+
+
+def local_model(reference: str, tell: Callable[[str], None] = note) -> Path:
+    """The model directory that a reference names, downloaded if it is not in the cache.
+
+    Args:
+        tell: is told what was done.
+    Raises:
+        CheckpointError: it is no reference, there is no such model, it is damaged, or the server cannot be asked.
+    """
+    match = _REFERENCE.fullmatch(reference)
+    if not match:
+        raise CheckpointError(f"{reference}: does not name a model of W&B; write {_FORM}, such as wandb:ann/demo/m:v3")
+    entity, project, name, alias = match.groups()
+    if entity and re.fullmatch(r"v\d+", alias) and (folder := _folder(entity, project, name, alias)).is_dir():
+        return folder
+    if not has_credentials():
+        raise CheckpointError(
+            f"{reference}: needs credentials of W&B for {_host()}; run wandb login, or set WANDB_API_KEY"
+        )
+    found = _answer(reference, "resolve", timeout_s=ANSWER_TIMEOUT_S)
+    named = [str(found[key]) for key in ("entity", "project", "name", "version")]
+    if not all(re.fullmatch(_PART, part) for part in named):  # they become a path
+        raise CheckpointError(f"{reference}: the server calls it {'/'.join(named)!r}; give the model another name")
+    folder = _folder(*named)
+    exact = f"{PREFIX}{'/'.join(named[:3])}:{named[3]}"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.with_name(f"{folder.name}.lock")):
+            if folder.is_dir():
+                tell(f"{exact} is in the cache: {folder}")
+                return folder
+            started = time.monotonic()
+            with atomic_directory(folder) as building:
+                _answer(exact, "fetch", str(building), timeout_s=STALL_TIMEOUT_S)
+                if not is_model_directory(building):
+                    raise CheckpointError(f"{exact}: holds no model directory of seq2seq; name another artifact")
+                try:
+                    read_model_directory(building)
+                except CheckpointError as error:
+                    reason = str(error).replace(f"{building}/", "")
+                    raise CheckpointError(f"{exact}: what was uploaded there is not whole: {reason}") from error
+                n_bytes = _size(building)
+    except OSError as error:
+        raise CheckpointError(
+            f"{exact}: cannot be kept at {folder} ({error.strerror or error}); make room, or set SEQ2SEQ_CACHE to "
+            "another directory"
+        ) from error
+    tell(f"downloaded {exact} ({n_bytes / 1e6:.1f} MB, {time.monotonic() - started:.0f} s) to {folder}")
+    return folder
+
+
+def _folder(entity: str, project: str, name: str, version: str) -> Path:
+    host = re.sub(r"[^A-Za-z0-9.\-]", "_", _host())
+    return cache_directory() / "wandb" / host / entity / project / name / version
+
+
+def _answer(reference: str, question: str, *words: str, timeout_s: float) -> dict[str, Any]:
+    """What the server says of a model.
+
+    Raises:
+        CheckpointError: an error of any kind, as a sentence.
+    """
+    found = _ask(question, reference.removeprefix(PREFIX), *words, timeout_s=timeout_s)
+    if "error" in found:
+        raise CheckpointError(f"{reference}: {_reason(found, question)}")
+    return found
+
+
+def _reason(found: dict[str, Any], question: str) -> str:
+    """An error as a sentence with its remedy."""
+    error, detail = str(found["error"]), " ".join(str(found.get("detail", "")).split())
+    if error == "timeout" and question == "fetch":
+        return f"nothing more came from {_host()} for {STALL_TIMEOUT_S:.0f} seconds; try again later"
+    if error == "timeout" or "did not respond in time" in detail or "timed out" in detail:
+        return f"{server_url()} did not answer in time; check the network and WANDB_BASE_URL, or try again later"
+    if error == "other type":
+        return f"is an artifact of type {detail}, not a model; name another one"
+    if error == "other files":
+        return f"has {detail!r}, which is no file of a model directory, so nothing was downloaded; name another one"
+    if "not found" in detail or "does not exist" in detail:
+        return f"{_host()} has no such artifact, or you may not see it; look at its page for the full name"
+    if error == "AuthenticationError":
+        return f"{server_url()} refuses the credentials ({detail[:200]}); run wandb login --relogin"
+    return f"W&B failed ({error}: {detail[:200]}); try again later"
+
+
+def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
+    """Ask in a process of its own, which is ended when nothing comes for so long.
+
+    Args:
+        words: the last one of a download is its folder, whose growth counts as a sign of life.
+    """
+    folder = Path(words[1]) if question == "fetch" else None
+    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # WANDB_MODE=offline is about runs; it would make W&B refuse here.
+    environment = {name: value for name, value in os.environ.items() if name != "WANDB_MODE"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
+        env=environment | {"PYTHONPATH": path, "WANDB_SILENT": "true"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    size, alive = 0, time.monotonic()
+    try:
+        while process.poll() is None:
+            if folder and (now := _size(folder)) != size:
+                size, alive = now, time.monotonic()
+            if time.monotonic() - alive > timeout_s:
+                return {"error": "timeout"}
+            time.sleep(_POLL_S)
+        assert process.stdout is not None
+        lines = process.stdout.read().decode(errors="replace").splitlines()
+        found: dict[str, Any] = json.loads(lines[-1]) if lines else {"error": "no answer"}
+        return found
+    except ValueError:
+        return {"error": "no answer"}
+    finally:
+        end_with_children(process)
+
+
+def end_with_children(process: "subprocess.Popen[bytes]") -> None:
+    """End a process that leads a session of its own, and all that it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files in a folder, some of which may just go."""
+    total = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += file.stat().st_size
+    return total

@@ -1,0 +1,110 @@
+"""The summary of a sweep in W&B: one run with the table of all scores, in the group of its jobs."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import RunConfig
+from seq2seq.config.on_resume import RUNTIME, classes, value_of
+from seq2seq.errors import RunError
+from seq2seq.exit_status import note
+from seq2seq.training.loggers import wandb_mode
+from seq2seq.training.sync import sync_notice
+from seq2seq.training.trackers import wandb_settings
+
+JOB_TYPE = "summary"
+
+
+def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) -> None:
+    """Log the table of all scores, in the project of the first run. A second summary of a sweep continues the first.
+
+    Args:
+        group: of the jobs in W&B.
+        runs: all jobs, finished or not.
+        folder: the directory of the sweep, for W&B's files.
+    Raises:
+        RunError: the runs cannot be read, or W&B does not get the summary.
+    """
+    import wandb
+
+    columns, rows = score_table(runs)
+    logger, identity = runs[0].config().logger, runs[0].identity()
+    mode = wandb_mode(logger)
+    if mode == "disabled":
+        raise RunError(f"{folder}: no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to offline")
+    wandb.setup(settings=wandb.Settings(silent=True))
+    try:
+        run = wandb.init(
+            project=logger.wandb_project,
+            entity=logger.wandb_entity or None,
+            name=f"{group} summary",
+            group=group,
+            job_type=JOB_TYPE,
+            tags=logger.wandb_tags or None,
+            dir=folder,
+            id=re.sub(r"[^A-Za-z0-9_\-]", "-", f"{identity.id if identity else group}-summary"),
+            resume="allow",
+            settings=wandb_settings(offline=mode == "offline"),
+        )
+        run.log({"scores": wandb.Table(columns=list[str | int](columns), data=rows)})
+        run.summary.update(best_scores(columns, rows))
+        url = run.url
+        run.finish()
+    except Exception as error:
+        with suppress(Exception):
+            wandb.finish(exit_code=1)
+        raise RunError(
+            f"{folder}: W&B does not get the summary ({error}); try again with python -m seq2seq sweep-summary {folder}"
+        ) from error
+    if mode == "online":
+        note(f"the summary of {len(runs)} runs is at {url}")
+    elif notice := sync_notice([folder], f"wrote the summary of {len(runs)} runs"):
+        note(notice)
+
+
+def score_table(runs: Sequence[RunDirectory]) -> tuple[list[str], list[list[Any]]]:
+    """A row for each run: its directory, what differs between the runs, whether it has ended, and its scores.
+
+    Raises:
+        RunError: a run cannot be read.
+    """
+    configs = [run.config() for run in runs]
+    keys = differing(configs)
+    scores = [
+        {f"{test} {metric}": score.score for test, found in run.scores().items() for metric, score in found.items()}
+        if run.is_scored
+        else {}
+        for run in runs
+    ]
+    names = list(dict.fromkeys(name for found in scores for name in found))
+    rows = [
+        [run.path.name, *(_cell(value_of(config, key)) for key in keys), *_end(run), *(found.get(n) for n in names)]
+        for run, config, found in zip(runs, configs, scores, strict=True)
+    ]
+    return ["run", *keys, "state", "selected", *names], rows
+
+
+def differing(configs: Sequence[RunConfig]) -> list[str]:
+    """The keys in which runs differ, but those that decide nothing."""
+    keys = [key for key, mark in classes(RunConfig).items() if mark != RUNTIME]
+    return [key for key in keys if any(value_of(each, key) != value_of(configs[0], key) for each in configs)]
+
+
+def best_scores(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, float]:
+    """The best value of each score: the lowest TER, the highest of the others."""
+    best = {}
+    for number, name in enumerate(columns):
+        if number > columns.index("selected") and (found := [row[number] for row in rows if row[number] is not None]):
+            best[f"best/{name}"] = min(found) if name.endswith(" ter") else max(found)
+    return best
+
+
+def _end(run: RunDirectory) -> tuple[str, str | None]:
+    return ("finished", run.selection().selected) if run.is_scored else ("unfinished", None)
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, (int, float, str)) else str(value)

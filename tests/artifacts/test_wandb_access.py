@@ -1,0 +1,209 @@
+"""Models by name, from a server on this machine."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts import wandb_access
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.artifacts.wandb_access import check_access, has_credentials, local_model, pinned
+from seq2seq.artifacts.wandb_questions import answer, is_model_file
+from seq2seq.errors import CheckpointError, RunError
+from seq2seq.export.export import export
+from seq2seq.export.options import ExportOptions
+from tests.training.wandb_server import Artifact, WandbServer, wandb_server
+
+NAME = "wandb:ann/seq2seq/demo:latest"
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
+    """A server with credentials for it, and nothing in the cache."""
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+        monkeypatch.setenv("WANDB_MODE", "offline")  # is about runs
+        monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        yield server
+
+
+@pytest.fixture(scope="module")
+def model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model directory."""
+    output = tmp_path_factory.mktemp("exported") / "model"
+    return export(ExportOptions(source=trained_run, formats=("safetensors",), output=output))
+
+
+def put(server: WandbServer, folder: Path, **changes: object) -> Artifact:
+    """Let the server have the files of a folder as the next version of `demo`."""
+    version = sum(each.name == "demo" for each in server.artifacts)
+    artifact = Artifact("demo", "model", f"digest{version}", version, ["latest"], {}, is_committed=True)
+    contents = {}
+    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
+        name, content = file.relative_to(folder).as_posix(), file.read_bytes()
+        digest = base64.b64encode(hashlib.md5(content).digest()).decode()
+        contents[name] = {"digest": digest, "size": len(content)}
+        server.files[f"{artifact.id}/{name}"] = content
+    artifact.manifest = {
+        "version": 1,
+        "storagePolicy": "wandb-storage-policy-v1",
+        "storagePolicyConfig": {"storageLayout": "V2"},
+        "contents": contents | changes,
+    }
+    server.files[f"manifest/{artifact.id}"] = json.dumps(artifact.manifest).encode()
+    server.artifacts.append(artifact)
+    return artifact
+
+
+@pytest.mark.slow
+def test_a_model_is_downloaded_once_and_translates(server: WandbServer, model: Path, tmp_path: Path) -> None:
+    put(server, model)
+    told: list[str] = []
+    folder = local_model(NAME, told.append)
+    host = server.url.removeprefix("http://").replace(":", "_")
+    assert folder == tmp_path / "cache/wandb" / host / "ann/seq2seq/demo/v0"
+    assert len(told) == 1 and re.fullmatch(
+        rf"downloaded wandb:ann/seq2seq/demo:v0 \(.* MB, .* s\) to {folder}", told[0]
+    )
+    assert TrainedModel.read(folder).saved.weights.keys() == TrainedModel.read(model).saved.weights.keys()
+    n_files = len(server.files)
+    server.files = {name: content for name, content in server.files.items() if not name.startswith("demo:v0/")}
+    assert len(server.files) < n_files
+    assert pinned(NAME, told.append) == "wandb:ann/seq2seq/demo:v0"  # asks again which one is the latest
+    assert told[1:] == [f"wandb:ann/seq2seq/demo:v0 is in the cache: {folder}"]
+    n_requests = server.n_requests
+    assert local_model("wandb:ann/seq2seq/demo:v0", told.append) == folder  # this is known already
+    assert (server.n_requests, len(told)) == (n_requests, 2)
+
+    put(server, model)
+    import seq2seq
+
+    assert folder.parent / "v1" == local_model("wandb:seq2seq/demo:latest")  # without an owner: the user's
+    ours, theirs = seq2seq.load("wandb:ann/seq2seq/demo:v1"), seq2seq.load(model)
+    assert ours.translate(["Un."])[0].text == theirs.translate(["Un."])[0].text
+
+
+@pytest.mark.slow
+def test_what_is_no_whole_model_is_refused(server: WandbServer, model: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    shutil.copytree(model, damaged)
+    with (damaged / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    put(server, damaged)
+    problem = r"^wandb:ann/seq2seq/demo:v0: what was uploaded there is not whole: model.safetensors: differs from its"
+    with pytest.raises(CheckpointError, match=problem):
+        local_model(NAME)
+    (damaged / "config.json").write_text("{}")
+    put(server, damaged)
+    with pytest.raises(CheckpointError, match=r"^wandb:ann/seq2seq/demo:v1: holds no model directory of seq2seq; name"):
+        local_model(NAME)
+    (damaged / "last.ckpt").write_text("a checkpoint")
+    put(server, damaged)
+    with pytest.raises(
+        CheckpointError, match=r"v2: has 'last.ckpt', which is no file of a model directory, so nothing"
+    ):
+        local_model(NAME)
+    assert not [file for file in (tmp_path / "cache").rglob("*") if file.is_file() and file.suffix != ".lock"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"../../evil": {"digest": "x", "size": 1}}, "../../evil"),
+        ({"config.json": {"digest": "x", "size": 1, "ref": "file:///etc/passwd"}}, "config.json"),
+    ],
+)
+def test_nothing_comes_from_or_goes_to_another_place(
+    server: WandbServer, model: Path, tmp_path: Path, changes: dict[str, object], detail: str
+) -> None:
+    put(server, model, **changes)
+    folder = tmp_path / "folder"
+    assert answer("fetch", "ann/seq2seq/demo:v0", str(folder)) == {"error": "other files", "detail": detail}
+    assert not folder.exists()
+
+
+def test_other_artifacts_and_unknown_names_are_told(server: WandbServer, model: Path) -> None:
+    put(server, model).type = "corpus"
+    assert answer("resolve", "ann/seq2seq/demo:v0") == {"error": "other type", "detail": "corpus"}
+    with pytest.raises(CheckpointError, match=r"^wandb:ann/seq2seq/demo:v7: .* has no such artifact, or you may not"):
+        local_model("wandb:ann/seq2seq/demo:v7")
+    with pytest.raises(CheckpointError, match=r"^wandb:ann/seq2seq/demo:v0: is an artifact of type corpus, not a mod"):
+        local_model("wandb:ann/seq2seq/demo:v0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [(0, "did not answer in time; check the network"), (401, "refuses the credentials (")],
+)
+def test_a_server_that_hangs_or_refuses_is_told_in_time(
+    server: WandbServer, monkeypatch: pytest.MonkeyPatch, status: int, problem: str
+) -> None:
+    monkeypatch.setattr(wandb_access, "ANSWER_TIMEOUT_S", 3.0)
+    server.is_hanging, server.status = not status, status or 200
+    started = time.monotonic()
+    with pytest.raises(CheckpointError, match="wandb:ann/seq2seq/demo:latest: http://127") as raised:
+        local_model(NAME)
+    assert problem in str(raised.value)
+    with pytest.raises(RunError) as refused:
+        check_access("sync")
+    assert problem in str(refused.value)
+    assert time.monotonic() - started < 15
+
+
+@pytest.mark.slow
+def test_a_download_that_stops_in_the_middle_is_told(
+    server: WandbServer, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wandb_access, "STALL_TIMEOUT_S", 4.0)
+    put(server, model)
+    server.stalls_at = "/model.safetensors"
+    with pytest.raises(CheckpointError, match=r"nothing more came from 127.0.0.1:[0-9]+ for 4 seconds"):
+        local_model(NAME)
+    assert not [*(tmp_path / "cache").rglob("v0")]
+    server.stalls_at = ""
+    assert local_model(NAME).name == "v0"  # and nothing is in the way of another try
+
+
+def test_without_credentials_nobody_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("NETRC", raising=False)
+    assert not has_credentials()
+    remedy = "needs credentials of W&B for wandb.example.org; run wandb login, or set WANDB_API_KEY"
+    with pytest.raises(CheckpointError, match=f"^{NAME}: {remedy}$"):
+        local_model(NAME)
+    with pytest.raises(RunError, match=f"^sync {remedy}$"):
+        check_access("sync")
+
+
+@pytest.mark.parametrize("name", ["wandb:demo", "wandb:demo:v1", "wandb:a/b/c/d:v1", "wandb:a/../c:v1", "wandb:a/b:"])
+def test_other_forms_of_a_name_are_refused(name: str) -> None:
+    with pytest.raises(CheckpointError, match="write wandb:ENTITY/PROJECT/NAME:ALIAS, such as wandb:ann/demo/m:v3"):
+        TrainedModel.read(name)
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    server: WandbServer, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(server, model)
+    (tmp_path / "cache").write_text("in the way")
+    with pytest.raises(CheckpointError, match=r"cannot be kept at .*; make room, or set SEQ2SEQ_CACHE to another"):
+        local_model(NAME)
+
+
+def test_only_files_of_a_model_directory_are_downloaded() -> None:
+    assert all(map(is_model_file, ["config.json", "model.safetensors", "ctranslate2/model.bin", "SHA256SUMS"]))
+    wrong = ["ctranslate2", "ctranslate2/../a", "ctranslate2/.a", "ctranslate2/a/b", "/config.json", "x/config.json"]
+    assert not any(map(is_model_file, [*wrong, "last.ckpt", "../config.json", "ctranslate2/", ""]))

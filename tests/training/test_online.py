@@ -1,0 +1,123 @@
+"""Runs that are online, at a server on this machine: one that works, and one that hangs or answers with errors."""
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytorch_lightning as pl
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.training import trackers
+from tests.training.tiny_runs import checkpoint, tiny_config, train_with
+from tests.training.wandb_server import WandbServer, wandb_server
+
+N_STEPS = 6
+WANDB = {
+    "logger.wandb": True,
+    "logger.wandb_project": "reversing",
+    "logger.n_samples": 2,
+    "trainer.max_steps": N_STEPS,
+    "trainer.val_every_n_steps": 3,
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
+    """A server, credentials for it, and little patience."""
+    import wandb
+
+    with wandb_server() as server:
+        for name in ("WANDB_MODE", "NETRC"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 15)
+        monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 15)
+        yield server
+        let_fail(server, 200)  # which W&B would wait for
+        wandb.teardown()
+
+
+class BreakAt(pl.Callback):
+    """Lets the server hang, or answer with an error, when so many steps are done."""
+
+    def __init__(self, server: WandbServer, step: int, status: int) -> None:
+        self.server, self.step, self.status = server, step, status
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
+        if trainer.global_step == self.step:
+            let_fail(self.server, self.status)
+
+
+def let_fail(server: WandbServer, status: int) -> None:
+    """status: of the answers; 0: there are none."""
+    server.is_hanging, server.status = not status, status or 200
+
+
+def is_whole(run_dir: Path) -> bool:
+    """Whether the run came to its end, and `metrics.csv` has each step once."""
+    run = RunDirectory(run_dir)
+    return run.is_scored and [m.step for m in run.metrics() if m.name == "train/loss"] == list(range(N_STEPS))
+
+
+@pytest.mark.slow
+def test_an_online_run_arrives_and_goes_on_under_its_id(
+    server: WandbServer, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True, "trainer.max_steps": 3})
+    with caplog.at_level(logging.INFO, "seq2seq"):
+        train_with(config)
+        config.trainer.max_steps = N_STEPS
+        train_with(config, resume=True)
+    assert caplog.text.count("W&B is online: it uploads") == 2 and "seq2seq sync" not in caplog.text
+    ((run_id, run),) = server.runs.items()
+    assert checkpoint(tmp_path / "run")["wandb_id"] == run_id
+    steps = [(row["trainer/global_step"], row["train/loss"]) for row in run.history if "train/loss" in row]
+    assert [step for step, _ in steps] == list(range(N_STEPS))
+    in_csv = [each.value for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/loss"]
+    assert [loss for _, loss in steps] == pytest.approx(in_csv, rel=1e-5)
+    scores = json.loads((tmp_path / "run/scores.json").read_text())["test"]
+    assert run.summary["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
+    assert run.exit_code == 0
+    assert run.config["starts"][0]["command"] and len(run.config["starts"]) == 2
+    tables = [name for name in server.files if name.startswith(f"{run_id}/media/table/valid/samples")]
+    assert len(tables) >= 2
+    assert f"{run_id}/wandb-metadata.json" in server.files
+    corpus_artifact, model = server.artifact("corpus-reversing-fr-en:latest"), server.artifact("default-fr-en:latest")
+    assert set(corpus_artifact.used_by) == {run_id} and corpus_artifact.version == 0  # of both starts
+    assert model.made_by == run_id
+    tokenizer = server.files[f"{server.artifact('tokenizer-reversing-fr-en:latest').id}/tokenizer.model"]
+    assert tokenizer == (tmp_path / "run/export/safetensors/tokenizer.model").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [0, 401, 500])
+def test_a_server_that_fails_from_the_start_costs_a_timeout(
+    status: int, server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 2)
+    let_fail(server, status)
+    started = time.monotonic()
+    with caplog.at_level(logging.INFO, "seq2seq"):
+        train_with(tiny_config(corpus, tmp_path / "run", WANDB))
+    assert time.monotonic() - started < 30
+    assert is_whole(tmp_path / "run")
+    assert "trying it offline instead" in caplog.text and "W&B is offline; upload offline-run-" in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [0, 401, 500])
+def test_a_server_that_fails_in_the_middle_costs_its_own_run(
+    status: int, server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 3)
+    started = time.monotonic()
+    config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True})
+    train_with(config, BreakAt(server, 2, status))
+    assert time.monotonic() - started < 40  # not 20 more for each table and artifact
+    assert is_whole(tmp_path / "run")

@@ -1,0 +1,210 @@
+"""What runs recorded offline arrives at a server on this machine, in its order and once."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts import wandb_access
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.cli import main
+from seq2seq.errors import RunError
+from seq2seq.training.sweep_summary import log_sweep_summary, score_table
+from seq2seq.training.sync import is_synced, sync, sync_notice
+from tests.training.tiny_runs import tiny_config, train_with
+from tests.training.wandb_file import read_parts, read_run
+from tests.training.wandb_server import WandbServer, wandb_server
+
+WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.n_samples": 0, "trainer.max_steps": 2}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
+    """A server, and credentials for it."""
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+        monkeypatch.setenv("WANDB_MODE", "offline")  # is about runs, and not about what is synced
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        yield server
+
+
+@pytest.fixture(scope="module")
+def sweep(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two jobs, the first of which was resumed, with a summary; nothing of it is synced."""
+    import wandb
+
+    folder = tmp_path_factory.mktemp("sweeps") / "my_sweep"
+    for number, lr in enumerate((1e-3, 2e-3)):
+        job = {"optim.lr": lr, "logger.wandb_group": "my_sweep", "logger.upload_model": number == 0}
+        config = tiny_config(corpus, folder / f"{number:03d}", WANDB | job)
+        train_with(config)
+        if number == 0:
+            config.trainer.max_steps = 4
+            train_with(config, resume=True)
+    runs = [RunDirectory(folder / "000"), RunDirectory(folder / "001")]
+    log_sweep_summary("my_sweep", runs, folder)
+    wandb.teardown()  # `finish` returns before the last rows are on disk
+    return folder
+
+
+@pytest.fixture
+def unsynced(sweep: Path) -> Path:
+    for mark in sweep.rglob("run-*.wandb.sync*"):
+        mark.unlink()
+    return sweep
+
+
+def test_a_sweep_is_one_group_of_one_run_a_job_and_a_summary(sweep: Path) -> None:
+    first, resumed = read_parts(sweep / "000")
+    (second,) = read_parts(sweep / "001")
+    (summary,) = read_parts(sweep)
+    assert {part["group"] for part in (first, resumed, second, summary)} == {"my_sweep"}
+    assert [part["job_type"] for part in (first, resumed, second, summary)] == ["train", "train", "train", "summary"]
+    assert first["id"] == resumed["id"] and len({first["id"], second["id"], summary["id"]}) == 3
+    assert summary["name"] == "my_sweep summary"
+
+
+def test_the_summary_holds_the_table_of_all_scores(sweep: Path, tmp_path: Path) -> None:
+    runs = [RunDirectory(sweep / "000"), RunDirectory(sweep / "001")]
+    scores = [run.scores()["test"] for run in runs]
+    columns, rows = score_table(runs)
+    assert columns == [
+        *("run", "optim.lr", "trainer.max_steps", "state", "selected"),
+        *(f"test {metric}" for metric in ("bleu", "chrf", "ter", "bleu_legacy_tok")),
+    ]
+    assert [row[:4] for row in rows] == [["000", 0.001, 4, "finished"], ["001", 0.002, 2, "finished"]]
+    assert [row[6] for row in rows] == [found["chrf"].score for found in scores]
+    logged = read_run(sweep)
+    assert logged["summary"]["best/test chrf"] == max(found["chrf"].score for found in scores)
+    assert logged["summary"]["best/test ter"] == min(found["ter"].score for found in scores)
+    (table,) = sweep.glob("wandb/offline-run-*/files/media/table/scores*.json")
+    assert all(f'"{row[0]}"' in table.read_text() for row in rows)
+
+    unfinished = RunDirectory(tmp_path / "002")
+    unfinished.write_config(runs[0].config())
+    _, with_it = score_table([*runs, unfinished])
+    assert with_it[2] == ["002", 0.001, 4, "unfinished", None, None, None, None, None]
+
+
+@pytest.mark.slow
+def test_all_parts_arrive_in_their_order_and_once(
+    server: WandbServer, unsynced: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["sync", str(unsynced)])
+    first, resumed = read_parts(unsynced / "000")
+    job = server.runs[first["id"]]
+    assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [0, 1, 2, 3]
+    assert [row["_step"] for row in job.history] == list(range(len(job.history)))
+    assert job.exit_code == 0 and job.fields["jobType"] == "train" and job.fields["groupName"] == "my_sweep"
+    assert len(server.runs) == 3 and {run.fields["groupName"] for run in server.runs.values()} == {"my_sweep"}
+    corpus = server.artifact("corpus-reversing-fr-en:latest")
+    assert corpus.made_by == "" and set(corpus.used_by) == {first["id"], read_parts(unsynced / "001")[0]["id"]}
+    model = server.artifact(f"default-fr-en:{resumed['id']}")
+    assert model.made_by == resumed["id"]
+    shipped = (unsynced / "000/export/safetensors/model.safetensors").read_bytes()
+    assert server.files[f"{model.id}/model.safetensors"] == shipped
+    told = capsys.readouterr().err
+    assert len(re.findall(r"^\d/4 synced: ", told, re.MULTILINE)) == 4
+
+    n_requests = server.n_requests
+    sync([unsynced])
+    assert "synced before: 4 of 4 parts" in capsys.readouterr().err
+    assert server.n_requests == n_requests
+    assert sync_notice([unsynced], "offline") == ""
+
+
+@pytest.mark.slow
+def test_a_part_that_fails_holds_back_those_after_it(
+    server: WandbServer, unsynced: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    early, late = RunDirectory(unsynced / "000").offline_wandb_parts()
+    (record,) = early.glob("*.wandb")
+    content = record.read_bytes()
+    record.write_bytes(b"no record")
+    try:
+        with pytest.raises(RunError) as raised:
+            sync([unsynced / "000", unsynced / "001"])
+    finally:
+        record.write_bytes(content)
+    assert str(raised.value).startswith(f"{early}: ERROR ")
+    assert "\n2 of 3 parts are not synced, later parts of these runs included; repair the cause" in str(raised.value)
+    assert not is_synced(early) and not is_synced(late)
+    assert all(map(is_synced, RunDirectory(unsynced / "001").offline_wandb_parts()))
+    assert f"not synced: {early}" in capsys.readouterr().err
+    sync([unsynced / "000"])
+    assert is_synced(early) and is_synced(late)
+
+
+@pytest.mark.slow
+def test_a_server_that_stops_answering_is_told_in_time(
+    server: WandbServer, unsynced: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.stalls_at = "/file_stream"
+    with pytest.raises(RunError, match=r"took longer than 4 seconds; a larger --timeout allows more\n1 of 1 parts"):
+        sync([unsynced / "001"], timeout_s=4)
+    monkeypatch.setattr(wandb_access, "ANSWER_TIMEOUT_S", 2.0)
+    server.is_hanging = True
+    with pytest.raises(RunError, match=r"^sync: http://127.0.0.1:\d+ did not answer in time; check the network"):
+        sync([unsynced / "001"])
+
+
+def test_without_credentials_or_parts_it_is_one_sentence(
+    sweep: Path, unsynced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        main(["sync", str(unsynced)])
+    assert ended.value.code == 2
+    remedy = "run wandb login, or set WANDB_API_KEY"
+    assert capsys.readouterr().err == f"error: sync needs credentials of W&B for api.wandb.ai; {remedy}\n"
+    with pytest.raises(RunError, match=f"^{tmp_path}: holds nothing that W&B recorded offline; name a run or a sweep$"):
+        sync([unsynced, tmp_path])
+
+
+def test_what_is_left_to_sync_is_named_in_the_order_of_its_starts(unsynced: Path) -> None:
+    early, late = RunDirectory(unsynced / "000").offline_wandb_parts()
+    assert sync_notice([unsynced / "000"], "W&B is offline") == (
+        f"W&B is offline; upload {early.name}, {late.name} later with: python -m seq2seq sync {unsynced}/000"
+    )
+    (early / "run-x.wandb.synced").touch()
+    assert sync_notice([unsynced / "000"], "x").startswith(f"x; upload {late.name} later")
+    all_parts = sync_notice([unsynced], "x")
+    assert all_parts.count("offline-run-") == 3 and "-summary" in all_parts
+
+
+@pytest.mark.slow
+def test_the_summary_of_a_sweep_is_brought_up_to_date(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import wandb
+
+    copy = tmp_path / "my_sweep"
+    for name in ("000", "001"):
+        for file in ("config.yaml", "run.json", "scores.json", "selection.json"):
+            (copy / name).mkdir(parents=True, exist_ok=True)
+            (copy / name / file).write_bytes((sweep / name / file).read_bytes())
+    monkeypatch.setattr(sys, "argv", ["seq2seq"])
+    main(["sweep-summary", str(copy)])
+    main(["sweep-summary", str(copy)])
+    wandb.teardown()
+    told = capsys.readouterr().err
+    assert told.count("wrote the summary of 2 runs; upload offline-run-") == 2
+    parts = read_parts(copy)
+    assert {part["id"] for part in parts} == {read_parts(sweep)[0]["id"]} and len(parts) >= 1
+
+    with pytest.raises(SystemExit):
+        main(["sweep-summary", str(copy / "000")])
+    assert "000: is not the directory of a sweep, which has a folder for each job" in capsys.readouterr().err
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    for name in ("000", "001"):
+        text = (copy / name / "config.yaml").read_text()
+        (copy / name / "config.yaml").write_text(text.replace("wandb_mode: offline", "wandb_mode: auto"))
+    with pytest.raises(
+        RunError, match=r"no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to off"
+    ):
+        log_sweep_summary("g", [RunDirectory(copy / "000")], copy)
