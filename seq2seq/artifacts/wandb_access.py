@@ -16,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -182,7 +183,7 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
     environment = {name: value for name, value in os.environ.items() if name != "WANDB_MODE"}
     process = subprocess.Popen(
         [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment | {"PYTHONPATH": path, "WANDB_SILENT": "true"},
+        env=environment | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from pytorch_lightning.loggers import Logger
 
 from seq2seq.training.attention_maps import AttentionMap
-from seq2seq.training.sentence_tables import Table
 from seq2seq.training.lineage import Origin, Product
+from seq2seq.training.sentence_tables import Table
 
 log = logging.getLogger(__name__)
 

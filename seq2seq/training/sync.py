@@ -85,6 +85,7 @@ def _runs(folder: Path) -> Iterator[RunDirectory]:
 def _sync_part(part: Path, timeout_s: float) -> str:
     """Upload a part. Returns why it failed; empty if it did not."""
     environment = {name: value for name, value in os.environ.items() if name not in ("WANDB_MODE", "WANDB_SILENT")}
+    environment["WANDB_DIR"] = str(part.parents[1].absolute())  # for a log, which would be in the current folder
     process = subprocess.Popen(
         [sys.executable, "-m", "wandb", "sync", str(part)],
         env=environment,

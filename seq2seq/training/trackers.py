@@ -15,9 +15,9 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
+from seq2seq.training.lineage import Origin, Product, give, use
 from seq2seq.training.pictures import picture_of
 from seq2seq.training.sentence_tables import Table
-from seq2seq.training.lineage import Origin, Product, give, use
 
 if TYPE_CHECKING:  # wandb is imported when it is used
     import wandb

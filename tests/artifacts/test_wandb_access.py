@@ -1,6 +1,7 @@
 """Models by name, from a server on this machine."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -10,14 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import check_access, has_credentials, local_model, pinned
 from seq2seq.artifacts.wandb_questions import answer, is_model_file
+from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.export.export import export
 from seq2seq.export.options import ExportOptions
+from seq2seq.training.composition import finetuned_config
 from tests.training.wandb_server import Artifact, WandbServer, wandb_server
 
 NAME = "wandb:ann/seq2seq/demo:latest"
@@ -87,6 +91,9 @@ def test_a_model_is_downloaded_once_and_translates(server: WandbServer, model: P
     import seq2seq
 
     assert folder.parent / "v1" == local_model("wandb:seq2seq/demo:latest")  # without an owner: the user's
+    composed = OmegaConf.create(dataclasses.asdict(RunConfig()) | {"finetune": NAME, "run_dir": "x"})
+    composed.data.max_sentence_tokens, composed.trainer.max_steps = 8, 1  # which this model takes
+    assert finetuned_config(composed, []).finetune == "wandb:ann/seq2seq/demo:v1"  # another may be the latest soon
     ours, theirs = seq2seq.load("wandb:ann/seq2seq/demo:v1"), seq2seq.load(model)
     assert ours.translate(["Un."])[0].text == theirs.translate(["Un."])[0].text
 

@@ -67,7 +67,7 @@ def is_whole(run_dir: Path) -> bool:
 
 @pytest.mark.slow
 def test_an_online_run_arrives_and_goes_on_under_its_id(
-    server: WandbServer, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: WandbServer, corpus: Path, tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True, "trainer.max_steps": 3})
     with caplog.at_level(logging.INFO, "seq2seq"):
@@ -93,6 +93,12 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     assert model.made_by == run_id
     tokenizer = server.files[f"{server.artifact('tokenizer-reversing-fr-en:latest').id}/tokenizer.model"]
     assert tokenizer == (tmp_path / "run/export/safetensors/tokenizer.model").read_bytes()
+
+    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
+    tuned = {"finetune": "wandb:ann/seq2seq/default-fr-en:v0", "trainer.max_steps": 1}
+    train_with(tiny_config(corpus, tmp_path / "tuned", WANDB | tuned))
+    (tuned_id,) = set(server.runs) - {run_id}
+    assert server.artifact("default-fr-en:v0").used_by == [tuned_id]
 
 
 @pytest.mark.slow

@@ -1,0 +1,73 @@
+"""Faults in what a run says of itself: where it comes from, to W&B and on disk."""
+
+from tests.mutants.mutant import Mutant
+
+LINEAGE = "tests/training/test_lineage.py"
+SYNC = "tests/training/test_sync.py"
+ACCESS = "tests/artifacts/test_wandb_access.py"
+
+MUTANTS = [
+    Mutant(
+        fault="a secret in the words of a command is noted",
+        file="seq2seq/artifacts/provenance.py",
+        text='word = f"{name}={MASK}"',
+        becomes="pass",
+        tests=["tests/artifacts/test_provenance.py::test_secrets_in_words_are_masked"],
+    ),
+    Mutant(
+        fault="W&B gets the words of the command with their secrets",
+        file="seq2seq/training/trackers.py",
+        text="[words[0], *masked(words[1:])]",
+        becomes="list(words)",
+        tests=[f"{LINEAGE}::test_a_run_shows_what_it_came_from_and_what_it_made"],
+    ),
+    Mutant(
+        fault="a resumed run forgets its first start",
+        file="seq2seq/artifacts/provenance.py",
+        text='[*before.get("starts", []), start]',
+        becomes="[start]",
+        tests=["tests/artifacts/test_provenance.py::test_each_start_is_appended"],
+    ),
+    Mutant(
+        fault="the tokenizer is uploaded unasked",
+        file="seq2seq/training/lineage.py",
+        text="if config.logger.upload_model else {}",
+        becomes="if True else {}",
+        tests=[f"{LINEAGE}::test_neither_text_nor_tokenizer_nor_model_leaves_unasked"],
+    ),
+    Mutant(
+        fault="the corpus looks as if the run had made it",
+        file="seq2seq/training/lineage.py",
+        text="use_after_commit=True",
+        becomes="use_after_commit=False",
+        tests=[f"{LINEAGE}::test_a_run_shows_what_it_came_from_and_what_it_made"],
+    ),
+    Mutant(
+        fault="a later part of a run is uploaded although an earlier one failed",
+        file="seq2seq/training/sync.py",
+        text="        if path in problems:\n            continue\n",
+        becomes="",
+        tests=[f"{SYNC}::test_a_part_that_fails_holds_back_those_after_it"],
+    ),
+    Mutant(
+        fault="the lowest score of a sweep is called the best",
+        file="seq2seq/training/sweep_summary.py",
+        text='if name.endswith(" ter")',
+        becomes='if not name.endswith(" ter")',
+        tests=[f"{SYNC}::test_the_summary_holds_the_table_of_all_scores"],
+    ),
+    Mutant(
+        fault="a downloaded model may have files of other places",
+        file="seq2seq/artifacts/wandb_questions.py",
+        text="entry.ref is not None or not is_model_file(name)",
+        becomes="not is_model_file(name)",
+        tests=[f"{ACCESS}::test_nothing_comes_from_or_goes_to_another_place"],
+    ),
+    Mutant(
+        fault="a server that hangs holds a run up at every table",
+        file="seq2seq/training/trackers.py",
+        text="self.experiment._assert_can_log_artifact = lambda artifact: None",
+        becomes="pass",
+        tests=["tests/training/test_online.py::test_a_server_that_fails_in_the_middle_costs_its_own_run[0]"],
+    ),
+]
