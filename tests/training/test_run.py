@@ -76,8 +76,8 @@ def lines(path):
 def test_a_run_directory_holds_all_of_the_run(finished):
     run_dir = Path(finished[0].run_dir)
     assert sorted(path.name for path in run_dir.iterdir()) == [
-        "analysis", "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "references", "report.html",
-        "run.json", "run.lock", "scores.json", "selection.json", "sources", "summary.txt",
+        "analysis", "checkpoints", "config.yaml", "hypotheses", "metrics.csv", "provenance.json", "references",
+        "report.html", "run.json", "run.lock", "scores.json", "selection.json", "sources", "summary.txt",
     ]  # fmt: skip
     assert not [path for path in run_dir.rglob("*") if ".tmp" in path.name]
     for metric in ("train/loss", "train/lr", "train/grad_norm", "train/tgt_tokens_per_s", "train/padding_share"):
