@@ -11,7 +11,7 @@ from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
 from seq2seq.errors import RunError
-from seq2seq.training.sweep_summary import log_sweep_summary, score_table
+from seq2seq.training.sweep_summary import best_scores, log_sweep_summary, score_table
 from seq2seq.training.sync import is_synced, sync, sync_notice
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
@@ -82,6 +82,10 @@ def test_the_summary_holds_the_table_of_all_scores(sweep: Path, tmp_path: Path) 
     assert logged["summary"]["best/test ter"] == min(found["ter"].score for found in scores)
     (table,) = sweep.glob("wandb/offline-run-*/files/media/table/scores*.json")
     assert all(f'"{row[0]}"' in table.read_text() for row in rows)
+
+    names = ["run", "seed", "state", "selected", "test bleu", "test ter", "other bleu"]
+    two = [["0", 5, "finished", "last", 1.0, 2.0, None], ["1", 3, "finished", "best", 4.0, 3.0, None]]
+    assert best_scores(names, two) == {"best/test bleu": 4.0, "best/test ter": 2.0}
 
     unfinished = RunDirectory(tmp_path / "002")
     unfinished.write_config(runs[0].config())
