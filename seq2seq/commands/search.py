@@ -69,4 +69,8 @@ def _work(sweep: "SweepDirectory", space: "Space", words: "Sequence[str]", n_wor
 
     search = Search(sweep, space, words)
     search.work(n_workers)
+
+    from seq2seq.training.sweep_summary import summarise_if_tracked  # slow to import, and a search begins at once
+
+    summarise_if_tracked(sweep.path)
     print(report(search))

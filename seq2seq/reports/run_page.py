@@ -12,6 +12,7 @@ from seq2seq.evaluation.scores import Interval
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.cost import Cost, cost
 from seq2seq.reports.html import page
+from seq2seq.reports.origin import data_report, origin
 from seq2seq.reports.page_curves import Curve, panels, read_curves, validations
 from seq2seq.reports.preset import as_text, settings
 
@@ -55,7 +56,7 @@ def run_page(analysed: AnalysedRun) -> str:
         "slice_names": SLICES,
         "findings": FINDINGS,
         "analyses": [_with_few_sentences(analysis).as_json() for analysis in analysed.analyses.values()],
-        "report": _data_report(run),
+        "report": data_report(run),
         "preset": preset,
         "config": [
             {
@@ -66,7 +67,7 @@ def run_page(analysed: AnalysedRun) -> str:
             }
             for each in keys
         ],
-        "machine": _machine(spent, curves),
+        "machine": [*_machine(spent, curves), *origin(run)],
         "footer": f"From the directory {run.path.resolve().name}.",
     }
     bleu = [f", BLEU {each['score']:.1f}" for test in scores[:1] for each in test["metrics"] if each["name"] == "bleu"]
@@ -151,9 +152,3 @@ def _duration(hours: float) -> str:
     if hours < 2 / 60:
         return f"{hours * 3600:.0f} s"
     return f"{hours * 60:.0f} min" if hours < 2 else f"{hours:.1f} h"
-
-
-def _data_report(run: RunDirectory) -> str:
-    """What the run's summary says of the corpus: all between its first line and the scores on valid."""
-    _, _, rest = run.summary().partition("\n\n")
-    return rest.partition("\n\nvalid,")[0]

@@ -1,15 +1,18 @@
-"""What is told when all jobs of a sweep have been done."""
+"""What is told when all jobs of a sweep have been done: to W&B, and to whoever started it."""
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.exit_status import note
 
 
 def end_of_sweep(sweep: SweepDirectory) -> int:
-    """List the jobs that are not finished, each with the reason.
+    """Give W&B the table of all scores, and list the jobs that are not finished, each with the reason.
 
     Returns:
         The exit status: 0 if all are finished, 2 if not.
     """
+    from seq2seq.training.sweep_summary import summarise_if_tracked  # slow to import, and a sweep begins at once
+
+    summarise_if_tracked(sweep.path)
     jobs = sweep.jobs()
     missing = [job.name for job in jobs if not sweep.run(job.name).is_scored]
     told = f"{len(jobs) - len(missing)} of {len(jobs)} jobs are finished"

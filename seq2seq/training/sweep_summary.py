@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError
@@ -16,6 +16,31 @@ from seq2seq.training.sync import sync_notice
 from seq2seq.training.trackers import wandb_settings
 
 JOB_TYPE = "summary"
+
+
+def summarise_if_tracked(folder: Path) -> None:
+    """At the end of a sweep or search: log its summary if W&B has its runs. A failure costs a warning."""
+    finished = [run for run in runs_in(folder) if run.is_scored]
+    if not finished:
+        return
+    try:
+        logger = finished[0].config().logger
+        if logger.wandb and wandb_mode(logger) != "disabled":
+            log_sweep_summary(group_of(finished[0], folder), runs_in(folder), folder)
+    except RunError as error:
+        note(f"warning: {error}")
+
+
+def group_of(run: RunDirectory, folder: Path) -> str:
+    """What W&B calls the runs of a sweep together.
+
+    Args:
+        run: one of them.
+        folder: the directory of the sweep.
+    """
+    identity = run.identity()
+    name = identity.sweep.group if identity and identity.sweep else folder.resolve().name
+    return run.config().logger.wandb_group or name
 
 
 def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) -> None:

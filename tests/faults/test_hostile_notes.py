@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.model_directory import SUMS, write_model_directory, write_safetensors
+from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.corpus.hashes import file_sha256
@@ -55,14 +56,15 @@ def test_a_note_of_a_run(tmp_path: Path, name: str, content: bytes) -> None:
         assert_helps(error, tmp_path / name)
 
 
-_NOTES = ["selection.json", "scores.json", "metrics.csv", "summary.txt", "analysis/news.json", "hypotheses/news.en"]
-_JSON_NOTES = ["selection.json", "scores.json", "analysis/news.json"]
+_JSON_NOTES = ["selection.json", "scores.json", "analysis/news.json", "provenance.json"]
+_NOTES = [*_JSON_NOTES, "metrics.csv", "summary.txt", "hypotheses/news.en"]
 
 
 @settings(FAULTS, max_examples=-(-FAULTS.max_examples // 3))  # each takes a tenth of a second
 @given(name=st.sampled_from(_NOTES), content=TEXTS, changes=st.none() | st.tuples(st.integers(0), VALUES))
 @example(name="metrics.csv", content=b"step,metric,value,unix_time\n1,train/loss,nan,1e99\n", changes=None)
 @example(name="scores.json", content=b"", changes=(2, float("nan")))
+@example(name="provenance.json", content=b'{"starts": [1], "data_report": [2]}', changes=None)
 def test_the_page_of_a_run(tmp_path: Path, name: str, content: bytes, changes: tuple[int, Any] | None) -> None:
     """Of anything that a file can hold, there is a page or an error that helps.
 
@@ -72,6 +74,8 @@ def test_the_page_of_a_run(tmp_path: Path, name: str, content: bytes, changes: t
     run = RunDirectory(tmp_path / "run")
     if not run.path.exists():
         finished_run(run.path).write_analysis("news", analysis().as_json())
+        report = {"tokenizer": {"vocab_size": 300, "fingerprint": "1f"}, "splits": {}}
+        run.write_provenance(provenance({}, this_start(["train.py"], []), report))
     file, whole = run.path / name, (run.path / name).read_bytes()
     file.write_bytes(with_one_changed(whole, *changes) if changes and name in _JSON_NOTES else content)
     try:

@@ -2,12 +2,15 @@
 
 import dataclasses
 import json
+import platform
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seq2seq.artifacts.provenance import cpu_model, provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
 from seq2seq.errors import RunError
@@ -83,6 +86,19 @@ def test_hours_and_tokens_are_those_that_the_run_counted(tmp_path: Path) -> None
         "speed, median": "45 target tokens/s",
         "memory of the process, at most": "1.2 GB",
     }
+
+
+def test_the_page_says_where_the_run_comes_from(tmp_path: Path) -> None:
+    run = unfinished_run(tmp_path / "run", losses=[])
+    report = {"tokenizer": {"vocab_size": 300, "fingerprint": "1f2e"}, "splits": {}}
+    first = provenance({}, this_start(["train.py", "seed=1"], ["a GPU"]), report)
+    run.write_provenance(provenance(first, this_start(["train.py", "resume=run"], []), report))
+    found = data_of(run_page(AnalysedRun.read(run)))
+    machine = dict(found["machine"])
+    assert machine["command"] == "train.py resume=run" and machine["started"].endswith(", the last of 2 starts")
+    assert machine["processor"].startswith(cpu_model()) and "GPUs" not in machine
+    assert machine["Python, torch"] == f"{platform.python_version()}, {version('torch')}"
+    assert found["report"] == "tokenizer: 300 pieces, fingerprint 1f2e"
 
 
 def test_an_unfinished_run_gets_what_it_has_and_a_note(tmp_path: Path) -> None:

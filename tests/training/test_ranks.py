@@ -84,6 +84,10 @@ def test_the_jobs_of_a_sweep_share_a_directory_and_nothing_else(corpus, tmp_path
     tracked = [read_run(each.path) for each in runs] if is_tracked else []
     assert [each["group"] for each in tracked] == [sweep.name] * len(tracked)
     assert len({id for each in tracked for id in each["ids"]}) == len(tracked)
+    summary = read_run(sweep)
+    assert (summary["group"], "best/test chrf" in summary["summary"]) == (
+        (sweep.name, True) if is_tracked else ("", False)
+    )
     for name in ("verified", "scored"):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
     cli.main(["compare", str(sweep), "--format", "json"])
