@@ -110,7 +110,7 @@ def main() -> None:
         prepared = prepare(config)
         tokenizer, batches = prepared.tokenizer, TranslationData(config, prepared).train_dataloader()
     pl.seed_everything(config.seed, verbose=False)
-    module = TranslationModule(config, tokenizer, total_steps=0, validate=lambda model: {})
+    module = TranslationModule(config, tokenizer, total_steps=0)
     if config.trainer.compile:
         module.model.encoder.compile(dynamic=True)
         module.model.decoder.compile(dynamic=True)
