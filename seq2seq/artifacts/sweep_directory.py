@@ -9,6 +9,7 @@ from typing import Any
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config.command import path_word
 from seq2seq.errors import RunError
 from seq2seq.files import write_json, write_text
 
@@ -164,9 +165,3 @@ def job_names(jobs: Sequence[Sequence[str]]) -> list[str]:
     return [
         job_name(number, [word for word in words if word not in shared], len(jobs)) for number, words in enumerate(jobs)
     ]
-
-
-def path_word(key: str, path: Path | str) -> str:
-    """A word of `train.py` with a path, whatever is in it: in quotes, `=` is a character to Hydra."""
-    text = re.sub(r"(\\*)('|$)", r"\1\1\2", str(path)).replace("'", "\\'")  # backslashes count before a quote only
-    return f"{key}='{text}'"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the
 
     from seq2seq.artifacts.sweep_directory import SweepDirectory
     from seq2seq.config import RunConfig
-    from seq2seq.training.composed import Composed
+    from seq2seq.config.command import Composed
     from seq2seq.training.ranks import Ranks
 
 ESTIMATE = "--estimate"
@@ -103,10 +103,9 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
     from hydra.types import RunMode
     from omegaconf.errors import OmegaConfBaseException
 
-    from seq2seq.artifacts.sweep_directory import path_word
     from seq2seq.config import RunConfig
+    from seq2seq.config.command import PATHS, Composed, path_word
     from seq2seq.files import conf_dir
-    from seq2seq.training.composed import PATHS, Composed
 
     jobs: list[Composed] = []
     context = HydraConfig.instance().cfg
@@ -149,8 +148,7 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
 
 def _readable(word: str) -> str:
     """Put a path with `=` into quotes, as the run of a sweep has it; otherwise Hydra refuses it."""
-    from seq2seq.artifacts.sweep_directory import path_word
-    from seq2seq.training.composed import PATHS
+    from seq2seq.config.command import PATHS, path_word
 
     key, _, value = word.partition("=")
     return path_word(key, value) if key in PATHS and "=" in value and value[0] not in "'\"" else word
@@ -313,7 +311,7 @@ def _one_sentence(error: BaseException) -> str:
     """The message that a user can act on: of an unknown preset, or of the first error in the chain that names a key."""
     from hydra.errors import MissingConfigException
 
-    from seq2seq.training.composed import sentence_of
+    from seq2seq.config.command import sentence_of
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, choice = error.missing_cfg_file.rpartition("/")

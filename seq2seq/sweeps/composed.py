@@ -5,10 +5,11 @@ from pathlib import Path
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.config import RunConfig
+from seq2seq.config.command import AUTO, PATHS, Composed
 from seq2seq.config.on_resume import RUNTIME, classes
 from seq2seq.errors import ConfigError
 from seq2seq.sweeps.sweep import begin, check_same
-from seq2seq.training.composed import AUTO, PATHS, Composed, checked, names_run_dir, needs_run_dir
+from seq2seq.training.composed import checked, names_run_dir, needs_run_dir
 from seq2seq.training.directories import fresh_directory
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seq2seq.artifacts.sweep_directory import path_word
 from seq2seq.config import RunConfig, describe, unknown_key
+from seq2seq.config.command import path_word
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir

@@ -2,18 +2,17 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
-from seq2seq.config import RunConfig, describe, read_config
+from seq2seq.config import RunConfig, read_config
+from seq2seq.config.command import AUTO, Composed, sentence_of
 from seq2seq.errors import ConfigError
 from seq2seq.training.composition import check_changes, finetuned_config, resumed_config
 from seq2seq.training.directories import fresh_directory
@@ -21,23 +20,6 @@ from seq2seq.training.run_name import run_name
 
 if TYPE_CHECKING:  # takes long to import, and a mistyped key should not wait for it
     from seq2seq.artifacts.checkpoint import Checkpoint
-
-PATHS = ("run_dir", "resume", "finetune")  # the keys that name a directory
-AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
-
-
-@dataclass(frozen=True)
-class Composed:
-    """What Hydra made of the words of a command, for one run."""
-
-    cfg: DictConfig
-    overrides: list[str]  # the words that set keys or choose presets
-    is_job: bool  # of a sweep
-
-    @property
-    def run_dir(self) -> Path:
-        """Of the run that begins or goes on."""
-        return Path(self.cfg.run_dir if self.cfg.resume in ("", AUTO) else self.cfg.resume)
 
 
 def run_of(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
@@ -129,13 +111,3 @@ def names_run_dir(job: Composed) -> bool:
 
 def needs_run_dir() -> ConfigError:
     return ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
-
-
-def sentence_of(error: BaseException) -> str:
-    """The message that a user can act on: of the first error in the chain that names a key."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OmegaConfBaseException) and cause.full_key:
-            return describe(cause)
-        cause = cause.__cause__ or cause.__context__
-    return str(error)

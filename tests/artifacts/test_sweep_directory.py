@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name, job_names, path_word
+from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name, job_names
+from seq2seq.config.command import path_word
 from seq2seq.errors import RunError
 
 

@@ -104,7 +104,7 @@ def test_an_unscored_run_has_a_card_that_says_so(run_dir: Path, lines: Path) -> 
 
 
 def test_damaged_scores_are_named(run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (run_dir / "selection.json").write_text('{"selected": "last", "valid": {}}')
+    (run_dir / "selection.json").write_text('{"selected": "last", "valid": {"last": {}}}')
     (run_dir / "scores.json").write_text('{"news": ')
     message = refused(capsys, 2, run_dir, "--format", "safetensors", "--parity-input", lines)
     assert "scores.json: is not JSON, so it is damaged" in message

@@ -51,7 +51,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a path with a quote is cut off",
-        file="seq2seq/artifacts/sweep_directory.py",
+        file="seq2seq/config/command.py",
         text=""".replace("'", "\\\\'")""",
         becomes="",
         tests=[f"{NAMES}::test_hydra_reads_any_path"],
