@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from seq2seq.training import trackers
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_server import WandbServer, wandb_server
 
+# W&B's own end of a run sometimes waits for a server that hangs much longer than it was told to.
+pytestmark = pytest.mark.skipif(os.environ.get("FAULTS") != "long", reason="may take long; make faults runs it")
+
 N_STEPS = 6
 WANDB = {
     "logger.wandb": True,
@@ -27,7 +31,7 @@ WANDB = {
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
-    """A server, and credentials for it."""
+    """A server, credentials for it, and little patience."""
     import wandb
 
     with wandb_server() as server:
@@ -36,7 +40,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbSer
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
         monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 60)  # of a busy machine
+        monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 15)
         monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 15)
         yield server
         let_fail(server, 200)  # which W&B would wait for
@@ -69,6 +73,7 @@ def is_whole(run_dir: Path) -> bool:
 def test_an_online_run_arrives_and_goes_on_under_its_id(
     server: WandbServer, corpus: Path, tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 60)  # the machine may be busy
     config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True, "trainer.max_steps": 3})
     with caplog.at_level(logging.INFO, "seq2seq"):
         train_with(config)
