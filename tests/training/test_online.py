@@ -17,7 +17,7 @@ from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_server import WandbServer, wandb_server
 
 # W&B's own end of a run sometimes waits for a server that hangs much longer than it was told to.
-pytestmark = pytest.mark.skipif(os.environ.get("FAULTS") != "long", reason="may take long; make faults runs it")
+pytestmark = pytest.mark.skipif(os.environ.get("FAULTS") != "long", reason="may take minutes; FAULTS=long runs it")
 
 N_STEPS = 6
 WANDB = {
