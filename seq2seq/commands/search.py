@@ -66,11 +66,9 @@ def run(args: argparse.Namespace) -> None:
 def _work(sweep: "SweepDirectory", space: "Space", words: "Sequence[str]", n_workers: int) -> None:
     from seq2seq.sweeps.search import Search
     from seq2seq.sweeps.trial_table import report
+    from seq2seq.training.sweep_summary import summarise_if_tracked
 
     search = Search(sweep, space, words)
     search.work(n_workers)
-
-    from seq2seq.training.sweep_summary import summarise_if_tracked  # slow to import, and a search begins at once
-
     summarise_if_tracked(sweep.path)
     print(report(search))

@@ -1,9 +1,11 @@
 """Attention weights for those who ask: for pictures and word alignments."""
 
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
+import torch
 from torch import Tensor, nn
 
 Weights = dict[nn.Module, Tensor]
@@ -35,3 +37,8 @@ def recorded_weights() -> Iterator[Weights]:
 def open_recording() -> Weights | None:
     """Where this thread's weights go; None if nobody asked for them."""
     return _open_recordings.get(threading.get_ident()) if _open_recordings else None
+
+
+def uncompiled() -> AbstractContextManager[object]:
+    """Compiled code would be compiled anew to record. To import the compiler only to switch it off takes seconds."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()

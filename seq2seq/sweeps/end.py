@@ -2,6 +2,7 @@
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.exit_status import note
+from seq2seq.training.sweep_summary import summarise_if_tracked
 
 
 def end_of_sweep(sweep: SweepDirectory) -> int:
@@ -10,8 +11,6 @@ def end_of_sweep(sweep: SweepDirectory) -> int:
     Returns:
         The exit status: 0 if all are finished, 2 if not.
     """
-    from seq2seq.training.sweep_summary import summarise_if_tracked  # slow to import, and a sweep begins at once
-
     summarise_if_tracked(sweep.path)
     jobs = sweep.jobs()
     missing = [job.name for job in jobs if not sweep.run(job.name).is_scored]

@@ -22,6 +22,7 @@ from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
+from seq2seq.model.recording import uncompiled
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import EOS
@@ -54,7 +55,7 @@ def keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, run
 
 def _keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, run: RunDirectory, bf16: bool) -> None:
     tests = {name: test for name, test in all_test_sets(config.data).items() if not test.clean}
-    looks = Looks(_uncompiled(model), prepared.tokenizer, bf16)
+    looks = Looks(model.eval(), prepared.tokenizer, bf16)
     sources = {name: _sources(prepared.tests[name]) for name in tests}
     words = set(chain.from_iterable(map(letter_words, chain.from_iterable(sources.values()))))
     training_text = TrainingText.read(prepared.train, prepared.tokenizer, words)
@@ -82,13 +83,6 @@ def _domains(test: TestSet, store: PairStore) -> list[str]:
     """For each sentence, the tag of the corpus source that it is from."""
     n_pairs = store.n_pairs_of_sources
     return [source.tag or "" for source, n in zip(test.sources, n_pairs, strict=True) for _ in range(n)]
-
-
-def _uncompiled(model: Transformer) -> Transformer:
-    """The same model without compiled parts: they would be compiled anew to tell where they look."""
-    copy = Transformer(model.config, model.embeddings.output.size(0)).to(next(model.parameters()).device)
-    copy.load_state_dict(model.state_dict())
-    return copy.eval()
 
 
 class Looks:
@@ -143,7 +137,7 @@ class Looks:
         device = next(self.model.parameters()).device
         for batch in _batches(indices, [max(len(store.src(i)), len(ids)) + 1 for i, ids in enumerate(targets)]):
             padded = collate([store.src(i) for i in batch], [targets[i] for i in batch], n_step_tokens=0)
-            with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
+            with torch.inference_mode(), uncompiled(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 weights = self.model.alignment_weights(padded.src.to(device), padded.tgt_in.to(device)).cpu().numpy()
             for i, each in zip(batch, weights, strict=True):
                 yield i, each[: len(targets[i]) + 1, : len(store.src(i)) + 1]

@@ -3,8 +3,6 @@
 Shapes: B sentences, H n_heads, T target tokens, S source tokens
 """
 
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.store import PairStore
+from seq2seq.model.recording import uncompiled
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.domains import Domains
@@ -51,15 +50,10 @@ def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, p
     maps = []
     for pair in pairs:
         batch = collate([store.src(pair)], [store.tgt(pair)], n_step_tokens=0)
-        with torch.inference_mode(), _uncompiled():
+        with torch.inference_mode(), uncompiled():
             found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
         weights = torch.stack(found).float().mean((0, 2))[0]  # (B, H, T, S) of each layer -> (T, S)
         source, target = (tokenizer.pieces(ids[0].tolist()) for ids in (batch.src, batch.tgt_out))
         maps.append(AttentionMap(pair, source, target, weights.cpu().numpy()))
     model.train(was_training)
     return maps
-
-
-def _uncompiled() -> AbstractContextManager[object]:
-    """Compiled code would be compiled anew to record. To import the compiler only to switch it off takes seconds."""
-    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()

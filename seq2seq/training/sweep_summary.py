@@ -11,9 +11,8 @@ from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError
 from seq2seq.exit_status import note
-from seq2seq.training.loggers import wandb_mode
 from seq2seq.training.sync import sync_notice
-from seq2seq.training.trackers import wandb_settings
+from seq2seq.training.wandb_end import finish_within
 
 JOB_TYPE = "summary"
 
@@ -25,7 +24,11 @@ def summarise_if_tracked(folder: Path) -> None:
         return
     try:
         logger = finished[0].config().logger
-        if logger.wandb and wandb_mode(logger) != "disabled":
+        if not logger.wandb:
+            return
+        from seq2seq.training.loggers import wandb_mode  # Lightning takes seconds to import
+
+        if wandb_mode(logger) != "disabled":
             log_sweep_summary(group_of(finished[0], folder), runs_in(folder), folder)
     except RunError as error:
         note(f"warning: {error}")
@@ -55,6 +58,9 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
     """
     import wandb
 
+    from seq2seq.training.loggers import wandb_mode
+    from seq2seq.training.trackers import FINISH_TIMEOUT_S, wandb_settings
+
     columns, rows = score_table(runs)
     logger, identity = runs[0].config().logger, runs[0].identity()
     mode = wandb_mode(logger)
@@ -77,10 +83,10 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
         run.log({"scores": wandb.Table(columns=list[str | int](columns), data=rows)})
         run.summary.update(best_scores(columns, rows))
         url = run.url
-        run.finish()
+        finish_within(FINISH_TIMEOUT_S, exit_code=0)
     except Exception as error:
         with suppress(Exception):
-            wandb.finish(exit_code=1)
+            finish_within(FINISH_TIMEOUT_S, exit_code=1)
         raise RunError(
             f"{folder}: W&B does not get the summary ({error}); try again with python -m seq2seq sweep-summary {folder}"
         ) from error

@@ -18,6 +18,7 @@ from seq2seq.training.callbacks.counters import HOURS, TOKENS
 from seq2seq.training.lineage import Origin, Product, give, use
 from seq2seq.training.pictures import picture_of
 from seq2seq.training.sentence_tables import Table
+from seq2seq.training.wandb_end import finish_within
 
 if TYPE_CHECKING:  # wandb is imported when it is used
     import wandb
@@ -105,9 +106,7 @@ class WandbTracker(WandbLogger):
 
     def close(self, has_failed: bool) -> None:
         """Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
-        import wandb
-
-        wandb.finish(exit_code=int(has_failed))
+        finish_within(FINISH_TIMEOUT_S, int(has_failed))
 
     def abandon(self) -> None:
         """Forget the run and the process that serves it.
@@ -117,7 +116,7 @@ class WandbTracker(WandbLogger):
         import wandb
 
         with suppress(Exception):
-            wandb.finish(exit_code=1)
+            finish_within(FINISH_TIMEOUT_S, 1)
         with suppress(Exception, SystemExit):
             wandb.teardown()
         wandb.run = None  # `finish` failed before it came to this

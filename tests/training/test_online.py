@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,6 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training import trackers
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_server import WandbServer, wandb_server
-
-# W&B's own end of a run sometimes waits for a server that hangs much longer than it was told to.
-pytestmark = pytest.mark.skipif(os.environ.get("FAULTS") != "long", reason="may take minutes; FAULTS=long runs it")
 
 N_STEPS = 6
 WANDB = {
