@@ -26,6 +26,8 @@ class RunConfig:
     run_dir: str = runtime("")  # the directory that the run writes to
     resume: str = runtime("")  # a run to continue, with its configuration; `auto`: the one in run_dir, if there is one
     finetune: str = runtime("")  # a trained model to start from, with its sizes and subwords: a path or wandb:...
+    src_vectors: str = runtime("")  # file of word vectors that the source's embeddings start from
+    tgt_vectors: str = runtime("")  # and the target's
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
@@ -42,6 +44,8 @@ class RunConfig:
         for item in dataclasses.fields(self):
             if dataclasses.is_dataclass(item.type):
                 yield from getattr(self, item.name).problems()
+        if self.finetune and (self.src_vectors or self.tgt_vectors):
+            yield "finetune= has its embeddings already; leave src_vectors and tgt_vectors out"
         n_more, ends = (2, "two more tokens tag and end") if self._has_tags else (1, "one more token ends")
         if self.data.max_sentence_tokens + n_more > self.model.max_length:
             yield (

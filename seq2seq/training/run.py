@@ -51,6 +51,7 @@ from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.shipping import shipped
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
 from seq2seq.training.validation import Validation
+from seq2seq.training.word_vectors import check_files, start_from_vectors
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +94,8 @@ def _train(
     machine = set_up_machine(config.trainer)
     _check_number(config.trainer, machine, ranks)
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
+    if not resumed:
+        check_files(config)
     prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
     ranks.join(machine.accelerator)
     if config.batch.is_auto:
@@ -103,6 +106,8 @@ def _train(
     total_steps = trainable_steps(config.trainer, steps_per_epoch)
     validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
     module = new_module(config, prepared, total_steps, start)
+    if not resumed:
+        start_from_vectors(module.model.embeddings, prepared.tokenizer, config)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     if ranks.is_first:
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
