@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from seq2seq.config import ModelConfig
 from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.dropout import dropout
 from seq2seq.model.positions import RotaryPositions
@@ -58,15 +59,15 @@ class MultiHeadAttention(nn.Module):
     Projections have no biases, as in the paper.
     """
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.n_heads = n_heads
-        self.p_dropout = dropout
-        self.to_out = StackedLinear(1, d_model, d_model)
+        self.n_heads = config.n_heads
+        self.p_dropout = config.attention_dropout
+        self.to_out = StackedLinear(config.d_model, [config.d_model])
 
-    def _to_heads(self, x: Tensor, n: int) -> Tensor:
-        """Split n projections, which stand side by side, into heads: (B, L, n D) -> (n, B, H, L, K)."""
-        return x.view(*x.shape[:2], n, self.n_heads, -1).permute(2, 0, 3, 1, 4)
+    def _to_heads(self, projections: Tensor, widths: list[int]) -> list[Tensor]:
+        """Take apart projections that stand side by side, then their heads: (B, L, D + ...) to (B, H, L, K) each."""
+        return [x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for x in projections.split(widths, -1)]
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
         """Attend with each head, then mix the outputs of the heads: (B, H, T, K) -> (B, T, D)."""
@@ -82,10 +83,10 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Queries, keys and values come from one sequence. One product makes them all."""
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float, rotary: RotaryPositions | None = None) -> None:
-        super().__init__(d_model, n_heads, dropout)
-        self.to_qkv = StackedLinear(3, d_model, d_model)
-        self.rotary = rotary
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.to_qkv = StackedLinear(config.d_model, [config.d_model] * 3)
+        self.rotary = RotaryPositions(config.max_length, config.d_head) if config.positions == "rotary" else None
 
     def forward(self, x: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
         """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal: as in `attention`. Returns (B, T, D)."""
@@ -102,30 +103,32 @@ class SelfAttention(MultiHeadAttention):
             position: where in their sentences they stand.
             mask: broadcast to (B, H, N, P), where P counts the tokens of `past` with the new ones.
         """
-        qkv = self._queries_keys_values(x, position, 1)
-        return self._attend(qkv[0], *past.write(qkv[1:], place, mask.size(-1)), mask)
+        q, k, v = self._queries_keys_values(x, position, 1)
+        return self._attend(q, *past.write(k, v, place, mask.size(-1)), mask)
 
-    def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> Tensor:
-        """(B, L, D) -> (3, B, H, L, K). Rotary positions are applied to the queries and keys."""
-        qkv = self._to_heads(self.to_qkv(x), 3)
-        return qkv if self.rotary is None else self.rotary(qkv, position, n_positions)
+    def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, L, D) -> (B, H, L, K) each. Rotary positions are applied to the queries and keys."""
+        q, k, v = self._to_heads(self.to_qkv(x), self.to_qkv.widths)
+        if self.rotary is not None:
+            q, k = (self.rotary(x, position, n_positions) for x in (q, k))
+        return q, k, v
 
 
 class CrossAttention(MultiHeadAttention):
     """Queries come from the decoder, keys and values from the encoder's output."""
 
-    def __init__(self, d_model: int, n_heads: int, dropout: float) -> None:
-        super().__init__(d_model, n_heads, dropout)
-        self.to_q = StackedLinear(1, d_model, d_model)
-        self.to_kv = StackedLinear(2, d_model, d_model)
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.to_q = StackedLinear(config.d_model, [config.d_model])
+        self.to_kv = StackedLinear(config.d_model, [config.d_model] * 2)
 
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
-        (q,) = self._to_heads(self.to_q(x), 1)
+        (q,) = self._to_heads(self.to_q(x), self.to_q.widths)
         return self._attend(q, *memory, mask)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) -> keys and values, each (B, H, S, K). They are computed once, and serve all target tokens."""
-        k, v = self._to_heads(self.to_kv(memory), 2)
+        k, v = self._to_heads(self.to_kv(memory), self.to_kv.widths)
         # If they were not contiguous, each product would copy them.
         return k.contiguous(), v.contiguous()

@@ -28,38 +28,48 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self._room: Tensor | None = None  # (2, B, H, P, K)
+        self._rooms: tuple[Tensor, Tensor] | None = None  # of keys and of values, (B, H, P, K)
 
-    def write(self, keys_values: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
+    def write(self, k: Tensor, v: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
         """Store new tokens, and return the keys and the values of all places, (B, H, P, K) each.
 
         Args:
-            keys_values: of the new tokens, (2, B, H, N, K).
+            k: keys of the new tokens, (B, H, N, K).
+            v: their values.
             place: where the first of them goes.
             length: the number of places, P.
         """
-        if self._room is None:
-            two, sentences, heads, _, d_head = keys_values.shape
+        if self._rooms is None:
             # Zeros, because a weight of 0 does not hide a NaN.
-            self._room = keys_values.new_zeros(two, sentences, heads, length, d_head)
-        self._room.narrow(3, place, keys_values.size(3)).copy_(keys_values)
-        k, v = self._room.unbind()
-        return k, v
+            self._rooms = (
+                k.new_zeros(*k.shape[:2], length, k.size(-1)),
+                v.new_zeros(*v.shape[:2], length, v.size(-1)),
+            )
+        for room, new in zip(self._rooms, (k, v), strict=True):
+            room.narrow(2, place, new.size(2)).copy_(new)
+        return self._rooms
 
     def select(self, sentences: Tensor) -> None:
         """Keep these sentences, in this order."""
-        assert self._room is not None
-        self._room = self._room.index_select(1, sentences)
+        assert self._rooms is not None
+        k, v = self._rooms
+        self._rooms = k.index_select(0, sentences), v.index_select(0, sentences)
 
     def keep(self, places: Tensor) -> None:
         """Keep the tokens at these places, (B, P'), in this order. A place may come twice."""
-        assert self._room is not None
-        two, sentences, heads, length, d_head = self._room.shape
+        assert self._rooms is not None
+        k, v = self._rooms
+        sentences, heads, length, _ = k.shape
         # Rows of one matrix are several times as fast as `gather`, which copies number by number.
-        first_rows = torch.arange(0, two * sentences * heads * length, length, device=places.device)
-        rows = first_rows.view(two, sentences, heads, 1) + places[:, None]  # (2, B, H, P')
-        kept = self._room.view(-1, d_head).index_select(0, rows.flatten())
-        self._room = kept.view(two, sentences, heads, -1, d_head)
+        first_rows = torch.arange(0, sentences * heads * length, length, device=places.device)
+        rows = (first_rows.view(sentences, heads, 1) + places[:, None]).flatten()  # (B, H, P') -> (B H P')
+        self._rooms = _rows(k, rows), _rows(v, rows)
+
+
+def _rows(room: Tensor, rows: Tensor) -> Tensor:
+    """The rows with these numbers of all heads of all sentences: (B, H, P, K) -> (B, H, P', K)."""
+    sentences, heads, _, d_head = room.shape
+    return room.view(-1, d_head).index_select(0, rows).view(sentences, heads, -1, d_head)
 
 
 @dataclass

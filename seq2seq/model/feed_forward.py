@@ -41,9 +41,9 @@ class SwiGLU(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
         super().__init__()
-        self.to_gate_and_value = StackedLinear(2, d_model, d_ff)
+        self.to_gate_and_value = StackedLinear(d_model, [d_ff, d_ff])
         self.dropout = Dropout(dropout)
-        self.to_out = StackedLinear(1, d_ff, d_model)
+        self.to_out = StackedLinear(d_ff, [d_model])
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""

@@ -12,7 +12,6 @@ from seq2seq.model.attention import CrossAttention, SelfAttention
 from seq2seq.model.cache import DecoderState, KeyValueCache
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.feed_forward import FeedForward, SwiGLU
-from seq2seq.model.positions import RotaryPositions
 
 Sublayer = Callable[[Tensor], Tensor]
 
@@ -49,7 +48,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = self_attention(config)
+        self.self_attention = SelfAttention(config)
         self.feed_forward = feed_forward(config)
         self.around_self_attention, self.around_feed_forward = residual(config), residual(config)
 
@@ -64,8 +63,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = self_attention(config)
-        self.cross_attention = CrossAttention(config.d_model, config.n_heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config)
+        self.cross_attention = CrossAttention(config)
         self.feed_forward = feed_forward(config)
         self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
             residual(config) for _ in range(3)
@@ -92,11 +91,6 @@ class DecoderLayer(nn.Module):
         x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, place, position, state.ancestry))
         x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, state.memory_mask))
         return self.around_feed_forward(x, self.feed_forward)
-
-
-def self_attention(config: ModelConfig) -> SelfAttention:
-    rotary = RotaryPositions(config.max_length, config.d_head) if config.positions == "rotary" else None
-    return SelfAttention(config.d_model, config.n_heads, config.attention_dropout, rotary)
 
 
 def residual(config: ModelConfig) -> PreNorm | PostNorm:

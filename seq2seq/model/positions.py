@@ -90,15 +90,15 @@ class RotaryPositions(nn.Module):
         self.register_buffer("cos", torch.cat([cos, cos], -1), persistent=False)
         self.register_buffer("sin", torch.cat([-sin, sin], -1), persistent=False)
 
-    def forward(self, qkv: Tensor, start: int, length: int) -> Tensor:
-        """Turn the queries and keys of (3, ..., L, K), and leave the values as they are.
+    def forward(self, x: Tensor, start: int, length: int) -> Tensor:
+        """Turn queries or keys, (..., L, K).
 
         Args:
             start: position of the first token.
             length: L if the tokens stand at positions from `start` on; 1 if all of them stand at `start`.
         """
-        cos, sin = (rows(table, start, length).to(qkv.dtype) for table in (self.cos, self.sin))
-        turned: Tensor = _Turn.apply(qkv, cos, sin)  # type: ignore[no-untyped-call]
+        cos, sin = (rows(table, start, length).to(x.dtype) for table in (self.cos, self.sin))
+        turned: Tensor = _Turn.apply(x, cos, sin)  # type: ignore[no-untyped-call]
         return turned
 
 
@@ -106,9 +106,9 @@ class _Turn(torch.autograd.Function):
     """The gradient of a turn is the turn back. Without this class, autograd takes nearly twice as long."""
 
     @staticmethod
-    def forward(ctx: Any, qkv: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         ctx.save_for_backward(cos, sin)
-        return _turned(qkv, cos, sin)
+        return _turned(x, cos, sin)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -116,12 +116,10 @@ class _Turn(torch.autograd.Function):
         return _turned(grad, cos, -sin), None, None
 
 
-def _turned(qkv: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    turned = qkv.clone(memory_format=torch.contiguous_format)
-    qk = turned[:2]
-    across = qk.roll(qk.size(-1) // 2, -1)  # the other number of each plane
-    qk.mul_(cos).addcmul_(across, sin)
-    return turned
+def _turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    turned = x.clone(memory_format=torch.contiguous_format)
+    across = turned.roll(x.size(-1) // 2, -1)  # the other number of each plane
+    return turned.mul_(cos).addcmul_(across, sin)
 
 
 def rows(table: Tensor, start: int, length: int) -> Tensor:

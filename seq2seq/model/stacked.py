@@ -1,13 +1,18 @@
 """Several projections of one input, computed as one product."""
 
+from collections.abc import Sequence
+
 from torch import nn
 
 
 class StackedLinear(nn.Linear):
-    """n projections D -> E without biases: (B, T, D) -> (B, T, n E). Each is initialised for its own size."""
+    """Projections of D numbers to several widths E1, E2, ...: (B, T, D) -> (B, T, E1 + E2 + ...), without biases.
 
-    def __init__(self, n: int, d_in: int, d_out: int) -> None:
-        super().__init__(d_in, n * d_out, bias=False)
-        self.n = n
-        for weight in self.weight.chunk(n):
+    Each is initialised for its own size.
+    """
+
+    def __init__(self, d_in: int, widths: Sequence[int]) -> None:
+        super().__init__(d_in, sum(widths), bias=False)
+        self.widths = list(widths)
+        for weight in self.weight.split(self.widths):
             nn.init.xavier_uniform_(weight)

@@ -105,7 +105,8 @@ def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Param
     groups: dict[tuple[int, torch.Size], list[Tensor]] = defaultdict(list)
     for module in model.modules():
         if isinstance(module, nn.Linear):
-            groups[module.n if isinstance(module, StackedLinear) else 1, module.weight.shape].append(module.weight)
+            n = len(module.widths) if isinstance(module, StackedLinear) else 1
+            groups[n, module.weight.shape].append(module.weight)
     matrices: list[dict[str, Any]] = [{"params": weights, "n_stacked": n} for (n, _), weights in groups.items()]
     taken = {weight for group in matrices for weight in group["params"]}
     return matrices, [parameter for parameter in model.parameters() if parameter not in taken]

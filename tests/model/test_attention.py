@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seq2seq.config import ModelConfig
 from seq2seq.model import attention as attention_module
 from seq2seq.model import masks
 from seq2seq.model.attention import (
@@ -18,7 +19,10 @@ from seq2seq.model.attention import (
     attention,
     scaled_dot_product_attention,
 )
+from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.recording import recorded_weights
+
+SMALL = ModelConfig(d_model=12, n_heads=3)
 
 
 def nothing_hidden(queries: int, keys: int) -> torch.Tensor:
@@ -98,7 +102,7 @@ def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
 
 def test_self_attention_agrees_with_torch() -> None:
     torch.manual_seed(0)
-    ours, theirs = SelfAttention(12, 3, dropout=0.0), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
+    ours, theirs = SelfAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
     theirs.in_proj_weight.data, theirs.out_proj.weight.data = ours.to_qkv.weight.data, ours.to_out.weight.data
     x = torch.randn(2, 7, 12)
     is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
@@ -111,7 +115,7 @@ def test_self_attention_agrees_with_torch() -> None:
 
 def test_cross_attention_agrees_with_torch() -> None:
     torch.manual_seed(0)
-    ours, theirs = CrossAttention(12, 3, dropout=0.0), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
+    ours, theirs = CrossAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
     theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_kv.weight]).detach()
     theirs.out_proj.weight.data = ours.to_out.weight.data
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
@@ -126,7 +130,7 @@ def test_cross_attention_agrees_with_torch() -> None:
 def test_fused_projections_are_initialised_each_for_its_own_size() -> None:
     torch.manual_seed(0)
     bound = (6 / (256 + 256)) ** 0.5  # Glorot & Bengio 2010, for a 256 x 256 matrix
-    attention = SelfAttention(256, 4, dropout=0.0)
+    attention = SelfAttention(ModelConfig(d_model=256, n_heads=4))
     for weight in (*attention.to_qkv.weight.chunk(3), attention.to_out.weight):
         assert 0.99 * bound < weight.abs().max() <= bound
         assert weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
@@ -134,8 +138,19 @@ def test_fused_projections_are_initialised_each_for_its_own_size() -> None:
 
 def test_attention_dropout_drops_weights_while_training_only() -> None:
     torch.manual_seed(0)
-    attention = SelfAttention(12, 3, dropout=0.5)
+    attention = SelfAttention(ModelConfig(d_model=12, n_heads=3, attention_dropout=0.5))
     x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
     assert not torch.equal(attention(x, mask), attention(x, mask))
     attention.eval()
     assert torch.equal(attention(x, mask), attention(x, mask))
+
+
+def test_rotary_positions_leave_the_values_as_they_are() -> None:
+    """One token attends to itself alone, so that its output is its projected value."""
+    attention = SelfAttention(ModelConfig(d_model=12, n_heads=3, positions="rotary"))
+    x, mask = torch.randn(2, 1, 12), nothing_hidden(1, 1)
+    value = attention.to_qkv.weight[24:]
+    expected = attention.to_out(x @ value.T)
+    past = KeyValueCache()
+    torch.testing.assert_close(attention(x, mask), expected)
+    torch.testing.assert_close(attention.step(x, past, place=0, position=7, mask=mask), expected)

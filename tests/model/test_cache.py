@@ -93,11 +93,11 @@ def test_a_long_random_search_equals_decoding_each_hypothesis_anew(norm: str, se
     search = Search(build(norm), seed)
     # Seeds differ in how soon hypotheses of a beam have a common ancestor: at once, late, or never.
     spread = (1, 2, 5)[seed % 3]
-    n_rooms, room = 0, None
+    n_rooms, rooms = 0, None
     for step in range(60):
         logits = search.step()
         torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
-        if room is not (room := search.state.past[0]._room):
+        if rooms is not (rooms := search.state.past[0]._rooms):
             n_rooms += 1
         assert search.state.ancestry.size(-1) <= rounded(search.n_places)
         if step in (20, 35, 41):
@@ -138,8 +138,9 @@ def test_free_places_hide_what_was_in_them() -> None:
     search = Search(build(), seed=3)
     for _ in range(20):
         logits = search.step()
-        room = search.state.past[0]._room
-        assert room is not None and room.isfinite().all()
+        rooms = search.state.past[0]._rooms
+        assert rooms is not None and all(room.isfinite().all() for room in rooms)
         torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
-        room[:, :, :, search.state.n_past :] = 100.0
+        for room in rooms:
+            room[:, :, search.state.n_past :] = 100.0
         search.extend(width=5, spread=2)

@@ -45,31 +45,30 @@ def turned(x: torch.Tensor, start: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("start", [0, 3])
 def test_rotary_positions_multiply_queries_and_keys_by_complex_numbers(start: int) -> None:
-    q, k, v = qkv = torch.randn(3, 2, 3, 5, 8, dtype=torch.float64)
-    expected = torch.stack([turned(q, start), turned(k, start), v])
-    torch.testing.assert_close(RotaryPositions(9, 8)(qkv, start, 5), expected, atol=1e-6, rtol=1e-6)
+    x = torch.randn(2, 3, 5, 8, dtype=torch.float64)
+    torch.testing.assert_close(RotaryPositions(9, 8)(x, start, 5), turned(x, start), atol=1e-6, rtol=1e-6)
 
 
 def test_the_gradient_of_rotary_positions_is_that_of_the_formula() -> None:
-    qkv = torch.randn(3, 5, 2, 4, 8, dtype=torch.float64, requires_grad=True)
-    split = qkv.transpose(1, 2)  # not contiguous, as heads are
-    assert torch.autograd.gradcheck(lambda qkv: RotaryPositions(9, 8)(qkv, 2, 4), split)
+    x = torch.randn(2, 4, 3, 8, dtype=torch.float64, requires_grad=True)
+    heads = x.transpose(1, 2)  # not contiguous, as heads are
+    assert torch.autograd.gradcheck(lambda x: RotaryPositions(9, 8)(x, 2, 4), heads)
 
 
 def test_rotary_positions_of_one_place_turn_all_alike() -> None:
-    qkv = torch.randn(3, 2, 5, 8)
+    x = torch.randn(3, 2, 5, 8)
     rotary = RotaryPositions(9, 8)
-    expected = torch.cat([rotary(qkv[:, :, i : i + 1], 6, 1) for i in range(5)], 2)
-    torch.testing.assert_close(rotary(qkv, 6, 1), expected)
+    expected = torch.cat([rotary(x[:, :, i : i + 1], 6, 1) for i in range(5)], 2)
+    torch.testing.assert_close(rotary(x, 6, 1), expected)
 
 
 def test_a_product_of_turned_vectors_depends_on_their_distance_alone() -> None:
     torch.manual_seed(0)
-    q, k, _ = qkv = torch.randn(3, 1, 16, dtype=torch.float64)
+    q, k = torch.randn(2, 1, 16, dtype=torch.float64)
     rotary = RotaryPositions(200, 16)
 
     def product(i: int, j: int) -> float:
-        return float((rotary(qkv, i, 1)[0] * rotary(qkv, j, 1)[1]).sum())
+        return float((rotary(q, i, 1) * rotary(k, j, 1)).sum())
 
     assert product(7, 4) == pytest.approx(product(150, 147), abs=1e-5)
     assert product(0, 0) == pytest.approx(float((q * k).sum()), abs=1e-6)

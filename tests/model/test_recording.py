@@ -10,6 +10,7 @@ from seq2seq.model.attention import SelfAttention
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
 
+SMALL = ModelConfig(d_model=12, n_heads=3)
 MASK = masks.additive(torch.ones(7, 7, dtype=torch.bool))
 
 
@@ -20,7 +21,7 @@ def model() -> Transformer:
 
 
 def test_recording_ends_with_its_block() -> None:
-    module = SelfAttention(12, 3, dropout=0.0)
+    module = SelfAttention(SMALL)
     x = torch.randn(2, 7, 12)
     with pytest.raises(RuntimeError), recorded_weights() as recorded:
         raise RuntimeError
@@ -29,7 +30,7 @@ def test_recording_ends_with_its_block() -> None:
 
 
 def test_a_recording_inside_another_has_all_calls_until_it_ends() -> None:
-    first, second, third = (SelfAttention(12, 3, dropout=0.0) for _ in range(3))
+    first, second, third = (SelfAttention(SMALL) for _ in range(3))
     x = torch.randn(2, 7, 12)
     with recorded_weights() as outer:
         first(x, MASK)
@@ -53,7 +54,7 @@ def test_a_recording_has_its_own_threads_weights_only() -> None:
 
 
 def test_threads_record_at_the_same_time() -> None:
-    module = SelfAttention(12, 3, dropout=0.0)
+    module = SelfAttention(SMALL)
     sentences = torch.randn(2, 1, 7, 12)
     both_are_open = threading.Barrier(2, timeout=60)
 

@@ -20,7 +20,7 @@ class Layers(nn.Module):
     def __init__(self):
         super().__init__()
         self.table = nn.Parameter(torch.randn(11, 8))
-        self.stacked = StackedLinear(3, 8, 8)
+        self.stacked = StackedLinear(8, [8, 8, 8])
         self.one, self.other = nn.Linear(8, 20), nn.Linear(8, 20)
         self.wide = nn.Linear(20, 8, bias=False)
         self.norm = nn.LayerNorm(8)

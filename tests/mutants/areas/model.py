@@ -54,10 +54,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="rotary positions turn the values, too",
-        file="seq2seq/model/positions.py",
-        text="qk = turned[:2]",
-        becomes="qk = turned[:3]",
-        tests=["tests/model/test_positions.py::test_rotary_positions_multiply_queries_and_keys_by_complex_numbers"],
+        file="seq2seq/model/attention.py",
+        text="q, k = (self.rotary(x, position, n_positions) for x in (q, k))",
+        becomes="q, k, v = (self.rotary(x, position, n_positions) for x in (q, k, v))",
+        tests=["tests/model/test_attention.py::test_rotary_positions_leave_the_values_as_they_are"],
     ),
     Mutant(
         fault="embeddings are not scaled by the root of their width",
