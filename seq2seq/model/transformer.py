@@ -3,22 +3,18 @@
 Shapes: B sentences, S source tokens, T target tokens, N hypotheses a sentence, D d_model, H n_heads, V vocabulary
 """
 
-import math
 from typing import NamedTuple
 
-import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import masks
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.decoder import Decoder
-from seq2seq.model.dropout import Dropout
-from seq2seq.model.embeddings import Embeddings
-from seq2seq.model.encoder import Encoder
-from seq2seq.model.positions import ADDED_POSITIONS, check_length
+from seq2seq.model.positions import check_length
 from seq2seq.model.recording import recorded_weights
+from seq2seq.model.source_encoder import SourceEncoder
 
 
 class AttentionWeights(NamedTuple):
@@ -29,31 +25,19 @@ class AttentionWeights(NamedTuple):
     cross: list[Tensor]  # (B, H, T, S)
 
 
-class Transformer(nn.Module):
+class Transformer(SourceEncoder):
     """Source and target token ids to the scores of each next target token.
 
     The methods `start`, `step`, `reorder` and `select` serve a search; see `NextTokenScores`.
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
-        super().__init__()
-        self.config = config
-        self.embeddings = Embeddings(config.embeddings, vocab_size, config.d_model)
-        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
-        self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(config)
+        super().__init__(config, vocab_size, config.embeddings)
         self.decoder = Decoder(config)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
         return self.project(self.decode(tgt_in, self.encode(src), src))
-
-    def encode(self, src: Tensor) -> Tensor:
-        """Memory (B, S, D) of sources (B, S). What stands at padding has no meaning."""
-        positions = self.positions(0, src.size(1))  # (S, D)
-        return self.encoder(
-            self._embed(src, self.embeddings.source, positions), masks.additive(masks.may_attend_to(src))
-        )
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits."""
@@ -68,11 +52,6 @@ class Transformer(nn.Module):
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states (..., D) to logits (..., V)."""
         return F.linear(hidden, self.embeddings.output)
-
-    @property
-    def n_parameters(self) -> int:
-        """The number of trained weights. A shared table counts once."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Who looks at whom in each layer and head; each row sums to 1."""
@@ -112,15 +91,3 @@ class Transformer(nn.Module):
         """Keep these sentences, (B',) ascending indices."""
         state.select(sentences)
         return state
-
-    def _embed(self, ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
-        """sqrt(D) * embeddings + positions, (B, L, D): the paper's sections 3.4, 3.5 and 5.4.
-
-        Word dropout (Gal and Ghahramani 2016) hides each token on its own, not all tokens of a word. The others are not
-        scaled up, so that they look the same in training and in use.
-        """
-        tokens = F.embedding(ids, table)
-        if self.training and self.config.word_dropout:
-            is_seen = torch.rand(ids.shape, device=ids.device) >= self.config.word_dropout
-            tokens = tokens * is_seen.unsqueeze(-1)
-        return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(self.config.d_model)))

@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="embeddings are not scaled by the root of their width",
-        file="seq2seq/model/transformer.py",
+        file="seq2seq/model/source_encoder.py",
         text="alpha=math.sqrt(self.config.d_model)",
         becomes="alpha=1.0",
         tests=["tests/model/test_transformer.py::test_embeddings_are_scaled_and_positions_added"],
