@@ -29,7 +29,7 @@ STAGES = [
     ("analysis",),
     ("reports",),
     ("training", "translation"),
-    ("export", "sweeps"),
+    ("export", "inspection", "sweeps"),
     ("commands", FRONT),
     ("cli",),
     ("__main__",),

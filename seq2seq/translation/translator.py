@@ -16,6 +16,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.attention import PairAttention, attend
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
@@ -243,6 +244,32 @@ class Translator:
             on_done=on_done or _ignore,
         )
         return scoring.run(pairs, first_number)
+
+    def attention(self, src: str, tgt: str | None = None, *, tag: str = "", normalize: str = AUTO) -> PairAttention:
+        """Where every layer and head of the model looks in one pair.
+
+        The source is read as `translate` and `score` read it, but always in one piece: a note says so if they would
+        split it.
+
+        Args:
+            tgt: the translation; None: the one that the model finds.
+            tag, normalize: as in `translate`, and with a given translation as in `score`.
+        Raises:
+            ConfigError: CTranslate2 and ensembles do not tell; the normalization is unknown.
+            TranslationError: one side has no token, or more than the model has positions for.
+            TokenizerError: a side is not Unicode, or the model does not have the tag.
+        """
+        normaliser = self._normaliser(normalize, ())
+        read = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
+        n_tags = len(self.tokenizer.tag(tag))
+        parts, _ = self._splitter("auto", n_tags).split(read)
+        notes = [f"The model read: {read}"] if read != src else []
+        if len(parts) > 1:
+            notes.append(
+                f"To translate it, the line would be split into {len(parts)} parts, since training had shorter ones. "
+                "Here the model reads it in one piece."
+            )
+        return attend(self.engine, self.tokenizer, self.decoding, read, tgt, tag, notes)
 
     def _demands(self, options: TranslationOptions, searched_with: DecodingConfig) -> Demands:
         keeps_numbers = "numbers" in options.keep

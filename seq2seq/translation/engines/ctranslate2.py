@@ -17,7 +17,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.length import length_limit, length_penalty, min_length
 from seq2seq.errors import ConfigError
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -151,6 +151,14 @@ class CTranslate2Engine:
             ConfigError: always.
         """
         raise _refusal([_NO_ATTENTION])
+
+    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
+        """See `Engine.head_weights`.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise _refusal(["CTranslate2 does not tell where its heads look"])
 
     def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
         prefixed = [sentence for sentence in sentences if sentence.prefix]

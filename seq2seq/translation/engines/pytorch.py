@@ -19,7 +19,7 @@ from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
@@ -137,6 +137,20 @@ class PyTorchEngine:
         return [
             pair[: len(target), : len(source)]
             for pair, source, target in zip(weights.cpu().numpy(), sources, targets, strict=True)
+        ]
+
+    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
+        """See `Engine.head_weights`."""
+        if len(self.models) > 1:
+            raise ConfigError("each model of an ensemble looks somewhere else; give one model")
+        src, tgt_in, _ = self._batch(sources, targets)
+        with torch.inference_mode(), self._autocast():
+            found = self.models[0].attention_weights(src, tgt_in)
+        encoder, decoder, cross = (torch.stack(layers).float().cpu().numpy() for layers in found)  # (L, B, H, Q, K)
+        sizes = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
+        return [
+            HeadWeights(encoder[:, i, :, :s, :s], decoder[:, i, :, :t, :t], cross[:, i, :, :t, :s])
+            for i, (s, t) in enumerate(sizes)
         ]
 
     def _batch(

@@ -8,7 +8,7 @@ import numpy as np
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
+from seq2seq.translation.engines.protocol import Engine, HeadWeights, Needs, Sentence
 
 
 class Replicas:
@@ -54,6 +54,11 @@ class Replicas:
         """See `Engine.attention`."""
         with self._borrowed() as engine:
             return engine.attention(sources, targets)
+
+    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
+        """See `Engine.head_weights`."""
+        with self._borrowed() as engine:
+            return engine.head_weights(sources, targets)
 
     @contextmanager
     def _borrowed(self) -> Iterator[Engine]:

@@ -67,4 +67,8 @@ def test_scores_and_attention_are_those_of_one_engine() -> None:
     assert replicas.score(sources, sources) == one.score(sources, sources)
     for found, expected in zip(replicas.attention(sources, sources), one.attention(sources, sources), strict=True):
         np.testing.assert_array_equal(found, expected)
+    heads = zip(replicas.head_weights(sources, sources), one.head_weights(sources, sources), strict=True)
+    for in_replicas, in_one in heads:
+        for found, expected in zip(in_replicas, in_one, strict=True):
+            np.testing.assert_array_equal(found, expected)
     assert (replicas.precision, replicas.max_length) == (one.precision, one.max_length)

@@ -1,0 +1,1 @@
+"""What is inside a model: pages, pictures and numbers of its attention"""

@@ -1,0 +1,166 @@
+"""Where a model looks while it reads a line and writes its translation: the weights of every layer and head.
+
+Shapes: L layers, H n_heads, S source tokens, T target tokens, Q queries, K keys
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.config import DecodingConfig
+from seq2seq.errors import TranslationError
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.protocol import Engine, HeadWeights, Sentence
+from seq2seq.translation.options import TranslationOptions
+from seq2seq.translation.searching import search
+from seq2seq.vocabulary import BOS, EOS
+
+Kind = Literal["encoder", "decoder", "cross"]
+Weights = npt.NDArray[np.float32]
+
+# What papers call them.
+KINDS: dict[Kind, str] = {
+    "encoder": "encoder self-attention",
+    "decoder": "decoder self-attention",
+    "cross": "cross-attention",
+}
+
+
+class Tokens(NamedTuple):
+    """One axis of attention weights.
+
+    Attributes:
+        pieces: of each token, as the tokenizer writes it; also those of the tag, `<s>` and `</s>`.
+        words: what white space separates. A special token is a word of its own.
+        word_of: for each token, the index of its word.
+    """
+
+    pieces: list[str]
+    words: list[str]
+    word_of: list[int]
+
+
+class View(NamedTuple):
+    """Attention of one kind: rows are what looks, columns what is looked at. Each row sums to 1."""
+
+    queries: Tokens
+    keys: Tokens
+    weights: Weights  # (L, H, Q, K)
+
+    def in_words(self) -> Weights:
+        """The same between words, (L, H, words of the queries, words of the keys).
+
+        A word is looked at as much as its pieces are together, and it looks where its pieces look on average. So each
+        row still sums to 1.
+        """
+        looking, looked_at = _membership(self.queries), _membership(self.keys)
+        joined: Weights = (looking / looking.sum(0)).T @ self.weights @ looked_at
+        return joined
+
+
+@dataclass(frozen=True)
+class PairAttention:
+    """What the model looked at in one pair.
+
+    Attributes:
+        src, tgt: the text that the model read, and the one that it wrote or was given, both as the tokenizer decodes
+            them.
+        is_given: whether the translation was given; else it is the model's own.
+        src_tokens: end with `</s>`; the first one is the tag, if there is one.
+        tgt_in: the tokens that the decoder reads, `<s>` first.
+        tgt_out: the tokens that it writes, `</s>` last: it writes `tgt_out[t]` when it has read `tgt_in[:t + 1]`.
+        weights: of each kind.
+        notes: what to know about the pair, such as that the source is longer than those of training; mostly nothing.
+    """
+
+    src: str
+    tgt: str
+    is_given: bool
+    src_tokens: Tokens
+    tgt_in: Tokens
+    tgt_out: Tokens
+    weights: HeadWeights
+    notes: list[str]
+
+    def view(self, kind: Kind) -> View:
+        """The weights of one kind, with their axes. The decoder's rows are named for the tokens that it writes."""
+        queries = self.src_tokens if kind == "encoder" else self.tgt_out
+        keys = self.tgt_in if kind == "decoder" else self.src_tokens
+        return View(queries, keys, getattr(self.weights, kind))
+
+
+def attend(
+    engine: Engine,
+    tokenizer: Tokenizer,
+    decoding: DecodingConfig,
+    src: str,
+    tgt: str | None,
+    tag: str,
+    notes: list[str],
+) -> PairAttention:
+    """Look at a source as the model reads it, in one piece, and at its translation.
+
+    Args:
+        tgt: None: the model's own translation, as the search finds it.
+    Raises:
+        ConfigError: the engine gives no weights.
+        TranslationError: one side has no token, or more than the model has positions for.
+        TokenizerError: a side is not Unicode, or the model does not have the tag.
+    """
+    tag_ids = tokenizer.tag(tag)
+    src_ids = _ids(tokenizer, src, "source", engine.max_length - 1 - len(tag_ids))
+    if tgt is None:
+        sentence = Sentence([*tag_ids, *src_ids])
+        found = search(engine, [sentence], decoding, TranslationOptions(), tokenizer)[0].hypotheses[0]
+        tgt_ids = found.tokens[: engine.max_length - 1]  # one place is left for eos
+    else:
+        tgt_ids = _ids(tokenizer, tgt, "translation", engine.max_length - 1)
+    read, written = tokenizer.decode([src_ids, tgt_ids])
+    return PairAttention(
+        src=read,
+        tgt=written,
+        is_given=tgt is not None,
+        src_tokens=_tokens(tokenizer, src_ids, before=tag_ids, after=[EOS]),
+        tgt_in=_tokens(tokenizer, tgt_ids, before=[BOS]),
+        tgt_out=_tokens(tokenizer, tgt_ids, after=[EOS]),
+        weights=engine.head_weights([[*tag_ids, *src_ids]], [tgt_ids])[0],
+        notes=notes,
+    )
+
+
+def _ids(tokenizer: Tokenizer, text: str, side: str, most: int) -> list[int]:
+    (ids,) = tokenizer.encode([text.strip()])
+    if not ids:
+        raise TranslationError(f"the {side} {text!r} has nothing that the model reads; give it at least a word")
+    if len(ids) > most:
+        raise TranslationError(
+            f"the {side} has {len(ids)} tokens, and the model has positions for {most}; give a shorter one"
+        )
+    return ids
+
+
+def _tokens(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
+    """The tokens of a text, between special ones."""
+    (text,) = tokenizer.decode([ids])
+    words = text.split()
+    # A text may be nothing but a space: then each piece stands for itself.
+    word_of = words_of_pieces(text, tokenizer.decoded_offsets(ids)) if words else list(range(len(ids)))
+    words = words or tokenizer.pieces(ids)
+    first, last = tokenizer.pieces(before), tokenizer.pieces(after)
+    with_pieces = sorted(set(word_of))
+    place = {word: len(first) + n for n, word in enumerate(with_pieces)}
+    n_words = len(first) + len(with_pieces)
+    return Tokens(
+        pieces=[*first, *tokenizer.pieces(ids), *last],
+        words=[*first, *(words[word] for word in with_pieces), *last],
+        word_of=[*range(len(first)), *(place[word] for word in word_of), *range(n_words, n_words + len(last))],
+    )
+
+
+def _membership(tokens: Tokens) -> Weights:
+    """(tokens, words): 1 where a token belongs to a word."""
+    return np.eye(len(tokens.words), dtype=np.float32)[tokens.word_of]
