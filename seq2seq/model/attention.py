@@ -85,7 +85,8 @@ class SelfAttention(MultiHeadAttention):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.to_qkv = StackedLinear(config.d_model, [config.d_model] * 3)
+        self.widths = [config.d_model] * 3
+        self.to_qkv = StackedLinear(config.d_model, self.widths)
         self.rotary = RotaryPositions(config.max_length, config.d_head) if config.positions == "rotary" else None
 
     def forward(self, x: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
@@ -108,7 +109,7 @@ class SelfAttention(MultiHeadAttention):
 
     def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
         """(B, L, D) -> (B, H, L, K) each. Rotary positions are applied to the queries and keys."""
-        q, k, v = self._to_heads(self.to_qkv(x), self.to_qkv.widths)
+        q, k, v = self._to_heads(self.to_qkv(x), self.widths)
         if self.rotary is not None:
             q, k = (self.rotary(x, position, n_positions) for x in (q, k))
         return q, k, v
@@ -119,16 +120,17 @@ class CrossAttention(MultiHeadAttention):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.to_q = StackedLinear(config.d_model, [config.d_model])
-        self.to_kv = StackedLinear(config.d_model, [config.d_model] * 2)
+        self.q_widths, self.kv_widths = [config.d_model], [config.d_model] * 2
+        self.to_q = StackedLinear(config.d_model, self.q_widths)
+        self.to_kv = StackedLinear(config.d_model, self.kv_widths)
 
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
-        (q,) = self._to_heads(self.to_q(x), self.to_q.widths)
+        (q,) = self._to_heads(self.to_q(x), self.q_widths)
         return self._attend(q, *memory, mask)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """(B, S, D) -> keys and values, each (B, H, S, K). They are computed once, and serve all target tokens."""
-        k, v = self._to_heads(self.to_kv(memory), self.to_kv.widths)
+        k, v = self._to_heads(self.to_kv(memory), self.kv_widths)
         # If they were not contiguous, each product would copy them.
         return k.contiguous(), v.contiguous()
