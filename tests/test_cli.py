@@ -14,6 +14,7 @@ from seq2seq.cli import command_names, main
 from tests.places import ROOT
 
 COMMANDS = [
+    "attention",
     "compare",
     "disguise",
     "export",

@@ -21,10 +21,14 @@ _SHARED = ("elements.js", "charts.js", "words.js", "sentences.js")
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def page(title: str, data: Mapping[str, Any], program: str) -> str:
-    """The page that a program of `page/` makes of data, which are JSON types."""
-    style = _file("page.css")
-    script = "\n".join(map(_file, (*_SHARED, program)))
+def page(title: str, data: Mapping[str, Any], *programs: str) -> str:
+    """The page that programs of `page/` make of data, which are JSON types.
+
+    The last program may have a style sheet of its own, beside the one of all pages.
+    """
+    own = programs[-1].removesuffix(".js") + ".css"
+    style = "\n".join(_file(name) for name in ("page.css", own) if (_FILES / name).is_file())
+    script = "\n".join(map(_file, (*_SHARED, *programs)))
     text = _json(data).translate(_ESCAPED)
     # JSON may hold half a surrogate pair as an escape, but UTF-8 cannot.
     return Template(_file("page.html")).substitute(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from seq2seq.analysis.test_set import AttentionMap, Slice
 from seq2seq.reports import style
 from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.attention_matrix import draw_matrix
 from seq2seq.reports.learning_curve import PANELS, Curve, Panel, curves
 
 if TYPE_CHECKING:
@@ -64,8 +65,5 @@ def _draw_slices(axes: Sequence["Axes"], name: str, rows: Sequence[Slice]) -> No
 
 
 def _draw_attention(axes: "Axes", found: AttentionMap) -> None:
-    axes.imshow(found.weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    axes.grid(False)
-    axes.set_xticks(range(len(found.source_pieces)), found.source_pieces, rotation=90)
-    axes.set_yticks(range(len(found.target_pieces)), found.target_pieces)
+    draw_matrix(axes, found.weights, found.target_pieces, found.source_pieces)
     axes.set(title=f"Attention, line {found.number}", xlabel="source", ylabel="translation")

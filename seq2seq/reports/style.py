@@ -1,9 +1,12 @@
 """How pictures look: one style for all, for screens and for papers."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from seq2seq.files import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +40,17 @@ _RULES: dict[Any, Any] = {
 @contextmanager
 def panels(n: int) -> Iterator[tuple["Figure", list["Axes"]]]:
     """A figure of `n` panels side by side, in the style of this project; closed at the end."""
+    with grid(1, n, (_WIDTH, _HEIGHT)) as (figure, (axes,)):
+        yield figure, axes
+
+
+@contextmanager
+def grid(n_rows: int, n_columns: int, size: tuple[float, float]) -> Iterator[tuple["Figure", list[list["Axes"]]]]:
+    """As `panels`, in rows.
+
+    Args:
+        size: width and height of one panel, in inches.
+    """
     import matplotlib
 
     matplotlib.use("Agg")  # no screen needed
@@ -44,18 +58,23 @@ def panels(n: int) -> Iterator[tuple["Figure", list["Axes"]]]:
     from matplotlib import pyplot as plt
 
     with plt.rc_context(_RULES | {"axes.prop_cycle": cycler(color=COLOURS)}):
-        figure, axes = plt.subplots(1, n, figsize=(_WIDTH * n, _HEIGHT), layout="constrained", squeeze=False)
+        width, height = size
+        figure, axes = plt.subplots(
+            n_rows, n_columns, figsize=(width * n_columns, height * n_rows), layout="constrained", squeeze=False
+        )
         try:
-            yield figure, list(axes[0])
+            yield figure, [list(row) for row in axes]
         finally:
             plt.close(figure)
 
 
 def save(figure: "Figure", file: Path) -> None:
-    """Write a picture. The ending of the file's name chooses the format: .png, .svg or .pdf."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None} if file.suffix == ".svg" else None  # the same picture is the same file
-    figure.savefig(file, dpi=200, metadata=metadata)
+    """Write a picture, whole or not at all. The ending of the file's name chooses the format: .png, .svg or .pdf."""
+    form = file.suffix.removeprefix(".")
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)  # the same picture is the same file
+    with atomic_file(file) as opened, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # boxes take the place of such characters
+        figure.savefig(opened, format=form, dpi=200, metadata=metadata)
 
 
 def save_all(figure: "Figure", stem: Path, formats: Sequence[str]) -> list[Path]:

@@ -5,7 +5,7 @@ Shapes: L layers, H n_heads, S source tokens, T target tokens, Q queries, K keys
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,13 @@ from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.attention_kinds import Kind
 from seq2seq.translation.engines.protocol import Engine, HeadWeights, Sentence
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.searching import search
 from seq2seq.vocabulary import BOS, EOS
 
-Kind = Literal["encoder", "decoder", "cross"]
 Weights = npt.NDArray[np.float32]
-
-# What papers call them.
-KINDS: dict[Kind, str] = {
-    "encoder": "encoder self-attention",
-    "decoder": "decoder self-attention",
-    "cross": "cross-attention",
-}
 
 
 class Tokens(NamedTuple):

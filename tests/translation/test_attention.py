@@ -13,7 +13,8 @@ from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.attention import KINDS, PairAttention, Tokens, View
+from seq2seq.translation.attention import PairAttention, Tokens, View
+from seq2seq.translation.attention_kinds import KINDS
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run

@@ -1,0 +1,107 @@
+"""Pictures of attention for papers: one head, all heads of a layer, or all layers and heads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from seq2seq.errors import TranslationError
+from seq2seq.reports import style
+from seq2seq.reports.attention_matrix import draw_matrix
+from seq2seq.translation.attention import PairAttention, Weights
+from seq2seq.translation.attention_kinds import TITLES, Kind
+
+FORMATS = ("png", "svg", "pdf")
+_CELL = 0.19  # inches, of a row or column with a name
+_SMALL = 1.1  # inches, of a matrix without names
+_MOST_IN_ROW = 4
+
+
+class Shown(NamedTuple):
+    """What a picture shows.
+
+    Attributes:
+        layer, head: counted from 1. None: all of them; a head without a layer is one of each layer.
+        in_pieces: rows and columns are pieces, and not words.
+    """
+
+    kind: Kind = "cross"
+    layer: int | None = None
+    head: int | None = None
+    in_pieces: bool = False
+
+
+def write_picture(pairs: Sequence[PairAttention], shown: Shown, file: Path) -> None:
+    """Draw a matrix for each chosen head. The ending of the file's name is one of `FORMATS`.
+
+    One head of several sentences is drawn side by side, to compare them.
+
+    Raises:
+        TranslationError: there is no such layer or head, or there are more matrices of several sentences than one
+            picture shows.
+    """
+    is_one = shown.layer is not None and shown.head is not None
+    if len(pairs) > (_MOST_IN_ROW if is_one else 1):
+        raise TranslationError(
+            f"a picture shows one head of up to {_MOST_IN_ROW} sentences, or several heads of one sentence; "
+            f"there are {len(pairs)} sentences: name --layer and --head, or give fewer"
+        )
+    n_layers, n_heads = pairs[0].view(shown.kind).weights.shape[:2]
+    layers = _chosen("layer", shown.layer, n_layers, shown.kind)
+    heads = _chosen("head", shown.head, n_heads, shown.kind)
+    if shown.layer is None:
+        _draw_small(pairs[0], shown, layers, heads, file)
+    else:
+        _draw_large([(pair, head) for pair in pairs for head in heads], shown, layers[0], file)
+
+
+def _chosen(name: str, number: int | None, n: int, kind: Kind) -> Sequence[int]:
+    if number is not None and number > n:
+        raise TranslationError(f"--{name} {number}: {TITLES[kind]} of this model has {n} of them; count from 1")
+    return range(n) if number is None else [number - 1]
+
+
+def _draw_large(panels: Sequence[tuple[PairAttention, int]], shown: Shown, layer: int, file: Path) -> None:
+    """Matrices with names, up to four in a row."""
+    n_columns = min(len(panels), _MOST_IN_ROW)
+    n_rows = -(-len(panels) // n_columns)
+    axes_names = [_names(pair, shown) for pair, _ in panels]
+    size = tuple(
+        _CELL * max(len(names[side]) for names in axes_names)
+        + 0.09 * max(len(name) for names in axes_names for name in names[1 - side])
+        + 0.6
+        for side in (1, 0)
+    )
+    with style.grid(n_rows, n_columns, (size[0], size[1])) as (figure, rows):
+        places = [axes for row in rows for axes in row]
+        for axes, (pair, head), (queries, keys) in zip(places, panels, axes_names, strict=False):
+            draw_matrix(axes, _weights(pair, shown)[layer, head], queries, keys)
+            axes.set_title(f"layer {layer + 1}, head {head + 1}")
+            axes.spines[:].set_visible(False)
+            axes.tick_params(length=0)
+        for axes in places[len(panels) :]:
+            axes.set_axis_off()
+        style.save(figure, file)
+
+
+def _draw_small(pair: PairAttention, shown: Shown, layers: Sequence[int], heads: Sequence[int], file: Path) -> None:
+    """A row of matrices without names for each layer."""
+    weights = _weights(pair, shown)
+    with style.grid(len(layers), len(heads), (_SMALL, _SMALL)) as (figure, rows):
+        figure.suptitle(TITLES[shown.kind])
+        for layer, row in zip(layers, rows, strict=True):
+            row[0].set_ylabel(f"layer {layer + 1}")
+            for head, axes in zip(heads, row, strict=True):
+                draw_matrix(axes, weights[layer, head])
+                if layer == layers[0]:
+                    axes.set_title(f"head {head + 1}")
+        style.save(figure, file)
+
+
+def _names(pair: PairAttention, shown: Shown) -> tuple[list[str], list[str]]:
+    queries, keys, _ = pair.view(shown.kind)
+    return (queries.pieces, keys.pieces) if shown.in_pieces else (queries.words, keys.words)
+
+
+def _weights(pair: PairAttention, shown: Shown) -> Weights:
+    view = pair.view(shown.kind)
+    return view.weights if shown.in_pieces else view.in_words()
