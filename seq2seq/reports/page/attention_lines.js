@@ -7,19 +7,20 @@ function drawLines(index, view, width) {
   const grids = chosenHeads(view).map((head) => [head, chosenGrid(view, head)]);
   const [queries, keys] = [names(view.queries), names(view.keys)];
   const strip = Math.min(12, 48 / Math.max(grids.length, 1)); // the coloured squares of a head
-  const gap = Math.max(50, Math.min(width * 0.34, 260));
+  const room = grids.length * strip + 4; // for the squares of a word, beside the lines
+  const gap = Math.max(50 + room, Math.min(width * 0.34, 260));
   const [left, right] = [(width - gap) / 2, (width + gap) / 2];
   const most = Math.max(3, Math.floor((left - 12) / 8.2));
   const height = Math.max(queries.length, keys.length) * ROW + 8;
   const y = (place) => place * ROW + ROW / 2 + 4;
 
-  const column = (side, texts, anchor, from) => texts.map((text, i) =>
+  const column = (side, texts, x, anchor, from) => texts.map((text, i) =>
     svg("g", { class: "token", [`data-${side}`]: i },
       svg("rect", { x: from, y: y(i) - ROW / 2, width: left - 4, height: ROW, rx: 4 }),
       svg("title", null, text),
-      svg("text", { y: y(i), "text-anchor": anchor, "dominant-baseline": "central" }, shortened(text, most))));
-  const looking = column("q", queries, "end", 0);
-  const lookedAt = column("k", keys, "start", right + 4);
+      svg("text", { x, y: y(i), "text-anchor": anchor, "dominant-baseline": "central" }, shortened(text, most))));
+  const looking = column("q", queries, left - 8, "end", 0);
+  const lookedAt = column("k", keys, right + 8, "start", right + 4);
   const lines = svg("g", { class: "lines" });
 
   const marksOf = ([head, values], n, { q, k }) => {
@@ -30,11 +31,12 @@ function drawLines(index, view, width) {
       const isShown = q != null ? from === q : k == null || to === k;
       if (!isShown || weight < (isOne ? LEAST_SEEN : LEAST_LINE)) return null;
       const line = svg("line", {
-        class: colour(head), ...marked(head, from, to, weight), x1: left, x2: right, y1: y(from) + shift,
-        y2: y(to) + shift, "stroke-opacity": (isOne ? Math.sqrt(weight) : weight).toFixed(3),
+        class: colour(head), ...marked(head, from, to, weight), y1: y(from) + shift, y2: y(to) + shift,
+        x1: left + (q == null && isOne ? room : 0), x2: right - (q == null ? 0 : room),
+        "stroke-opacity": (isOne ? Math.sqrt(weight) : weight).toFixed(3),
       });
       if (!isOne) return line;
-      const [x, place] = q != null ? [right + 4 + n * strip, to] : [left - 4 - (n + 1) * strip, from];
+      const [x, place] = q != null ? [right - room + 4 + n * strip, to] : [left + room - 4 - (n + 1) * strip, from];
       return [line, svg("rect", {
         class: colour(head), x, y: y(place) - ROW / 2 + 2, width: strip, height: ROW - 4,
         "fill-opacity": weight.toFixed(3),
@@ -44,15 +46,8 @@ function drawLines(index, view, width) {
   const update = () => {
     const { q, k } = shownIn(index);
     lines.replaceChildren(...grids.flatMap((each, n) => marksOf(each, n, { q, k })).flat().filter(Boolean));
-    const room = q == null && k == null ? 0 : grids.length * strip + 4; // for the squares
-    looking.forEach((token, i) => {
-      token.classList.toggle("lit", i === q);
-      token.lastChild.setAttribute("x", left - 10 - (q == null ? room : 0));
-    });
-    lookedAt.forEach((token, i) => {
-      token.classList.toggle("lit", q == null && i === k);
-      token.lastChild.setAttribute("x", right + 10 + (q == null ? 0 : room));
-    });
+    looking.forEach((token, i) => token.classList.toggle("lit", i === q));
+    lookedAt.forEach((token, i) => token.classList.toggle("lit", q == null && i === k));
   };
 
   const place = (text) => (text == null ? null : Number(text));
