@@ -33,6 +33,8 @@ demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score
 		--output $(DEMO)/translated.en --reference $(DEMO)/reference.en
 	@paste $(DEMO)/source.fr $(DEMO)/translated.en $(DEMO)/reference.en | head -n 5 | \
 		awk -F '\t' '{ printf "\n  source       %s\n  translation  %s\n  reference    %s\n", $$1, $$2, $$3 }'
+	@printf '\nSee where it looks while it translates a sentence of yours:\n%s\n' \
+		'  $(BIN)/python -m seq2seq attention --model $(DEMO) --src "Le chat dort dans la cuisine." --output page.html'
 
 .PHONY: train
 train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=multi30k data.dir=PATH"

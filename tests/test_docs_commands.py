@@ -186,7 +186,10 @@ def test_the_page_of_commands_has_each_once() -> None:
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.M)) == command_names()
 
 
-@pytest.mark.parametrize("call", [seq2seq.load, Translator.translate, Translator.translate_stream, Translator.score])
+@pytest.mark.parametrize(
+    "call",
+    [seq2seq.load, Translator.translate, Translator.translate_stream, Translator.score, Translator.attention],
+)
 def test_the_page_of_translation_has_each_argument(call: Callable[..., object]) -> None:
     page = (ROOT / "docs/translation.md").read_text()
     row = re.search(rf"^\| `[\w.]+\.{call.__name__}\(.*$", page, re.M)

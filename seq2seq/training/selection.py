@@ -138,6 +138,7 @@ def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> 
         disguised = {each: test for each, test in sets.items() if test.clean == name}
         lines += _robustness(name, disguised, outcome.tests) if disguised else []
     lines += ["", f"translate with:  python translate.py --model {run_dir} --input FILE --output FILE"]
+    lines += [f"look inside with:  python -m seq2seq attention --model {run_dir} --src TEXT --output page.html"]
     return "\n".join(lines) + "\n"
 
 
