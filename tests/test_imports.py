@@ -148,6 +148,7 @@ def test_lightning_stays_in_training() -> None:
     "module",
     [
         "seq2seq",
+        "seq2seq.commands.attention",
         "seq2seq.commands.search",
         "seq2seq.commands.train",
         "seq2seq.commands.translate",

@@ -14,7 +14,7 @@ from seq2seq.reports.html import page
 from seq2seq.translation.attention import PairAttention, Tokens, View, Weights
 from seq2seq.translation.attention_kinds import KINDS, TITLES
 
-MOST_SENTENCES = 100
+MOST_WEIGHTS = 20_000_000  # 40 MB, which a browser opens in seconds
 _PROGRAMS = ("attention_weights.js", "attention_lines.js", "attention_matrix.js", "attention.js")
 _DIGITS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-", np.uint8)
 
@@ -26,12 +26,13 @@ def attention_page(pairs: Sequence[PairAttention], name: str, languages: tuple[s
         name: of the model.
         languages: of source and target.
     Raises:
-        TranslationError: there are more pairs than a browser should have to hold.
+        TranslationError: the pairs have more weights than a browser should have to hold.
     """
-    if len(pairs) > MOST_SENTENCES:
+    n_weights = sum(weights.size for pair in pairs for weights in pair.weights)
+    if n_weights > MOST_WEIGHTS:
         raise TranslationError(
-            f"a page shows up to {MOST_SENTENCES} sentences, and there are {len(pairs)}; give fewer, or write "
-            "weights.npz, which holds any number"
+            f"a page holds up to {MOST_WEIGHTS:,} weights, and these sentences have {n_weights:,}; give fewer or "
+            "shorter ones, or write weights.npz, which holds any number"
         )
     data = {
         "heading": "Where the model looks",

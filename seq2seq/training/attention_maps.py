@@ -1,6 +1,6 @@
 """Where the model looks in the source while it writes a sentence: cross-attention, for pictures.
 
-Shapes: B sentences, H n_heads, T target tokens, S source tokens
+Shapes: B sentences, L layers, H n_heads, T target tokens, S source tokens
 """
 
 from typing import NamedTuple
@@ -26,7 +26,13 @@ class AttentionMap(NamedTuple):
     pair: int  # of the corpus, counted from 0
     source: list[str]  # pieces
     target: list[str]
-    weights: NDArray[np.float32]  # (T, S), the mean over layers and heads; rows sum to 1
+    heads: NDArray[np.float32]  # (L, H, T, S); rows sum to 1
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """The mean over layers and heads, (T, S)."""
+        mean: NDArray[np.float32] = self.heads.mean((0, 1))
+        return mean
 
     @property
     def name(self) -> str:
@@ -52,8 +58,8 @@ def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, p
         batch = collate([store.src(pair)], [store.tgt(pair)], n_step_tokens=0)
         with torch.inference_mode(), uncompiled():
             found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
-        weights = torch.stack(found).float().mean((0, 2))[0]  # (B, H, T, S) of each layer -> (T, S)
+        heads = torch.stack(found).float()[:, 0]  # (B, H, T, S) of each layer -> (L, H, T, S)
         source, target = (tokenizer.pieces(ids[0].tolist()) for ids in (batch.src, batch.tgt_out))
-        maps.append(AttentionMap(pair, source, target, weights.cpu().numpy()))
+        maps.append(AttentionMap(pair, source, target, heads.cpu().numpy()))
     model.train(was_training)
     return maps

@@ -16,7 +16,7 @@ from seq2seq.config import RunConfig
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
 from seq2seq.training.lineage import Origin, Product, give, use
-from seq2seq.training.pictures import picture_of
+from seq2seq.training.pictures import pictures_of
 from seq2seq.training.sentence_tables import Table
 from seq2seq.training.wandb_end import finish_within
 
@@ -92,7 +92,7 @@ class WandbTracker(WandbLogger):
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         import wandb
 
-        images = {each.name: wandb.Image(picture_of(each)) for each in maps}
+        images = {name: wandb.Image(picture) for name, picture in pictures_of(maps).items()}
         self.log_metrics(images, step)  # type: ignore[arg-type]
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
@@ -157,8 +157,8 @@ class TensorBoardTracker(TensorBoardLogger):
         self.experiment.add_text(name, "\n".join(f"| {' | '.join(row)} |" for row in rows), step)
 
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
-        for each in maps:
-            self.experiment.add_image(each.name, picture_of(each), step, dataformats="HWC")
+        for name, picture in pictures_of(maps).items():
+            self.experiment.add_image(name, picture, step, dataformats="HWC")
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too

@@ -47,8 +47,9 @@ def test_a_page_stays_small_and_has_a_limit() -> None:
     long = " ".join(f"▁word{i}" for i in range(19))
     one, two = (attention_page([pair(long, long, layers=(6, 6), heads=8)] * n, "m", EN_FR) for n in (1, 2))
     assert len(two) - len(one) < 125_000  # 3 kinds of 6 x 8 matrices of 20 x 20, two characters each
-    with pytest.raises(TranslationError, match=r"shows up to 100 sentences, and there are 101; .* weights\.npz"):
-        attention_page([pair()] * 101, "m", EN_FR)
+    many = [pair(long, long, layers=(6, 6), heads=8)] * 348  # of 57,600 weights each
+    with pytest.raises(TranslationError, match=r"up to 20,000,000 weights, and .* have 20,044,800; .* weights\.npz"):
+        attention_page(many, "m", EN_FR)
 
 
 def test_it_names_no_address_and_makes_no_markup() -> None:

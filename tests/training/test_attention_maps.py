@@ -56,6 +56,8 @@ def test_a_map_is_the_mean_of_the_cross_attention_of_all_layers_and_heads(prepar
         model(torch.tensor([[*src, EOS]]), torch.tensor([[BOS, *tgt]]))
     layers = [weights[layer.cross_attention][0].mean(0) for layer in model.decoder.layers]
     torch.testing.assert_close(torch.from_numpy(found.weights), (layers[0] + layers[1]) / 2)
+    assert found.heads.shape[:2] == (2, config.model.n_heads)
+    torch.testing.assert_close(torch.from_numpy(found.heads[1]), weights[model.decoder.layers[1].cross_attention][0])
     assert found.source == [*prepared.tokenizer.pieces(src), "</s>"]
     assert found.target == [*prepared.tokenizer.pieces(tgt), "</s>"]  # a row is what the model predicts there
     assert found.weights.sum(1) == pytest.approx(1.0)

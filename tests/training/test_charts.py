@@ -174,7 +174,8 @@ def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tra
     for row in images:
         paths = {name.removesuffix("/path"): path for name, path in row.items() if name.endswith("/path")}
         pictures = {name: path for name, path in paths.items() if name.startswith("attention/")}
-        assert sorted(pictures) == ["attention/line_1", "attention/line_10", "attention/line_5"]
+        lines = [f"attention/line_{line}" for line in (1, 10, 5)]
+        assert sorted(pictures) == sorted([*lines, *(f"{line}_heads" for line in lines)])
         for path in pictures.values():
             (file,) = run.path.glob(f"wandb/offline-run-*/files/{path}")
             assert file.read_bytes().startswith(b"\x89PNG")
@@ -189,7 +190,7 @@ def test_tensorboard_has_the_same(run, tracked):
     for name in {each.name for each in run.metrics() if not each.name.startswith(("test/", "progress/"))}:
         found = {each.step: each.value for each in events.Scalars(name)}
         assert found == pytest.approx(dict(series(run, name)), rel=1e-4), name
-    images = [f"attention/line_{line}" for line in (1, 10, 5)]
+    images = sorted(f"attention/line_{line}{what}" for line in (1, 10, 5) for what in ("", "_heads"))
     assert sorted(events.Tags()["images"]) == images
     assert all(len(events.Images(name)) == 6 for name in images)
     assert events.Images(images[0])[0].encoded_image_string.startswith(b"\x89PNG")
