@@ -176,6 +176,13 @@ def test_make_help_describes_every_target() -> None:
     assert set(described) == set(targets)
 
 
+@needs_make
+def test_the_demo_ends_with_the_command_that_shows_attention() -> None:
+    shown = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    (command,) = re.findall(r"[\w./]+python -m seq2seq attention --model .*? --output \w+\.html", shown)
+    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 class Checkout:
     """A directory with the Makefile and a Python that only pretends, so that installing takes no time.
 

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import shlex
 import shutil
 import signal
 import sys
@@ -246,6 +247,8 @@ def test_the_summary_fits_on_a_screen_and_says_what_won(finished):
     (winner,) = [line for line in text.splitlines() if line.startswith(" * ")]
     assert outcome.selected in winner
     assert f"python translate.py --model {config.run_dir}" in text
+    (shown,) = [line for line in text.splitlines() if line.startswith("look inside with:  python -m seq2seq attention")]
+    assert cli.build_parser().parse_args(shlex.split(shown)[6:]).model == Path(config.run_dir)
 
 
 def test_validation_scores_what_it_decodes(finished, corpus):
