@@ -106,6 +106,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_a_model_for_ctranslate2_alone_is_refused(
     trained_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.attention import PairAttention, Tokens, View
 from seq2seq.translation.attention_kinds import KINDS
+from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
@@ -78,16 +79,32 @@ def test_the_weights_are_those_that_the_model_uses(rotary_run: Path, precision: 
     assert (pair.src, pair.tgt, pair.is_given) == (src, tgt, True)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("n_tokens", [7, 300])
-def test_what_is_looked_at_changes_no_output(rotary_run: Path, n_tokens: int) -> None:
+def test_what_is_looked_at_changes_no_output(rotary_run: Path, precision: str, n_tokens: int) -> None:
     """300 tokens are more than plain products are used for, so the fast way is another kernel."""
-    model = TrainedModel.read(rotary_run).build().eval()
+    engine = load(rotary_run, precision).engine
+    assert isinstance(engine, PyTorchEngine)
     torch.manual_seed(1)
-    src, tgt_in = torch.randint(4, 300, (1, n_tokens)), torch.randint(4, 300, (1, n_tokens + 2))
-    with torch.no_grad():
-        fast = model(src, tgt_in)
-        with recorded_weights():
-            torch.testing.assert_close(model(src, tgt_in), fast)
+    source, target = (torch.randint(4, 300, (n,)).tolist() for n in (n_tokens, n_tokens + 2))
+    fast = engine.score([source], [target])
+    with recorded_weights() as recorded:
+        looked_at = engine.score([source], [target])
+    assert len(recorded) == 3 + 2 * 2  # self-attention of all layers, and cross-attention
+    tolerance = {"float32": 1e-4, "bfloat16": 0.1 if n_tokens == 300 else 0}[precision]
+    np.testing.assert_allclose(looked_at, fast, atol=tolerance, rtol=0)
+
+
+def test_a_pair_has_the_same_weights_in_any_batch(rotary_run: Path) -> None:
+    engine = load(rotary_run).engine
+    sources, targets = [[5, 6, 7], [8] * 19, [9]], [[4] * 9, [5, 6], [7, 8, 9]]
+    together = engine.head_weights(sources, targets)
+    for source, target, found in zip(sources, targets, together, strict=True):
+        (alone,) = engine.head_weights([source], [target])
+        assert found.cross.shape == (2, 3, len(target) + 1, len(source) + 1)
+        for weights, expected in zip(found, alone, strict=True):
+            np.testing.assert_allclose(weights, expected, atol=1e-5)
+            np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)  # padding has nothing
 
 
 def test_the_models_own_translation_has_the_attention_of_its_search(translator: Translator) -> None:
