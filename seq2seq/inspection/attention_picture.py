@@ -11,7 +11,8 @@ from seq2seq.translation.attention import PairAttention, Weights
 from seq2seq.translation.attention_kinds import TITLES, Kind
 
 FORMATS = ("png", "svg", "pdf")
-_CELL = 0.19  # inches, of a row or column with a name
+_CELL, _CHARACTER = 0.19, 0.09  # inches, of a row or column with a name, and of a letter of it
+_MOST_INCHES = 20.0  # of a panel; memory for more may not be there
 _SMALL = 1.1  # inches, of a matrix without names
 _MOST_IN_ROW = 4
 
@@ -65,13 +66,8 @@ def _draw_large(panels: Sequence[tuple[PairAttention, int]], shown: Shown, layer
     n_columns = min(len(panels), _MOST_IN_ROW)
     n_rows = -(-len(panels) // n_columns)
     axes_names = [_names(pair, shown) for pair, _ in panels]
-    size = tuple(
-        _CELL * max(len(names[side]) for names in axes_names)
-        + 0.09 * max(len(name) for names in axes_names for name in names[1 - side])
-        + 0.6
-        for side in (1, 0)
-    )
-    with style.grid(n_rows, n_columns, (size[0], size[1])) as (figure, rows):
+    width, height = (_size(axes_names, side) for side in (1, 0))
+    with style.grid(n_rows, n_columns, (width, height)) as (figure, rows):
         places = [axes for row in rows for axes in row]
         for axes, (pair, head), (queries, keys) in zip(places, panels, axes_names, strict=False):
             draw_matrix(axes, _weights(pair, shown)[layer, head], queries, keys)
@@ -81,6 +77,13 @@ def _draw_large(panels: Sequence[tuple[PairAttention, int]], shown: Shown, layer
         for axes in places[len(panels) :]:
             axes.set_axis_off()
         style.save(figure, file)
+
+
+def _size(axes_names: Sequence[tuple[list[str], list[str]]], side: int) -> float:
+    """Inches that a panel needs for its rows (side 0) or columns (side 1), and for the names of the others."""
+    n_places = max(len(names[side]) for names in axes_names)
+    longest = max(len(name) for names in axes_names for name in names[1 - side])
+    return min(_CELL * n_places + _CHARACTER * longest + 0.6, _MOST_INCHES)
 
 
 def _draw_small(pair: PairAttention, shown: Shown, layers: Sequence[int], heads: Sequence[int], file: Path) -> None:

@@ -53,6 +53,11 @@ def test_its_squares_have_the_colour_of_their_weights(tmp_path: Path) -> None:
         assert (np.abs(picture - colour).max(-1) < 0.01).sum() > 100
 
 
+def test_a_long_sentence_makes_no_endless_picture(tmp_path: Path) -> None:
+    write_picture([pair(" ".join(["▁a"] * 400))], Shown("cross", 1, 1), tmp_path / "picture.png")
+    assert image.imread(tmp_path / "picture.png").shape[1] == 20 * 200  # inches, dots
+
+
 def test_one_head_of_several_sentences_stands_side_by_side(tmp_path: Path) -> None:
     write_picture([pair(), pair("▁a ▁cat")], Shown("encoder", 1, 2), tmp_path / "picture.svg")
     assert n_matrices(tmp_path / "picture.svg") == 2 and {"dog", "cat"} <= set(texts(tmp_path / "picture.svg"))
