@@ -117,9 +117,9 @@ def attend(
         src=read,
         tgt=written,
         is_given=tgt is not None,
-        src_tokens=_tokens(tokenizer, src_ids, before=tag_ids, after=[EOS]),
-        tgt_in=_tokens(tokenizer, tgt_ids, before=[BOS]),
-        tgt_out=_tokens(tokenizer, tgt_ids, after=[EOS]),
+        src_tokens=tokens_of(tokenizer, src_ids, before=tag_ids, after=[EOS]),
+        tgt_in=tokens_of(tokenizer, tgt_ids, before=[BOS]),
+        tgt_out=tokens_of(tokenizer, tgt_ids, after=[EOS]),
         weights=engine.head_weights([[*tag_ids, *src_ids]], [tgt_ids])[0],
         notes=notes,
     )
@@ -136,7 +136,7 @@ def _ids(tokenizer: Tokenizer, text: str, side: str, most: int) -> list[int]:
     return ids
 
 
-def _tokens(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
+def tokens_of(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
     """The tokens of a text, between special ones."""
     (text,) = tokenizer.decode([ids])
     words = text.split()

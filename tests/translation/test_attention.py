@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import seq2seq
 from seq2seq.artifacts.saved_model import SavedModel
@@ -13,12 +15,14 @@ from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.attention import PairAttention, Tokens, View
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.attention import PairAttention, Tokens, View, tokens_of
 from seq2seq.translation.attention_kinds import KINDS
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
+from tests.translation.engines.models import tokenizer
 
 
 def load(run: Path, precision: str = "float32") -> Translator:
@@ -41,10 +45,10 @@ def rotary_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = RunConfig(model=sizes, decoding=DecodingConfig(beam_size=2, max_length_a=1.0, max_length_b=3))
     config.tokenizer.vocab_size = 320
     config.trainer.max_steps = 1
-    tokenizer = TrainedModel.read(write_run(tmp_path_factory.mktemp("plain"), content)).tokenizer
+    pieces = Tokenizer.from_bytes(content.tokenizer)
     torch.manual_seed(5)
-    model = Transformer(sizes, tokenizer.vocab_size)
-    return write_run(tmp_path_factory.mktemp("rotary"), SavedModel.of(config, tokenizer, model.state_dict()))
+    model = Transformer(sizes, pieces.vocab_size)
+    return write_run(tmp_path_factory.mktemp("rotary"), SavedModel.of(config, pieces, model.state_dict()))
 
 
 def assert_distributions(pair: PairAttention) -> None:
@@ -141,6 +145,16 @@ def test_pieces_that_are_no_words_keep_rows_whole(translator: Translator) -> Non
     pair = translator.attention("\u00a0 ba 🙂 e\u0301", "\u3000 👩\u200d🚀 \u200b", normalize="never")
     assert_distributions(pair)
     assert pair.src_tokens.words[:2] == ["ba", "🙂"] and len(pair.src_tokens.pieces) > 8
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"])), after=st.sampled_from([[], [EOS]]))
+def test_each_token_of_any_text_has_a_word_and_each_word_a_token(text: str, after: list[int]) -> None:
+    (ids,) = tokenizer().encode([text])
+    found = tokens_of(tokenizer(), ids, before=[BOS], after=after)
+    assert len(found.word_of) == len(found.pieces) == len(ids) + 1 + len(after)
+    assert found.word_of == sorted(found.word_of)
+    assert sorted(set(found.word_of)) == list(range(len(found.words)))
+    assert all(found.words) and found.words[0] == "<s>"
 
 
 def test_notes_say_what_the_model_read_and_what_translating_does_otherwise(translator: Translator) -> None:
