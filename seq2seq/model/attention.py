@@ -15,6 +15,7 @@ from seq2seq.model.dropout import dropout
 from seq2seq.model.positions import RotaryPositions
 from seq2seq.model.products import queries_by_keys
 from seq2seq.model.recording import open_recording
+from seq2seq.model.scores import Attend
 from seq2seq.model.stacked import StackedLinear
 
 # On a CPU, plain products are faster than torch's fused kernel up to this length. In bf16 training they are 6 times as
@@ -53,6 +54,18 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype), dropout_p=p_dropout)
 
 
+class DotProduct:
+    """Equation 1, the default."""
+
+    def __call__(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
+    ) -> Tensor:
+        return attention(q, k, v, mask, p_dropout, is_causal=is_causal)
+
+    def with_weights(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(q, k, v, mask, p_dropout)
+
+
 class MultiHeadAttention(nn.Module):
     """What self-attention and cross-attention share: several heads, and the projection of their outputs.
 
@@ -63,6 +76,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_heads = config.n_heads
         self.p_dropout = config.attention_dropout
+        self.attend: Attend = DotProduct()
         self.to_out = StackedLinear(config.d_model, [config.d_model])
 
     def _to_heads(self, projections: Tensor, widths: list[int]) -> list[Tensor]:
@@ -74,9 +88,9 @@ class MultiHeadAttention(nn.Module):
         p_dropout = self.p_dropout if self.training else 0.0
         recording = open_recording()
         if recording is None:
-            heads = attention(q, k, v, mask, p_dropout, is_causal=is_causal)
+            heads = self.attend(q, k, v, mask, p_dropout, is_causal=is_causal)
         else:
-            heads, recording[self] = scaled_dot_product_attention(q, k, v, mask, p_dropout)
+            heads, recording[self] = self.attend.with_weights(q, k, v, mask, p_dropout)
         return self.to_out(heads.transpose(1, 2).flatten(2))  # (B, H, T, K) -> (B, T, D)
 
 

@@ -154,3 +154,27 @@ def test_rotary_positions_leave_the_values_as_they_are() -> None:
     past = KeyValueCache()
     torch.testing.assert_close(attention(x, mask), expected)
     torch.testing.assert_close(attention.step(x, past, place=0, position=7, mask=mask), expected)
+
+
+class First:
+    """Every query takes the value of the first key."""
+
+    def __call__(self, q, k, v, mask, p_dropout, *, is_causal=False):
+        return v[..., :1, :].expand_as(q)
+
+    def with_weights(self, q, k, v, mask, p_dropout):
+        return self(q, k, v, mask, p_dropout), torch.eye(k.size(-2))[:1].expand(*q.shape[:-1], -1)
+
+
+def test_heads_attend_as_they_are_told() -> None:
+    torch.manual_seed(0)
+    x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
+    itself, across = SelfAttention(SMALL), CrossAttention(SMALL)
+    itself.attend = across.attend = First()
+    value = itself.to_out(itself.to_qkv(x)[:, :1, 24:])
+    torch.testing.assert_close(itself(x, mask), value.expand(-1, 7, -1))
+    value = across.to_out(across.to_kv(x)[:, :1, 12:])
+    torch.testing.assert_close(across(x, across.keys_values(x), mask), value.expand(-1, 7, -1))
+    with recorded_weights() as recorded:
+        itself(x, mask)
+    assert torch.equal(recorded[itself][1, 2].sum(0), torch.tensor([7.0, 0, 0, 0, 0, 0, 0]))
