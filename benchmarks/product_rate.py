@@ -4,7 +4,7 @@ It runs each product of the model, forward and backward, alone and many times. N
 than their sum. `train_speed.py --limit` writes the JSON, and prints the answer.
 
 Shapes: B sentences, S source tokens, T target tokens, N target tokens of the batch without padding, D d_model,
-F d_ff, H n_heads, K d_head, V vocabulary
+F d_ff, V vocabulary
 """
 
 import json
@@ -80,18 +80,19 @@ def products_of(
         scored: N.
     """
     d_model, d_ff = model.d_model, model.d_ff
+    queries, keys_values = model.n_heads * model.d_k, model.n_groups * (model.d_k + model.d_v)  # numbers of a token
 
     def linear(tokens: int, n_in: int, n_out: int) -> Product:
         return Product(1, tokens, n_in, n_out)
 
     def self_attention(length: int) -> Iterator[Product]:
-        yield linear(sentences * length, d_model, 3 * d_model)
+        yield linear(sentences * length, d_model, queries + keys_values)
         yield from attention(length, length)
 
-    def attention(queries: int, keys: int) -> Iterator[Product]:
-        yield Product(sentences * model.n_heads, queries, model.d_head, keys)
-        yield Product(sentences * model.n_heads, queries, keys, model.d_head)
-        yield linear(sentences * queries, d_model, d_model)
+    def attention(n_queries: int, n_keys: int) -> Iterator[Product]:
+        yield Product(sentences * model.n_heads, n_queries, model.d_k, n_keys)
+        yield Product(sentences * model.n_heads, n_queries, n_keys, model.d_v)
+        yield linear(sentences * n_queries, model.n_heads * model.d_v, d_model)
 
     def feed_forward(length: int) -> Iterator[Product]:
         yield linear(sentences * length, d_model, d_ff)
@@ -102,8 +103,8 @@ def products_of(
         yield from feed_forward(src)
     for _ in range(model.n_decoder_layers):
         yield from self_attention(tgt)
-        yield linear(sentences * tgt, d_model, d_model)
-        yield linear(sentences * src, d_model, 2 * d_model)
+        yield linear(sentences * tgt, d_model, queries)
+        yield linear(sentences * src, d_model, keys_values)
         yield from attention(tgt, src)
         yield from feed_forward(tgt)
     for start in range(0, scored, CHUNK):

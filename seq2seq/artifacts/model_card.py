@@ -1,11 +1,16 @@
 """The model card, README.md of a model directory: what the model is, what it scored, how to use it."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import RunConfig
+from seq2seq.config import DROPOUTS, ModelConfig, RunConfig
 from seq2seq.dataset.seen import SeenText
+
+# Keys of the model that each card has words for.
+_DESCRIBED = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
+_DESCRIBED += ("norm", "activation", "positions", "embeddings")
 
 
 def model_card(
@@ -34,6 +39,7 @@ def model_card(
         f"- {n_parameters:,} parameters; {model.n_encoder_layers} encoder and {model.n_decoder_layers} decoder layers, "
         f"d_model {model.d_model}, {model.n_heads} heads, d_ff {model.d_ff}",
         f"- {model.norm}-norm, {model.activation}, {model.positions} positions, {model.embeddings} embeddings",
+        *([f"- {variant}"] if (variant := _variant(model)) else []),
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type}), for both languages",
         f"- sources of up to {model.max_length - 1} tokens; {data.max_sentence_tokens} at most in training",
         *([f"- trained on {seen}"] if seen else []),
@@ -55,6 +61,15 @@ def model_card(
         '    seq2seq.load("DIR").translate(["..."])[0].text',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _variant(model: ModelConfig) -> str:
+    """What else of the model is not as usual, by its keys."""
+    return ", ".join(
+        f"{field.name} {value}"
+        for field in dataclasses.fields(model)
+        if field.name not in (*_DESCRIBED, *DROPOUTS) and (value := getattr(model, field.name)) != field.default
+    )
 
 
 def _scores(run: RunDirectory | None) -> list[str]:

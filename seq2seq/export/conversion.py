@@ -6,6 +6,7 @@ are special, and which are never generated.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,17 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
 
-# What the code below converts. A field of `ModelConfig` in neither table is newer, and must have its default.
-_VARIANTS = {
+# What the code below converts: any value, or those named here. Of all other fields of `ModelConfig`, only the default
+# has a counterpart in CTranslate2.
+_VARIANTS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
+    "norm_type": ("layer", "rms"),
     "activation": ("relu", "gelu", "swiglu"),
     "positions": ("sinusoidal", "learned", "rotary"),
     "embeddings": ("shared", "decoder", "separate"),
 }
-_SIZES = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
+_ANY = ("d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps")
+_ANY += ("d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
 
 
 def check_convertible(config: ModelConfig) -> None:
@@ -41,20 +45,21 @@ def check_convertible(config: ModelConfig) -> None:
     Raises:
         CheckpointError: names all such variants.
     """
-    problems = []
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name in _VARIANTS:
-            is_known = value in _VARIANTS[field.name]
-        else:
-            is_known = field.name in _SIZES + DROPOUTS or value == field.default
-        if not is_known:
-            problems.append(f"model.{field.name}={value}")
-    if problems:
+    if unknown := list(_without_counterpart(config)):
         raise CheckpointError(
-            f"a model with {', '.join(problems)} cannot be converted to CTranslate2; export it with "
+            f"a model with {', '.join(unknown)} cannot be converted to CTranslate2; export it with "
             "--format safetensors and translate with --engine torch"
         )
+
+
+def _without_counterpart(config: ModelConfig) -> Iterator[str]:
+    if config.d_v == config.d_k:  # the only case that CTranslate2 has, whether the key says so or not
+        config = dataclasses.replace(config, d_value=0)
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        is_known = field.name in (*_ANY, *DROPOUTS) or value in _VARIANTS.get(field.name, (field.default,))
+        if not is_known:
+            yield f"model.{field.name}={value}"
 
 
 def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantization: str | None) -> None:
@@ -75,7 +80,7 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     spec.config.decoder_start_token = pieces[BOS]
     spec.config.add_source_bos = False
     spec.config.add_source_eos = True
-    spec.config.layer_norm_epsilon = _norm_epsilon(model)
+    spec.config.layer_norm_epsilon = model.config.norm_eps
     spec.validate()
     try:
         with np.errstate(over="raise"):
@@ -116,16 +121,19 @@ def _transformer(model: Transformer) -> "TransformerSpec":
             "swiglu": specs.Activation.SWISH,
         }[config.activation],
         "ffn_glu": config.activation == "swiglu",
+        "rms_norm": config.norm_type == "rms",
+        "num_heads_kv": config.n_kv_heads or None,
+        "head_dim": config.d_head or None,
     }
     is_rotary = config.positions == "rotary"
     if is_rotary:
-        options |= {"rotary_dim": config.d_head, "rotary_interleave": False}
+        options |= {"rotary_dim": config.d_k, "rotary_interleave": False}
     encoder = specs.TransformerEncoderSpec(config.n_encoder_layers, config.n_heads, **options)
     decoder = specs.TransformerDecoderSpec(config.n_decoder_layers, config.n_heads, **options)
     # Without it, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
     encoder.position_encodings.encodings = read(model.positions.table)
     if not is_rotary:  # a rotary decoder adds no table, and a rotary encoder adds our zeros
-        decoder.position_encodings.encodings = read(model.positions.table)
+        decoder.position_encodings.encodings = read(model.target_positions.table)
     # CTranslate2 stores equal arrays once, so tables that were shared are shared again.
     encoder.embeddings[0].weight = read(model.embeddings.source)
     decoder.embeddings.weight = read(model.embeddings.target)
@@ -157,16 +165,22 @@ def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
 
 
 def _self_attention(attention: SelfAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    spec.linear[0].weight = read(attention.to_qkv.weight)  # (3 D, D): queries, keys, values
-    spec.linear[1].weight = read(attention.to_out.weight)
+    for linear, projection in zip(spec.linear, (attention.to_qkv, attention.to_out), strict=True):
+        _linear(projection, linear, read)
     _norm(norm, spec.layer_norm, read)
 
 
 def _cross_attention(attention: CrossAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    spec.linear[0].weight = read(attention.to_q.weight)
-    spec.linear[1].weight = read(attention.to_kv.weight)  # (2 D, D): keys, values
-    spec.linear[2].weight = read(attention.to_out.weight)
+    for linear, projection in zip(spec.linear, (attention.to_q, attention.to_kv, attention.to_out), strict=True):
+        _linear(projection, linear, read)
     _norm(norm, spec.layer_norm, read)
+
+
+def _linear(projection: nn.Linear, spec: Any, read: _Reader) -> None:
+    """Projections that stand side by side here do so there, in the same order."""
+    spec.weight = read(projection.weight)
+    if projection.bias is not None:
+        spec.bias = read(projection.bias)
 
 
 def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any, read: _Reader) -> None:
@@ -174,19 +188,13 @@ def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any, rea
         gate, value = np.split(read(network.to_gate_and_value.weight), 2)  # (F, D) each
         spec.linear_0.weight, spec.linear_0_noact.weight = gate, value
     else:
-        spec.linear_0.weight = read(network.to_hidden.weight)
-        spec.linear_0.bias = read(network.to_hidden.bias)
-        spec.linear_1.bias = read(network.to_out.bias)
-    spec.linear_1.weight = read(network.to_out.weight)
+        _linear(network.to_hidden, spec.linear_0, read)
+    _linear(network.to_out, spec.linear_1, read)
     _norm(norm, spec.layer_norm, read)
 
 
 def _norm(norm: nn.Module, spec: Any, read: _Reader) -> None:
-    assert isinstance(norm, nn.LayerNorm)
-    spec.gamma, spec.beta = read(norm.weight), read(norm.bias)
-
-
-def _norm_epsilon(model: Transformer) -> float:
-    """The epsilon that all norms share: CTranslate2 takes one number for the whole model."""
-    (epsilon,) = {module.eps for module in model.modules() if isinstance(module, nn.LayerNorm)}
-    return epsilon
+    assert isinstance(norm, (nn.LayerNorm, nn.RMSNorm))
+    spec.gamma = read(norm.weight)
+    if isinstance(norm, nn.LayerNorm):
+        spec.beta = read(norm.bias)

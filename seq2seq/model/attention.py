@@ -1,6 +1,6 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2).
 
-Shapes: B sentences, T queries, S keys, D d_model, H n_heads, K d_head
+Shapes: B sentences, T queries, S keys, D d_model, H n_heads, G n_kv_heads, K d_head, V d_value
 """
 
 import math
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from seq2seq.config import ModelConfig
 from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.dropout import dropout
+from seq2seq.model.groups import GroupedQueries, repeated
 from seq2seq.model.positions import RotaryPositions
 from seq2seq.model.products import queries_by_keys
 from seq2seq.model.recording import open_recording
@@ -30,10 +31,10 @@ def scaled_dot_product_attention(
     """softmax(q k^T / sqrt(K) + mask) v, equation 1 of the paper.
 
     Args:
-        q: (..., T, K); k and v: (..., S, K).
+        q: (..., T, K); k: (..., S, K); v: (..., S, V).
         mask: float32, 0 or hugely negative, broadcast to (..., T, S); see `masks.additive`.
     Returns:
-        outputs (..., T, K) and weights (..., T, S), whose rows sum to 1.
+        outputs (..., T, V) and weights (..., T, S), whose rows sum to 1.
     """
     scale = 1 / math.sqrt(q.size(-1))
     scores = torch.add(mask, queries_by_keys(q, k), alpha=scale)  # q k^T / sqrt(K) + mask
@@ -69,29 +70,26 @@ class DotProduct:
 class MultiHeadAttention(nn.Module):
     """What self-attention and cross-attention share: several heads, and the projection of their outputs.
 
-    Projections have no biases, as in the paper.
+    In the paper, projections have no biases, and there are as many heads of keys and values as of queries.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.n_heads = config.n_heads
         self.p_dropout = config.attention_dropout
-        self.attend: Attend = DotProduct()
-        self.to_out = StackedLinear(config.d_model, [config.d_model])
-
-    def _to_heads(self, projections: Tensor, widths: list[int]) -> list[Tensor]:
-        """Take apart projections that stand side by side, then their heads: (B, L, D + ...) to (B, H, L, K) each."""
-        return [x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for x in projections.split(widths, -1)]
+        attend: Attend = DotProduct()
+        self.attend = attend if config.n_groups == config.n_heads else GroupedQueries(attend)
+        self.to_out = StackedLinear(config.n_heads * config.d_v, [config.d_model], bias=config.bias)
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
-        """Attend with each head, then mix the outputs of the heads: (B, H, T, K) -> (B, T, D)."""
+        """Attend with each head, then mix the outputs of the heads: (B, H, T, V) -> (B, T, D)."""
         p_dropout = self.p_dropout if self.training else 0.0
         recording = open_recording()
         if recording is None:
             heads = self.attend(q, k, v, mask, p_dropout, is_causal=is_causal)
         else:
             heads, recording[self] = self.attend.with_weights(q, k, v, mask, p_dropout)
-        return self.to_out(heads.transpose(1, 2).flatten(2))  # (B, H, T, K) -> (B, T, D)
+        return self.to_out(heads.transpose(1, 2).flatten(2))  # (B, H, T, V) -> (B, T, D)
 
 
 class SelfAttention(MultiHeadAttention):
@@ -99,14 +97,15 @@ class SelfAttention(MultiHeadAttention):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.widths = [config.d_model] * 3
-        self.to_qkv = StackedLinear(config.d_model, self.widths)
-        self.rotary = RotaryPositions(config.max_length, config.d_head) if config.positions == "rotary" else None
+        self.n_groups = config.n_groups
+        self.widths = [config.n_heads * config.d_k, config.n_groups * config.d_k, config.n_groups * config.d_v]
+        self.to_qkv = StackedLinear(config.d_model, self.widths, bias=config.bias)
+        self.rotary = RotaryPositions(config.max_length, config.d_k) if config.positions == "rotary" else None
 
     def forward(self, x: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
         """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal: as in `attention`. Returns (B, T, D)."""
         q, k, v = self._queries_keys_values(x, 0, x.size(1))
-        return self._attend(q, k, v, mask, is_causal=is_causal)
+        return self._attend(q, repeated(k, self.n_heads), repeated(v, self.n_heads), mask, is_causal=is_causal)
 
     def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
         """Attend from the newest token of each hypothesis, x (B, N, D), to all tokens in `past`.
@@ -122,8 +121,9 @@ class SelfAttention(MultiHeadAttention):
         return self._attend(q, *past.write(k, v, place, mask.size(-1)), mask)
 
     def _queries_keys_values(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, L, D) -> (B, H, L, K) each. Rotary positions are applied to the queries and keys."""
-        q, k, v = self._to_heads(self.to_qkv(x), self.widths)
+        """(B, L, D) -> (B, H, L, K), (B, G, L, K), (B, G, L, V). Rotary positions are applied to the first two."""
+        q, k, v = self.to_qkv(x).split(self.widths, -1)
+        q, k, v = _heads(q, self.n_heads), _heads(k, self.n_groups), _heads(v, self.n_groups)
         if self.rotary is not None:
             q, k = (self.rotary(x, position, n_positions) for x in (q, k))
         return q, k, v
@@ -134,17 +134,26 @@ class CrossAttention(MultiHeadAttention):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
-        self.q_widths, self.kv_widths = [config.d_model], [config.d_model] * 2
-        self.to_q = StackedLinear(config.d_model, self.q_widths)
-        self.to_kv = StackedLinear(config.d_model, self.kv_widths)
+        self.n_groups = config.n_groups
+        self.to_q = StackedLinear(config.d_model, [config.n_heads * config.d_k], bias=config.bias)
+        self.kv_widths = [config.n_groups * config.d_k, config.n_groups * config.d_v]
+        self.to_kv = StackedLinear(config.d_memory, self.kv_widths, bias=config.bias)
 
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
-        (q,) = self._to_heads(self.to_q(x), self.q_widths)
-        return self._attend(q, *memory, mask)
+        return self._attend(_heads(self.to_q(x), self.n_heads), *memory, mask)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, S, D) -> keys and values, each (B, H, S, K). They are computed once, and serve all target tokens."""
-        k, v = self._to_heads(self.to_kv(memory), self.kv_widths)
+        """Keys (B, G, S, K) and values (B, G, S, V), computed once for all target tokens.
+
+        Args:
+            memory: (B, S, width of the encoder).
+        """
+        k, v = self.to_kv(memory).split(self.kv_widths, -1)
         # If they were not contiguous, each product would copy them.
-        return k.contiguous(), v.contiguous()
+        return _heads(k, self.n_groups).contiguous(), _heads(v, self.n_groups).contiguous()
+
+
+def _heads(x: Tensor, n: int) -> Tensor:
+    """(B, L, n K) -> (B, n, L, K)."""
+    return x.unflatten(-1, (n, -1)).transpose(1, 2)

@@ -8,7 +8,8 @@ The number of places for tokens is a multiple of ROUND, and the mask hides the p
 that oneDNN compiles a kernel for each new shape, which takes longer than the product itself. When all places are
 taken, tokens that belong to no hypothesis any more are dropped.
 
-Shapes: B sentences, H n_heads, N hypotheses, P past tokens of all hypotheses (rounded up), S source tokens, K d_head
+Shapes: B sentences, G n_kv_heads, N hypotheses, P past tokens of all hypotheses (rounded up), S source tokens,
+K d_head, V d_value
 """
 
 from dataclasses import dataclass
@@ -28,14 +29,14 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self._rooms: tuple[Tensor, Tensor] | None = None  # of keys and of values, (B, H, P, K)
+        self._rooms: tuple[Tensor, Tensor] | None = None  # of keys (B, G, P, K) and of values (B, G, P, V)
 
     def write(self, k: Tensor, v: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
-        """Store new tokens, and return the keys and the values of all places, (B, H, P, K) each.
+        """Store new tokens, and return the keys (B, G, P, K) and values (B, G, P, V) of all places.
 
         Args:
-            k: keys of the new tokens, (B, H, N, K).
-            v: their values.
+            k: keys of the new tokens, (B, G, N, K).
+            v: their values, (B, G, N, V).
             place: where the first of them goes.
             length: the number of places, P.
         """
@@ -62,12 +63,12 @@ class KeyValueCache:
         sentences, heads, length, _ = k.shape
         # Rows of one matrix are several times as fast as `gather`, which copies number by number.
         first_rows = torch.arange(0, sentences * heads * length, length, device=places.device)
-        rows = (first_rows.view(sentences, heads, 1) + places[:, None]).flatten()  # (B, H, P') -> (B H P')
+        rows = (first_rows.view(sentences, heads, 1) + places[:, None]).flatten()  # (B, G, P') -> (B G P')
         self._rooms = _rows(k, rows), _rows(v, rows)
 
 
 def _rows(room: Tensor, rows: Tensor) -> Tensor:
-    """The rows with these numbers of all heads of all sentences: (B, H, P, K) -> (B, H, P', K)."""
+    """The rows with these numbers of all heads of all sentences: (B, G, P, K) -> (B, G, P', K)."""
     sentences, heads, _, d_head = room.shape
     return room.view(-1, d_head).index_select(0, rows).view(sentences, heads, -1, d_head)
 
@@ -76,7 +77,7 @@ def _rows(room: Tensor, rows: Tensor) -> Tensor:
 class DecoderState:
     """What the decoder knows during a search over B sentences."""
 
-    memory: list[tuple[Tensor, Tensor]]  # keys and values of each layer's cross-attention, (B, H, S, K)
+    memory: list[tuple[Tensor, Tensor]]  # keys and values of each layer's cross-attention
     memory_mask: Tensor  # additive, (B, 1, 1, S)
     past: list[KeyValueCache]  # of each layer's self-attention
     ancestry: Tensor  # additive, (B, 1, N, P): which past tokens are a hypothesis's own

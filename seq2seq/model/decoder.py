@@ -1,6 +1,7 @@
 """The right half of Figure 1 of Vaswani et al. 2017: all target tokens at once, or the next one.
 
-Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model
+Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model, E width of the
+encoder
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ class Decoder(nn.Module):
         self.norm = final_norm(config)
 
     def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """x: (B, T, D); mask: additive and causal, (T, T); memory: (B, S, D); memory_mask: additive, (B, 1, 1, S)."""
+        """x: (B, T, D); mask: additive and causal, (T, T); memory: (B, S, E); memory_mask: additive, (B, 1, 1, S)."""
         for layer in self.layers:
             x = layer(x, mask, layer.cross_attention.keys_values(memory), memory_mask)
         return self.norm(x)

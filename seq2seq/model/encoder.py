@@ -1,6 +1,6 @@
 """The left half of Figure 1 of Vaswani et al. 2017.
 
-Shapes: B sentences, S source tokens, D d_model
+Shapes: B sentences, S source tokens, D width of the encoder
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        config = config.of_encoder
         layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.layers = layers  # type: ignore[assignment]  # a ModuleList has no type for its modules
         self.norm = final_norm(config)

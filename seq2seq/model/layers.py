@@ -1,6 +1,6 @@
 """The layers of Figure 1 of Vaswani et al. 2017.
 
-Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model, H n_heads, K d_head
+Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ Sublayer = Callable[[Tensor], Tensor]
 class PostNorm(nn.Module):
     """LayerNorm(x + Dropout(Sublayer(x))), the paper's sections 3.1 and 5.4."""
 
-    def __init__(self, d_model: int, dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.dropout = Dropout(dropout)
+        self.norm = norm(config)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         return self.norm(self.dropout.add(x, sublayer(x)))
@@ -34,10 +34,10 @@ class PreNorm(nn.Module):
     No norm stands between the last layer and the first, so gradients have the same size in every layer.
     """
 
-    def __init__(self, d_model: int, dropout: float) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
-        self.dropout = Dropout(dropout)
+        self.norm = norm(config)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         return self.dropout.add(x, sublayer(self.norm(x)))
@@ -76,7 +76,7 @@ class DecoderLayer(nn.Module):
         Args:
             x: (B, T, D).
             mask: additive and causal, (T, T).
-            memory: keys and values of the source, (B, H, S, K) each.
+            memory: keys and values of the source, which `CrossAttention.keys_values` made.
             memory_mask: additive, (B, 1, 1, S).
         """
         x = self.around_self_attention(x, lambda x: self.self_attention(x, mask, is_causal=True))
@@ -95,13 +95,18 @@ class DecoderLayer(nn.Module):
 
 def residual(config: ModelConfig) -> PreNorm | PostNorm:
     """The residual connection and the norm around a sublayer."""
-    around = PreNorm if config.norm == "pre" else PostNorm
-    return around(config.d_model, config.dropout)
+    return PreNorm(config) if config.norm == "pre" else PostNorm(config)
+
+
+def norm(config: ModelConfig) -> nn.LayerNorm | nn.RMSNorm:
+    """LayerNorm (Ba et al. 2016), or RMSNorm (Zhang and Sennrich 2019), which subtracts no mean and adds no bias."""
+    kind = nn.RMSNorm if config.norm_type == "rms" else nn.LayerNorm
+    return kind(config.d_model, config.norm_eps)
 
 
 def final_norm(config: ModelConfig) -> nn.Module:
     """The norm after the last layer. Only pre-norm layers need one, because they do not normalise their output."""
-    return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+    return norm(config) if config.norm == "pre" else nn.Identity()
 
 
 def feed_forward(config: ModelConfig) -> FeedForward | SwiGLU:

@@ -67,7 +67,8 @@ class NoPositions(nn.Module):
 
 
 # By `model.positions`, what is added to embeddings. Rotary positions are part of the attention (`layers.py`).
-ADDED_POSITIONS: dict[str, type[SinusoidalPositions | LearnedPositions | NoPositions]] = {
+AddedPositions = SinusoidalPositions | LearnedPositions | NoPositions
+ADDED_POSITIONS: dict[str, type[AddedPositions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
     "rotary": NoPositions,

@@ -1,6 +1,6 @@
 """Source token ids to memory: all of a Transformer that stands before its decoder, and a model of its own.
 
-Shapes: B sentences, L tokens, S source tokens, D d_model
+Shapes: B sentences, L tokens, S source tokens, D width of the encoder, or of what is embedded
 """
 
 import math
@@ -27,8 +27,8 @@ class SourceEncoder(nn.Module):
     def __init__(self, config: ModelConfig, vocab_size: int, embeddings: str = "shared") -> None:
         super().__init__()
         self.config = config
-        self.embeddings = Embeddings(embeddings, vocab_size, config.d_model)
-        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
+        self.embeddings = Embeddings(embeddings, vocab_size, config.d_memory, config.d_model)
+        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_memory)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
 
@@ -54,4 +54,4 @@ class SourceEncoder(nn.Module):
         if self.training and self.config.word_dropout:
             is_seen = torch.rand(ids.shape, device=ids.device) >= self.config.word_dropout
             tokens = tokens * is_seen.unsqueeze(-1)
-        return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(self.config.d_model)))
+        return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(table.size(1))))

@@ -12,7 +12,7 @@ from seq2seq.config import ModelConfig
 from seq2seq.model import masks
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.decoder import Decoder
-from seq2seq.model.positions import check_length
+from seq2seq.model.positions import ADDED_POSITIONS, AddedPositions, check_length
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.source_encoder import SourceEncoder
 
@@ -34,6 +34,12 @@ class Transformer(SourceEncoder):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config, vocab_size, config.embeddings)
         self.decoder = Decoder(config)
+        if config.d_memory != config.d_model:  # otherwise one table serves both halves
+            self.own_target_positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
+
+    @property
+    def target_positions(self) -> AddedPositions:
+        return self.positions if self.config.d_memory == self.config.d_model else self.own_target_positions
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
@@ -41,7 +47,7 @@ class Transformer(SourceEncoder):
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits."""
-        positions = self.positions(0, tgt_in.size(1))  # (T, D)
+        positions = self.target_positions(0, tgt_in.size(1))  # (T, D)
         return self.decoder(
             self._embed(tgt_in, self.embeddings.target, positions),
             masks.additive(masks.causal(tgt_in.size(1), tgt_in.device)),
@@ -78,7 +84,7 @@ class Transformer(SourceEncoder):
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """Append one token (B, N) to each hypothesis. Returns the logits (B, N, V) of the token after it."""
-        position = self.positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
+        position = self.target_positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
         hidden = self.decoder.step(self._embed(tokens, self.embeddings.target, position), state)
         return self.project(hidden), state
 

@@ -78,11 +78,16 @@ class MuonWithAdamW(torch.optim.Optimizer):
             self.state[p]["mean"].lerp_(p.grad, 1 - group["momentum"])
         # One round ahead (Nesterov): the newest gradient counts as if it were in the mean already.
         ahead = torch.stack([p.grad.lerp(self.state[p]["mean"], group["momentum"]) for p in parameters])
-        matrices = ahead.view(len(parameters) * group["n_stacked"], -1, ahead.size(-1))  # (N, A, B)
-        steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).view_as(ahead)
-        length = group["lr"] * STEP_RMS * math.sqrt(max(matrices.shape[1:]))
-        for p, step in zip(parameters, steps, strict=True):
-            p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(step, alpha=length)
+        for p in parameters:
+            p.mul_(1 - group["lr"] * group["weight_decay"])
+        start = 0
+        for part in ahead.split(group.get("heights", ahead.size(1)), 1):
+            matrices = part.reshape(len(parameters) * group["n_stacked"], -1, part.size(-1))  # (N, A, B)
+            steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).view_as(part)
+            length = group["lr"] * STEP_RMS * math.sqrt(max(matrices.shape[1:]))
+            for p, step in zip(parameters, steps, strict=True):
+                p.narrow(0, start, len(step)).sub_(step, alpha=length)
+            start += part.size(1)
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
@@ -100,13 +105,19 @@ def orthogonal(matrices: Tensor) -> Tensor:
 def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Parameter]]:
     """The matrices for Muon in groups, and all other parameters.
 
-    A group holds the weights of linear layers that have the same shape and the same number of projections.
+    A group holds the weights of linear layers that have the same shape and projections of the same sizes. Projections
+    of one size are computed together; `heights` says where others begin.
     """
-    groups: dict[tuple[int, torch.Size], list[Tensor]] = defaultdict(list)
+    groups: dict[tuple[torch.Size, tuple[int, ...]], list[Tensor]] = defaultdict(list)
     for module in model.modules():
         if isinstance(module, nn.Linear):
-            n = len(module.widths) if isinstance(module, StackedLinear) else 1
-            groups[n, module.weight.shape].append(module.weight)
-    matrices: list[dict[str, Any]] = [{"params": weights, "n_stacked": n} for (n, _), weights in groups.items()]
+            heights = module.widths if isinstance(module, StackedLinear) else [module.out_features]
+            groups[module.weight.shape, tuple(heights)].append(module.weight)
+    matrices: list[dict[str, Any]] = [
+        {"params": weights, "n_stacked": len(heights)}
+        if len(set(heights)) == 1
+        else {"params": weights, "n_stacked": 1, "heights": list(heights)}
+        for (_, heights), weights in groups.items()
+    ]
     taken = {weight for group in matrices for weight in group["params"]}
     return matrices, [parameter for parameter in model.parameters() if parameter not in taken]

@@ -24,10 +24,13 @@ def largest(shapes: Iterable[Shape], model: ModelConfig) -> Shape:
 def _n_kept(shape: Shape, model: ModelConfig) -> int:
     """About how many numbers a forward pass keeps for the backward pass. Only good for comparing shapes."""
     n_pairs, n_src, n_tgt = shape
-    of_token = 10 * model.d_model + 2 * model.d_ff
-    encoder = n_src * of_token + model.n_heads * n_src * n_src
+
+    def of_token(width: int) -> int:
+        return 10 * width + 2 * model.d_ff
+
+    encoder = n_src * of_token(model.d_memory) + model.n_heads * n_src * n_src
     cross = model.d_model * (6 * n_tgt + 2 * n_src)
-    decoder = n_tgt * of_token + cross + model.n_heads * n_tgt * (n_src + n_tgt)
+    decoder = n_tgt * of_token(model.d_model) + cross + model.n_heads * n_tgt * (n_src + n_tgt)
     return n_pairs * (model.n_encoder_layers * encoder + model.n_decoder_layers * decoder)
 
 

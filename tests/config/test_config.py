@@ -128,7 +128,7 @@ def test_importing_it_costs_little():
 def test_plain_types_become_sections():
     data = {"test": {"a": "x", "b": ["y"]}}
     config = read_config({"model": {"d_model": 48, "n_heads": 3}, "data": data, "trainer": {"max_steps": 1}})
-    assert (config.model.d_head, config.model.d_ff) == (16, 1024)
+    assert (config.model.d_k, config.model.d_v, config.model.n_groups, config.model.d_ff) == (16, 16, 3, 1024)
     assert config.data.tests == {"a": [SourcePath("x")], "b": [SourcePath("y")]}
     assert DataConfig(test=None).tests == DataConfig(test=[]).tests == {}
     assert type(config.data.test) is dict and type(config.data.tsv_columns) is list
@@ -183,6 +183,34 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"model": {"d_model": 30}}, "model.d_model=30 does not split over model.n_heads=4; choose a multiple of 4"),
         ({"model": {"d_model": 9, "n_heads": 3}}, "model.d_model=9 is odd"),
         ({"model": {"d_model": 20, "positions": "rotary"}}, "model.positions=rotary turns pairs of numbers"),
+        (
+            {"model": {"d_encoder": 30, "embeddings": "decoder"}},
+            "model.d_encoder=30 does not split over model.n_heads=4",
+        ),
+        ({"model": {"d_encoder": 9, "d_head": 8, "embeddings": "decoder"}}, "model.d_encoder=9 is odd; sines"),
+        (
+            {"model": {"d_encoder": 512}},
+            "model.embeddings=shared is one table for both halves, which model.d_encoder=512 and model.d_model=256 "
+            "make of different widths; set model.embeddings=decoder",
+        ),
+        ({"model": {"d_head": -1}}, "model.d_head=-1 is below 0, the smallest value that works"),
+        ({"model": {"d_value": -8}}, "model.d_value=-8 is below 0"),
+        (
+            {"model": {"positions": "rotary", "d_head": 5}},
+            "model.positions=rotary turns pairs of numbers, and model.d_head=5 is odd; choose an even size",
+        ),
+        (
+            {"model": {"positions": "rotary", "d_encoder": 20, "embeddings": "decoder"}},
+            "model.positions=rotary turns pairs of numbers, and model.d_encoder=20 over model.n_heads=4 makes heads",
+        ),
+        (
+            {"model": {"n_heads": 8, "n_kv_heads": 3}},
+            "model.n_heads=8 does not split over model.n_kv_heads=3; choose a number that divides 8, such as 1",
+        ),
+        ({"model": {"n_kv_heads": -1}}, "model.n_kv_heads=-1 is below 0"),
+        ({"model": {"norm_type": "batch"}}, "model.norm_type='batch' is not one of layer, rms"),
+        ({"model": {"norm_eps": 0.0}}, "model.norm_eps=0.0 is not between 0 and 1; 1e-5 and 1e-6 are usual"),
+        ({"model": {"bias": "perhaps"}}, "model.bias: "),
         ({"model": {"norm": "both"}}, "model.norm='both' is not one of pre, post"),
         ({"model": {"dropout": 1.0}}, "model.dropout=1.0 is not a probability below 1"),
         ({"model": {"n_heads": 0}}, "model.n_heads=0 is below 1"),

@@ -34,10 +34,24 @@ VARIANTS: list[dict[str, Any]] = [
         ("shared", "decoder", "separate"),
     )
 ]
+WIDTHS: list[dict[str, Any]] = [
+    {"n_kv_heads": 1},
+    {"n_heads": 4, "n_kv_heads": 2, "norm": "post"},
+    {"n_heads": 4, "n_kv_heads": 2, "positions": "rotary"},
+    {"d_head": 6},
+    {"d_head": 10, "n_heads": 4, "n_kv_heads": 2, "bias": True, "positions": "rotary"},
+    {"bias": True},
+    {"d_encoder": 36, "embeddings": "decoder"},
+    {"d_encoder": 12, "embeddings": "separate", "positions": "learned", "norm": "post"},
+    {"norm_type": "rms"},
+    {"norm_type": "rms", "norm": "post", "norm_eps": 1e-2},
+    {"norm_eps": 1e-1, "activation": "swiglu"},
+]
 DEPTHS: list[dict[str, Any]] = [
     {"n_encoder_layers": 3, "n_decoder_layers": 1},
     {"n_encoder_layers": 1, "n_decoder_layers": 4, "norm": "post"},
 ]
+CONVERTED = [*VARIANTS, *WIDTHS, *DEPTHS]
 
 
 def log_probs(model: Transformer, source: list[int], target: list[int]) -> list[float]:
@@ -48,7 +62,7 @@ def log_probs(model: Transformer, source: list[int], target: list[int]) -> list[
     return [float(row.log_softmax(-1)[token]) for row, token in zip(logits, [*target, EOS], strict=True)]
 
 
-@pytest.mark.parametrize("changes", [*VARIANTS, *DEPTHS], ids=lambda changes: "-".join(map(str, changes.values())))
+@pytest.mark.parametrize("changes", CONVERTED, ids=lambda changes: "-".join(map(str, changes.values())))
 def test_each_variant_has_the_same_probabilities_and_translations(changes: dict[str, Any], tmp_path: Path) -> None:
     model = random_model(seed=5, max_length=23, **changes)
     convert(model, tokenizer(), tmp_path / "ctranslate2", None)
@@ -137,16 +151,18 @@ def test_converting_leaves_the_model_as_it_was(tmp_path: Path) -> None:
 
 
 def test_only_what_the_conversion_was_written_for_is_converted() -> None:
-    for changes in [*VARIANTS, *DEPTHS]:
+    for changes in CONVERTED:
         check_convertible(dataclasses.replace(ModelConfig(), **changes))
 
     @dataclasses.dataclass(kw_only=True)
     class Later(ModelConfig):
         window: int = 0
 
-    check_convertible(Later())
+    check_convertible(Later(d_head=5, d_value=5))
     with pytest.raises(CheckpointError, match=r"model with model\.norm=rms, model\.window=3 cannot .*--engine torch"):
         check_convertible(Later(norm="rms", window=3))
+    with pytest.raises(CheckpointError, match=r"^a model with model\.d_value=7 cannot be .*--engine torch$"):
+        check_convertible(ModelConfig(d_head=5, d_value=7))
 
 
 def test_a_weight_without_a_place_in_ctranslate2_is_refused(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def write_vectors(path: Path, words: list[str], width: int, seed: int = 0) -> np
 def started(tokenizer, sharing: str, **files: Path) -> tuple[Embeddings, Embeddings]:
     """The embeddings before and after."""
     config = tiny_config(Path(), Path(), {key: str(path) for key, path in files.items()})
-    before, after = Embeddings(sharing, tokenizer.vocab_size, D), Embeddings(sharing, tokenizer.vocab_size, D)
+    before, after = (Embeddings(sharing, tokenizer.vocab_size, D, D) for _ in range(2))
     after.load_state_dict(before.state_dict())
     start_from_vectors(after, tokenizer, config)
     return before, after

@@ -139,7 +139,8 @@ def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens:
     for model in models:
         sizes = model.config.model
         n_layers = sizes.n_encoder_layers + sizes.n_decoder_layers
-        logits, states = 2.5 * model.tokenizer.vocab_size, 2.5 * sizes.d_model * n_layers
+        width = max(sizes.d_model, sizes.d_memory, sizes.n_heads * max(sizes.d_k, sizes.d_v))
+        logits, states = 2.5 * model.tokenizer.vocab_size, 2.5 * width * n_layers
         need += round(max_batch_tokens * n_bytes * (logits + states))
         available -= 2 * sum(weight.nbytes for weight in model.weights.values())  # the model, and its packed matrices
     return max(1, available // need)

@@ -62,15 +62,15 @@ MUTANTS = [
     Mutant(
         fault="embeddings are not scaled by the root of their width",
         file="seq2seq/model/source_encoder.py",
-        text="alpha=math.sqrt(self.config.d_model)",
+        text="alpha=math.sqrt(table.size(1))",
         becomes="alpha=1.0",
         tests=["tests/model/test_transformer.py::test_embeddings_are_scaled_and_positions_added"],
     ),
     Mutant(
         fault="a step of the decoder takes the position after its own",
         file="seq2seq/model/transformer.py",
-        text="self.positions(state.n_steps, 1)",
-        becomes="self.positions(state.n_steps + 1, 1)",
+        text="self.target_positions(state.n_steps, 1)",
+        becomes="self.target_positions(state.n_steps + 1, 1)",
         tests=["tests/model/test_transformer.py::test_decoding_step_by_step_equals_decoding_at_once"],
     ),
     Mutant(
@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant(
         fault="a layer with its norm in front is not normalised at the end",
         file="seq2seq/model/layers.py",
-        text='return nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()',
+        text='return norm(config) if config.norm == "pre" else nn.Identity()',
         becomes="return nn.Identity()",
         tests=["tests/parity/test_torch_transformer.py::test_hidden_states_and_gradients_equal_torchs"],
     ),

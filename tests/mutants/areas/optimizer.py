@@ -111,8 +111,8 @@ MUTANTS = [
     Mutant(
         fault="Muon takes the projections that stand side by side for one matrix",
         file="seq2seq/training/muon.py",
-        text='ahead.view(len(parameters) * group["n_stacked"], -1, ahead.size(-1))',
-        becomes="ahead.view(len(parameters), -1, ahead.size(-1))",
+        text='part.reshape(len(parameters) * group["n_stacked"], -1, part.size(-1))',
+        becomes="part.reshape(len(parameters), -1, part.size(-1))",
         tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
     ),
     Mutant(
