@@ -9,8 +9,8 @@ from seq2seq.config import DROPOUTS, ModelConfig, RunConfig
 from seq2seq.dataset.seen import SeenText
 
 # Keys of the model that each card has words for.
-_DESCRIBED = ("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
-_DESCRIBED += ("norm", "activation", "positions", "embeddings")
+_DESCRIBED = {"d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
+_DESCRIBED |= {"norm", "activation", "positions", "embeddings", *DROPOUTS}
 
 
 def model_card(
@@ -68,7 +68,7 @@ def _variant(model: ModelConfig) -> str:
     return ", ".join(
         f"{field.name} {value}"
         for field in dataclasses.fields(model)
-        if field.name not in (*_DESCRIBED, *DROPOUTS) and (value := getattr(model, field.name)) != field.default
+        if field.name not in _DESCRIBED and (value := getattr(model, field.name)) != field.default
     )
 
 

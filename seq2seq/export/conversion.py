@@ -35,8 +35,8 @@ _VARIANTS: dict[str, tuple[object, ...]] = {
     "positions": ("sinusoidal", "learned", "rotary"),
     "embeddings": ("shared", "decoder", "separate"),
 }
-_ANY = ("d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps")
-_ANY += ("d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
+_ANY = {"d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps", *DROPOUTS}
+_ANY |= {"d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
 
 
 def check_convertible(config: ModelConfig) -> None:
@@ -57,7 +57,7 @@ def _without_counterpart(config: ModelConfig) -> Iterator[str]:
         config = dataclasses.replace(config, d_value=0)
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        is_known = field.name in (*_ANY, *DROPOUTS) or value in _VARIANTS.get(field.name, (field.default,))
+        is_known = field.name in _ANY or value in _VARIANTS.get(field.name, (field.default,))
         if not is_known:
             yield f"model.{field.name}={value}"
 

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -16,9 +17,9 @@ TINY = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=1, n_decoder
 LENGTHS = [7, 4, 2, 5]
 
 
-def build(norm: str = "pre") -> Transformer:
+def build(**changes: Any) -> Transformer:
     torch.manual_seed(0)
-    return Transformer(replace(TINY, norm=norm), vocab_size=31).eval()
+    return Transformer(replace(TINY, **changes), vocab_size=31).eval()
 
 
 def sources() -> Tensor:
@@ -86,11 +87,11 @@ def rounded(n: int) -> int:
     return -(-n // ROUND) * ROUND
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("changes", [{}, {"norm": "post"}, {"n_kv_heads": 1, "d_value": 7}], ids=str)
 @pytest.mark.parametrize("seed", range(6))
 @torch.inference_mode()
-def test_a_long_random_search_equals_decoding_each_hypothesis_anew(norm: str, seed: int) -> None:
-    search = Search(build(norm), seed)
+def test_a_long_random_search_equals_decoding_each_hypothesis_anew(changes: dict[str, Any], seed: int) -> None:
+    search = Search(build(**changes), seed)
     # Seeds differ in how soon hypotheses of a beam have a common ancestor: at once, late, or never.
     spread = (1, 2, 5)[seed % 3]
     n_rooms, rooms = 0, None

@@ -31,6 +31,8 @@ VARIANTS = [
     {"activation": "swiglu", "positions": "learned"},
     {"activation": "gelu", "embeddings": "separate"},
     {"positions": "rotary", "norm": "post"},
+    {"n_heads": 4, "n_kv_heads": 2, "d_head": 6, "d_value": 5, "bias": True, "positions": "rotary"},
+    {"n_kv_heads": 1, "d_encoder": 18, "embeddings": "decoder", "norm_type": "rms"},
 ]
 
 
@@ -55,7 +57,7 @@ def test_encode_decode_project_make_the_logits(changes: dict[str, Any]) -> None:
     model, (src, tgt_in) = build(**changes), batch()
     memory = model.encode(src)
     hidden = model.decode(tgt_in, memory, src)
-    assert memory.shape == (3, 7, 12)
+    assert memory.shape == (3, 7, changes.get("d_encoder", 12))
     assert hidden.shape == (3, 5, 12)
     assert model(src, tgt_in).shape == (3, 5, 31)
     assert torch.equal(model(src, tgt_in), model.project(hidden))
@@ -282,6 +284,9 @@ def test_sizes_are_those_of_table_3(d_model: int, n_heads: int, d_ff: int, milli
         ({"embeddings": "decoder"}, 31 * 12),
         ({"embeddings": "separate"}, 2 * 31 * 12),
         ({"activation": "swiglu"}, 5 * (12 * 20 - 20 - 12)),
+        ({"bias": True}, 8 * 4 * 12),
+        ({"norm_type": "rms"}, -(2 * 2 + 3 * 3) * 12),
+        ({"n_kv_heads": 1}, -8 * 2 * 2 * 4 * 12),
     ],
 )
 def test_what_a_variant_adds(changes: dict[str, Any], more: int) -> None:

@@ -1,6 +1,7 @@
 """Muon against torch's own, which takes one matrix at a time."""
 
 import copy
+from itertools import chain
 
 import pytest
 import torch
@@ -20,13 +21,13 @@ class Layers(nn.Module):
     def __init__(self):
         super().__init__()
         self.table = nn.Parameter(torch.randn(11, 8))
-        self.stacked = StackedLinear(8, [8, 8, 8])
+        self.stacked, self.uneven = StackedLinear(8, [8, 8, 8]), StackedLinear(8, [20, 4, 8], bias=True)
         self.one, self.other = nn.Linear(8, 20), nn.Linear(8, 20)
         self.wide = nn.Linear(20, 8, bias=False)
         self.norm = nn.LayerNorm(8)
 
     def forward(self, x):
-        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + x
+        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + self.uneven(x)[..., 24:] + x
         return self.wide(self.one(x).relu() * self.other(x)) @ self.table.T
 
 
@@ -50,23 +51,29 @@ def test_steps_are_those_of_torch_for_each_projection_by_itself():
     torch.manual_seed(0)
     model = Layers()
     plain = copy.deepcopy(model)
-    blocks = [nn.Parameter(block.clone()) for block in plain.stacked.weight.chunk(3)]
+    split = {plain.stacked.weight: (8, 8, 8), plain.uneven.weight: (20, 4, 8)}
+    blocks = {weight: [nn.Parameter(b.clone()) for b in weight.split(sizes)] for weight, sizes in split.items()}
     others = [plain.one.weight, plain.other.weight, plain.wide.weight]
     theirs = torch.optim.Muon(
-        [*blocks, *others], lr=LR, momentum=MOMENTUM, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw"
+        [*chain(*blocks.values()), *others],
+        lr=LR,
+        momentum=MOMENTUM,
+        weight_decay=DECAY,
+        adjust_lr_fn="match_rms_adamw",
     )
-    rest = [plain.table, plain.one.bias, plain.other.bias, *plain.norm.parameters()]
+    rest = [plain.table, plain.uneven.bias, plain.one.bias, plain.other.bias, *plain.norm.parameters()]
     adamw = torch.optim.AdamW(rest, lr=LR, weight_decay=0.0)
     ours = make_optimizer(model)
     for _ in range(6):
         for p, q in zip(model.parameters(), plain.parameters(), strict=True):
             p.grad = q.grad = torch.randn_like(p)
-            if q is plain.stacked.weight:
-                for block, grad in zip(blocks, q.grad.chunk(3), strict=True):
+            if q in blocks:
+                for block, grad in zip(blocks[q], q.grad.split(split[q]), strict=True):
                     block.grad = grad
         for optimizer in (ours, theirs, adamw):
             optimizer.step()
-    plain.stacked.weight = nn.Parameter(torch.cat(list(blocks)))
+    for weight, parts in blocks.items():
+        weight.data = torch.cat([part.detach() for part in parts])
     for weight, expected in zip(model.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(weight, expected, rtol=0, atol=LR / 50)  # bf16 products, summed in another order
 

@@ -78,7 +78,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tokenizer.subword_regularization": 0.2,
     },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
-    "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1},
+    "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1, "model.n_kv_heads": 1, "model.d_value": 10},
 }
 
 

@@ -116,6 +116,13 @@ MUTANTS = [
         tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
     ),
     Mutant(
+        fault="Muon takes projections of different sizes that stand side by side for one matrix",
+        file="seq2seq/training/muon.py",
+        text='group.get("heights", ahead.size(1))',
+        becomes="ahead.size(1)",
+        tests=["tests/training/test_muon.py::test_steps_are_those_of_torch_for_each_projection_by_itself"],
+    ),
+    Mutant(
         fault="Muon's decay is not multiplied by the learning rate",
         file="seq2seq/training/muon.py",
         text='p.mul_(1 - group["lr"] * group["weight_decay"])',

@@ -1,0 +1,292 @@
+"""Heads of any number and width, with biases, over an encoder of another width; and two kinds of norm.
+
+Shapes: B 2, T 5, S 7, D 12, E 8 (width of the encoder), H 4, G 2, K 5, V 3
+"""
+
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from seq2seq.config import DecodingConfig, ModelConfig
+from seq2seq.decoding.search import search
+from seq2seq.model import masks
+from seq2seq.model.attention import CrossAttention, SelfAttention
+from seq2seq.model.feed_forward import FeedForward
+from seq2seq.model.layers import norm
+from seq2seq.model.recording import recorded_weights
+from seq2seq.model.source_encoder import SourceEncoder
+from seq2seq.model.transformer import Transformer
+
+ODD = ModelConfig(
+    d_model=12, d_encoder=8, n_heads=4, n_kv_heads=2, d_head=5, d_value=3, bias=True, embeddings="decoder", dropout=0.0
+)
+
+
+def random_parameters(module: nn.Module) -> None:
+    """So that nothing hides behind a weight of 1 or a bias of 0."""
+    torch.manual_seed(0)
+    for parameter in module.parameters():
+        nn.init.uniform_(parameter, -1, 1)
+
+
+def one_head_after_the_other(
+    queries: Tensor, keys: Tensor, values: Tensor, out: nn.Linear, mask: Tensor, config: ModelConfig
+) -> tuple[Tensor, Tensor]:
+    """Outputs (B, T, D) and weights (B, H, T, S).
+
+    It takes projected queries (B, T, H K), keys (B, S, G K) and values (B, S, G V).
+    Head i reads keys and values number i G / H, rounded down.
+    """
+    heads, weights = [], []
+    for head in range(config.n_heads):
+        group = head // (config.n_heads // config.n_groups)
+        q = queries[..., head * config.d_k : (head + 1) * config.d_k]
+        k = keys[..., group * config.d_k : (group + 1) * config.d_k]
+        v = values[..., group * config.d_v : (group + 1) * config.d_v]
+        weights.append((q @ k.mT / config.d_k**0.5 + mask).softmax(-1))
+        heads.append(weights[-1] @ v)
+    return out(torch.cat(heads, -1)), torch.stack(weights, 1)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1}, {"n_kv_heads": 4, "bias": False}, {"d_value": 9}], ids=str)
+def test_self_attention_is_one_head_after_the_other(changes: dict[str, Any], is_causal: bool) -> None:
+    config = replace(ODD, **changes)
+    attention = SelfAttention(config)
+    random_parameters(attention)
+    x, mask = torch.randn(2, 5, 12), masks.additive(masks.causal(5, torch.device("cpu")))
+    n = config.n_heads * config.d_k, config.n_groups * config.d_k, config.n_groups * config.d_v
+    queries, keys, values = attention.to_qkv(x).split(n, -1)
+    expected, weights = one_head_after_the_other(queries, keys, values, attention.to_out, mask, config)
+    torch.testing.assert_close(attention(x, mask, is_causal=is_causal), expected)
+    with recorded_weights() as recorded:
+        torch.testing.assert_close(attention(x, mask, is_causal=is_causal), expected)
+    torch.testing.assert_close(recorded[attention], weights)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"n_kv_heads": 1}, {"n_kv_heads": 4, "bias": False}, {"d_encoder": 0}], ids=str
+)
+def test_cross_attention_is_one_head_after_the_other(changes: dict[str, Any]) -> None:
+    config = replace(ODD, **changes)
+    attention = CrossAttention(config)
+    random_parameters(attention)
+    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, config.d_memory)
+    is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
+    keys, values = attention.to_kv(memory).split([config.n_groups * config.d_k, config.n_groups * config.d_v], -1)
+    hidden = masks.additive(~is_pad[:, None, :])
+    expected, weights = one_head_after_the_other(attention.to_q(x), keys, values, attention.to_out, hidden, config)
+    with recorded_weights() as recorded:
+        output = attention(x, attention.keys_values(memory), hidden[:, None])
+    torch.testing.assert_close(output, expected)
+    torch.testing.assert_close(recorded[attention], weights)
+
+
+def test_memory_of_another_width_and_biases_agree_with_torch() -> None:
+    config = ModelConfig(d_model=12, d_encoder=8, n_heads=3, d_head=4, bias=True, embeddings="decoder")
+    ours, theirs = CrossAttention(config), nn.MultiheadAttention(12, 3, kdim=8, vdim=8, batch_first=True)
+    random_parameters(ours)
+    theirs.q_proj_weight.data = ours.to_q.weight.data
+    theirs.k_proj_weight.data, theirs.v_proj_weight.data = ours.to_kv.weight.data.chunk(2)
+    theirs.in_proj_bias.data = torch.cat([ours.to_q.bias, ours.to_kv.bias]).detach()
+    theirs.out_proj.load_state_dict(ours.to_out.state_dict())
+    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 8)
+    expected, _ = theirs(x, memory, memory)
+    torch.testing.assert_close(ours(x, ours.keys_values(memory), torch.zeros(1, 1, 1, 7)), expected)
+
+
+def n_weights(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_the_number_of_heads_changes_neither_weights_nor_operations() -> None:
+    """Each head is narrower: all together cost what one of full width costs (the paper's section 3.2.2)."""
+    operations = set()
+    for n_heads in (1, 2, 4, 8, 16):
+        with torch.device("meta"), FlopCounterMode(display=False) as counter:
+            attention = SelfAttention(ModelConfig(d_model=512, n_heads=n_heads))
+            attention(torch.empty(1, 6, 512), torch.empty(6, 6))
+        assert n_weights(attention) == 1_048_576  # 4 x 512 x 512
+        operations.add(counter.get_total_flops())
+    assert operations == {2 * 6 * 1_048_576 + 2 * 2 * 6 * 6 * 512}
+
+
+def test_what_biases_add() -> None:
+    attention = SelfAttention(ModelConfig(d_model=512, n_heads=8, bias=True))
+    assert n_weights(attention) == 1_050_624  # 4 x 512 more
+    assert n_weights(attention) - attention.to_qkv.bias.numel() == 1_049_088  # a bias of the output alone
+    across = CrossAttention(ModelConfig(d_model=512, n_heads=8, bias=True))
+    assert n_weights(across) == 1_050_624
+    assert not any(
+        parameter.any() for name, parameter in across.named_parameters() if "bias" in name
+    )  # they begin at 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "n"),
+    [
+        ({"d_head": 64}, 4 * 512 * 16 * 64),
+        ({"d_value": 64}, 2 * 512 * 512 + 2 * 512 * 16 * 64),
+        ({"n_kv_heads": 4}, 2 * 512 * 512 + 2 * 512 * 128),
+        ({"n_kv_heads": 1}, 2 * 512 * 512 + 2 * 512 * 32),
+    ],
+)
+def test_weights_of_other_heads(changes: dict[str, Any], n: int) -> None:
+    assert n_weights(SelfAttention(ModelConfig(d_model=512, n_heads=16, **changes))) == n
+
+
+@pytest.mark.parametrize("changes", [{}, {"d_encoder": 0}, {"n_kv_heads": 0}, {"d_head": 0, "d_value": 0}], ids=str)
+def test_weights_are_counted_before_there_is_a_model(changes: dict[str, Any]) -> None:
+    config = replace(ODD, n_encoder_layers=1, n_decoder_layers=2, d_ff=20, **changes)
+    model = Transformer(config, 31)
+    matrices = [p for half in (model.encoder, model.decoder) for p in half.parameters() if p.dim() == 2]
+    assert config.n_weights_at_least == sum(matrix.numel() for matrix in matrices)
+
+
+# --- grouped queries ---
+
+
+def build(**changes: Any) -> Transformer:
+    torch.manual_seed(0)
+    config = ModelConfig(d_model=12, n_heads=6, d_ff=20, n_encoder_layers=1, n_decoder_layers=2, dropout=0.0)
+    return Transformer(replace(config, **changes), 31)
+
+
+def with_keys_and_values_for_each_head(model: Transformer) -> Transformer:
+    """The same model without groups: each head of keys and values is there as often as heads of queries read it."""
+    config = model.config
+    full = Transformer(replace(config, n_kv_heads=0), 31)
+    weights = model.state_dict()
+    for name, weight in weights.items():
+        if name.endswith(("to_qkv.weight", "to_kv.weight")):
+            heads = weight.split(config.d_k)  # d_v is d_k
+            n_queries = config.n_heads if "to_qkv" in name else 0
+            copies = config.n_heads // config.n_groups
+            repeated = [head for head in heads[n_queries:] for _ in range(copies)]
+            weights[name] = torch.cat([*heads[:n_queries], *repeated])
+    full.load_state_dict(weights)
+    return full
+
+
+def test_as_many_groups_as_heads_are_the_default() -> None:
+    default, grouped = build(), build(n_kv_heads=6)
+    src, tgt = torch.randint(4, 31, (3, 7)), torch.randint(4, 31, (3, 5))
+    assert torch.equal(default(src, tgt), grouped(src, tgt))
+    for weight, expected in zip(grouped.state_dict().values(), default.state_dict().values(), strict=True):
+        assert torch.equal(weight, expected)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+def test_repeated_keys_and_values_make_a_full_model_that_says_the_same(n_groups: int, positions: str) -> None:
+    grouped = build(n_kv_heads=n_groups, positions=positions).eval()
+    full = with_keys_and_values_for_each_head(grouped).eval()
+    src, tgt = torch.randint(4, 31, (3, 7)), torch.randint(4, 31, (3, 5))
+    src[1, 4:] = 0
+    torch.testing.assert_close(grouped(src, tgt), full(src, tgt))
+    ours, theirs = grouped.attention_weights(src, tgt), full.attention_weights(src, tgt)
+    for weights, expected in zip(chain(*ours), chain(*theirs), strict=True):
+        assert weights.shape[1] == 6
+        torch.testing.assert_close(weights, expected)
+    for beam_size in (1, 4):
+        config = DecodingConfig(beam_size=beam_size, max_length_a=0.0, max_length_b=40, min_length_b=20)
+        with torch.inference_mode():
+            for found, expected_beam in zip(
+                search(grouped, src, config, 60), search(full, src, config, 60), strict=True
+            ):
+                assert [each.tokens for each in found] == [each.tokens for each in expected_beam]
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+def test_the_cache_shrinks_by_heads_for_each_group(n_groups: int) -> None:
+    numbers = []
+    for model in (build(), build(n_kv_heads=n_groups)):
+        with torch.inference_mode():
+            state = model.start(torch.randint(4, 31, (3, 7)), max_length=20)
+            model.step(state, torch.randint(4, 31, (3, 1)))
+        kept = [*state.memory, *(past._rooms or () for past in state.past)]
+        numbers.append(sum(tensor.numel() for pair in kept for tensor in pair))
+    assert numbers[0] == numbers[1] * 6 / n_groups
+
+
+# --- an encoder of another width ---
+
+
+def test_an_encoder_may_be_wider_than_its_decoder() -> None:
+    model = build(d_encoder=18, embeddings="decoder", positions="learned")
+    src, tgt = torch.randint(4, 31, (3, 7)), torch.randint(4, 31, (3, 5))
+    memory = model.encode(src)
+    assert memory.shape == (3, 7, 18)
+    assert model.decode(tgt, memory, src).shape == (3, 5, 12)
+    assert model.embeddings.source.shape == (31, 18)
+    assert model.embeddings.target.shape == model.embeddings.output.shape == (31, 12)
+    assert model.embeddings.source.std().item() == pytest.approx(18**-0.5, rel=0.1)
+    assert model.encoder.layers[0].self_attention.to_qkv.weight.shape == (3 * 18, 18)
+    assert model.decoder.layers[0].cross_attention.to_kv.weight.shape == (2 * 12, 18)
+    memory.square().sum().backward()
+    assert model.positions.table.grad is not None  # and those of the target are other ones
+    assert model.target_positions.table.shape == (1024, 12)
+    assert model.target_positions.table.grad is None
+
+
+def test_each_half_scales_its_embeddings_by_its_own_width() -> None:
+    model = build(d_encoder=18, embeddings="decoder", norm="post")
+    model.encoder.layers = nn.ModuleList()  # type: ignore[assignment]
+    src = torch.randint(4, 31, (3, 7))
+    positions: Tensor = model.positions(0, 7)
+    torch.testing.assert_close(model.encode(src), model.embeddings.source[src] * 18**0.5 + positions)
+
+
+def test_an_encoder_alone_has_a_table_of_its_own_width() -> None:
+    encoder = SourceEncoder(replace(build().config, d_encoder=18), 31)
+    assert encoder.encode(torch.randint(4, 31, (3, 7))).shape == (3, 7, 18)
+    assert encoder.embeddings.source.shape == (31, 18)
+
+
+# --- norms and feed-forward networks ---
+
+
+@pytest.mark.parametrize("eps", [1e-5, 0.3])
+def test_norms_follow_their_formulas(eps: float) -> None:
+    x = torch.randn(2, 5, 12) + 1
+    rms = norm(ModelConfig(d_model=12, n_heads=3, norm_type="rms", norm_eps=eps))
+    layer = norm(ModelConfig(d_model=12, n_heads=3, norm_eps=eps))
+    random_parameters(rms)
+    random_parameters(layer)
+    root = (x.square().mean(-1, keepdim=True) + eps).sqrt()
+    torch.testing.assert_close(rms(x), x / root * rms.weight)
+    centred = x - x.mean(-1, keepdim=True)
+    root = (centred.square().mean(-1, keepdim=True) + eps).sqrt()
+    torch.testing.assert_close(layer(x), centred / root * layer.weight + layer.bias)
+
+
+def test_every_norm_is_of_the_kind_that_was_asked_for() -> None:
+    model = build(norm_type="rms", norm_eps=1e-6)
+    norms = [module for module in model.modules() if isinstance(module, nn.RMSNorm)]
+    assert len(norms) == 2 + 2 * 3 + 2  # of the layers, and one behind either half
+    assert {module.eps for module in norms} == {1e-6}
+    assert not any(isinstance(module, nn.LayerNorm) for module in model.modules())
+
+
+def test_a_feed_forward_network_is_two_convolutions_over_one_token() -> None:
+    network = FeedForward(12, 20, "relu", dropout=0.0)
+    random_parameters(network)
+    first, second = nn.Conv1d(12, 20, kernel_size=1), nn.Conv1d(20, 12, kernel_size=1)
+    for convolution, linear in ((first, network.to_hidden), (second, network.to_out)):
+        convolution.load_state_dict({"weight": linear.weight[..., None], "bias": linear.bias})
+    x = torch.randn(2, 5, 12)
+    torch.testing.assert_close(network(x), second(first(x.mT).relu()).mT)
+
+
+def test_a_feed_forward_network_lets_no_token_see_another() -> None:
+    network = FeedForward(12, 20, "gelu", dropout=0.0)
+    x = torch.randn(2, 5, 12)
+    changed = x.clone()
+    changed[:, 2] += 1
+    is_changed = (network(changed) != network(x)).any(-1)
+    assert is_changed.tolist() == [[False, False, True, False, False]] * 2
