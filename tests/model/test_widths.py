@@ -18,6 +18,7 @@ from seq2seq.model import masks
 from seq2seq.model.attention import CrossAttention, SelfAttention
 from seq2seq.model.feed_forward import FeedForward
 from seq2seq.model.layers import norm
+from seq2seq.model.positions import SinusoidalPositions
 from seq2seq.model.recording import recorded_weights
 from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.model.transformer import Transformer
@@ -238,7 +239,7 @@ def test_each_half_scales_its_embeddings_by_its_own_width() -> None:
     model = build(d_encoder=18, embeddings="decoder", norm="post")
     model.encoder.layers = nn.ModuleList()  # type: ignore[assignment]
     src = torch.randint(4, 31, (3, 7))
-    positions: Tensor = model.positions(0, 7)
+    positions = SinusoidalPositions(7, 18)(0, 7)
     torch.testing.assert_close(model.encode(src), model.embeddings.source[src] * 18**0.5 + positions)
 
 
@@ -258,6 +259,7 @@ def test_norms_follow_their_formulas(eps: float) -> None:
     layer = norm(ModelConfig(d_model=12, n_heads=3, norm_eps=eps))
     random_parameters(rms)
     random_parameters(layer)
+    assert isinstance(layer, nn.LayerNorm)
     root = (x.square().mean(-1, keepdim=True) + eps).sqrt()
     torch.testing.assert_close(rms(x), x / root * rms.weight)
     centred = x - x.mean(-1, keepdim=True)

@@ -139,8 +139,8 @@ MUTANTS = [
     Mutant(
         fault="the cache of a search holds the keys of a group once for each head",
         file="seq2seq/model/attention.py",
-        text="q, k, v = _heads(q, self.n_heads), _heads(k, self.n_groups), _heads(v, self.n_groups)",
-        becomes="q, k, v = _heads(q, self.n_heads), *(repeated(_heads(x, self.n_groups), self.n_heads) for x in (k, v))",
+        text="*past.write(k, v, place, mask.size(-1))",
+        becomes="*past.write(*(repeated(x, self.n_heads) for x in (k, v)), place, mask.size(-1))",
         tests=["tests/model/test_widths.py::test_the_cache_shrinks_by_heads_for_each_group"],
     ),
     Mutant(
