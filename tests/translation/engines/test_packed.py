@@ -23,6 +23,8 @@ VARIANTS: list[dict[str, Any]] = [
     {"activation": "swiglu", "embeddings": "separate"},
     {"activation": "relu", "embeddings": "decoder", "positions": "learned"},
     {"activation": "relu", "positions": "rotary"},
+    {"n_kv_heads": 1, "bias": True, "d_head": 6, "d_value": 5},
+    {"d_encoder": 36, "embeddings": "decoder", "norm_type": "rms"},
 ]
 needs_operators = pytest.mark.skipif(not packed._is_available(), reason="this torch is built without oneDNN")
 
@@ -84,7 +86,7 @@ def test_a_packed_product_is_a_linear_layer(shape: tuple[int, ...], with_bias: b
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("changes", VARIANTS[:3])
+@pytest.mark.parametrize("changes", [*VARIANTS[:3], *VARIANTS[-2:]])
 def test_a_bfloat16_engine_is_close_to_a_float32_one(changes: dict[str, Any]) -> None:
     sources, targets = [[9, 8, 7, 30], [5]], [[40, 41, 42], [17, 4, 9, 200, 31]]
     exact, rounded = (
