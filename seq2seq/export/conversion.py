@@ -133,7 +133,7 @@ def _transformer(model: Transformer) -> "TransformerSpec":
     # Without it, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
     encoder.position_encodings.encodings = read(model.positions.table)
     if not is_rotary:  # a rotary decoder adds no table, and a rotary encoder adds our zeros
-        decoder.position_encodings.encodings = read(model.target_positions.table)
+        decoder.position_encodings.encodings = read(model.decoder_positions.table)
     # CTranslate2 stores equal arrays once, so tables that were shared are shared again.
     encoder.embeddings[0].weight = read(model.embeddings.source)
     decoder.embeddings.weight = read(model.embeddings.target)

@@ -35,11 +35,11 @@ class Transformer(SourceEncoder):
         super().__init__(config, vocab_size, config.embeddings)
         self.decoder = Decoder(config)
         if config.d_memory != config.d_model:  # otherwise one table serves both halves
-            self.own_target_positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
+            self.target_positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
 
     @property
-    def target_positions(self) -> AddedPositions:
-        return self.positions if self.config.d_memory == self.config.d_model else self.own_target_positions
+    def decoder_positions(self) -> AddedPositions:
+        return self.positions if self.config.d_memory == self.config.d_model else self.target_positions
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
@@ -47,7 +47,7 @@ class Transformer(SourceEncoder):
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits."""
-        positions = self.target_positions(0, tgt_in.size(1))  # (T, D)
+        positions = self.decoder_positions(0, tgt_in.size(1))  # (T, D)
         return self.decoder(
             self._embed(tgt_in, self.embeddings.target, positions),
             masks.additive(masks.causal(tgt_in.size(1), tgt_in.device)),
@@ -84,7 +84,7 @@ class Transformer(SourceEncoder):
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """Append one token (B, N) to each hypothesis. Returns the logits (B, N, V) of the token after it."""
-        position = self.target_positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
+        position = self.decoder_positions(state.n_steps, 1)  # (1, D): the same for every hypothesis
         hidden = self.decoder.step(self._embed(tokens, self.embeddings.target, position), state)
         return self.project(hidden), state
 

@@ -231,8 +231,8 @@ def test_an_encoder_may_be_wider_than_its_decoder() -> None:
     assert model.decoder.layers[0].cross_attention.to_kv.weight.shape == (2 * 12, 18)
     memory.square().sum().backward()
     assert model.positions.table.grad is not None  # and those of the target are other ones
-    assert model.target_positions.table.shape == (1024, 12)
-    assert model.target_positions.table.grad is None
+    assert model.decoder_positions.table.shape == (1024, 12)
+    assert model.decoder_positions.table.grad is None
 
 
 def test_each_half_scales_its_embeddings_by_its_own_width() -> None:

@@ -1,6 +1,7 @@
 """`trainer.compile`: batches come in many shapes, and each must not cost a compilation."""
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -10,15 +11,16 @@ from seq2seq.model.transformer import Transformer
 
 
 @pytest.mark.slow  # importing the compiler takes most of it
-def test_a_few_compilations_serve_batches_of_all_shapes() -> None:
+@pytest.mark.parametrize(
+    "changes", [{"positions": "rotary"}, {"n_kv_heads": 1, "d_value": 10, "bias": True, "norm_type": "rms"}], ids=str
+)
+def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any]) -> None:
     from torch._dynamo.testing import CompileCounter
 
     compiler = CompileCounter()
     # Without dropout, so that the logits can be compared.
     model = Transformer(
-        ModelConfig(
-            d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0, positions="rotary"
-        ),
+        ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0, **changes),
         100,
     )
     plain = Transformer(model.config, 100)

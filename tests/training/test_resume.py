@@ -78,6 +78,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tokenizer.subword_regularization": 0.2,
     },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
+    "widths": {"model.d_encoder": 24, "model.embeddings": "decoder", "model.bias": True, "model.norm_type": "rms"},
     "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1, "model.n_kv_heads": 1, "model.d_value": 10},
 }
 
@@ -110,6 +111,7 @@ def unbroken(corpus, tmp_path_factory):
         ("tags", [9, 20]),
         ("disguises", [9, 40]),
         ("bf16", [11]),
+        ("widths", [11]),
         ("muon", [11]),
     ],
 )

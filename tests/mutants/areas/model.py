@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         fault="a step of the decoder takes the position after its own",
         file="seq2seq/model/transformer.py",
-        text="self.target_positions(state.n_steps, 1)",
-        becomes="self.target_positions(state.n_steps + 1, 1)",
+        text="self.decoder_positions(state.n_steps, 1)",
+        becomes="self.decoder_positions(state.n_steps + 1, 1)",
         tests=["tests/model/test_transformer.py::test_decoding_step_by_step_equals_decoding_at_once"],
     ),
     Mutant(
