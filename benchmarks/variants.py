@@ -31,6 +31,13 @@ VARIANTS: dict[str, Sequence[str]] = {
     "2 + 2 layers": ("model.n_encoder_layers=2", "model.n_decoder_layers=2"),
     "3 + 3 layers": ("model.n_encoder_layers=3", "model.n_decoder_layers=3"),
     "6 + 6 layers": ("model.n_encoder_layers=6", "model.n_decoder_layers=6"),
+    "2 heads of keys and values": ("model.n_kv_heads=2",),
+    "1 head of keys and values": ("model.n_kv_heads=1",),
+    "heads of 64": ("model.d_head=64",),
+    "values of 16": ("model.d_value=16",),
+    "biases": ("model.bias=true",),
+    "encoder of 256": ("model.d_encoder=256", "model.embeddings=decoder"),
+    "RMSNorm": ("model.norm_type=rms",),
 }
 
 

@@ -1,7 +1,9 @@
 """What the benchmarks count and compute; how fast something is, no test can say."""
 
 import importlib.util
+from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -23,8 +25,9 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_the_products_of_a_step_have_the_operations_that_torch_counts() -> None:
-    config = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1)
+@pytest.mark.parametrize("changes", [{}, {"n_heads": 4, "n_kv_heads": 2, "d_head": 5, "d_value": 7}], ids=str)
+def test_the_products_of_a_step_have_the_operations_that_torch_counts(changes: dict[str, Any]) -> None:
+    config = replace(ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1), **changes)
     model = Transformer(config, vocab_size=31)
     src, tgt = torch.randint(4, 31, (130, 7)), torch.randint(4, 31, (130, 5))
     tgt[:30, 4] = PAD  # 620 tokens are left, more than the loss takes at a time
