@@ -1,5 +1,6 @@
 """The section `model`."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,12 @@ class ModelConfig:
     norm_type: str = "layer"  # layer (LayerNorm), or rms (RMSNorm, Zhang and Sennrich 2019)
     norm_eps: float = 1e-5  # what a norm adds to the variance, so that it never divides by 0
     activation: str = "relu"  # relu, gelu, swiglu
-    positions: str = "sinusoidal"  # sinusoidal, learned, or rotary (Su et al. 2021)
+    positions: str = "sinusoidal"  # sinusoidal, learned, rotary (Su et al. 2021), or none
+    attention: str = "scaled"  # scores: `scaled` products of queries and keys, `unscaled`, or `additive` (Bahdanau)
+    temperature: float = 1.0  # scores of attention are divided by it; below 1 makes weights sharper
+    hard_attention: bool = False  # attend to the one token with the largest score
+    window: int = 0  # self-attention reaches so many tokens to each side; 0: all of them
+    stride: int = 0  # self-attention reaches fewer tokens than this, and every one of so many; 0: all of them
     embeddings: str = "shared"  # one table for `shared`: source, target, output; `decoder`: the last two; or `separate`
     dropout: float = 0.1  # after embeddings, and on the output of each sublayer (section 5.4 of the paper)
     attention_dropout: float = 0.0  # on attention weights
@@ -87,7 +93,13 @@ class ModelConfig:
         yield from at_least("model", self, d_encoder=0, n_kv_heads=0, d_head=0, d_value=0)
         yield from one_of("model", self, norm_type=("layer", "rms"))
         yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swiglu"))
-        yield from one_of("model", self, positions=("sinusoidal", "learned", "rotary"))
+        yield from one_of("model", self, positions=("sinusoidal", "learned", "rotary", "none"))
+        yield from one_of("model", self, attention=("scaled", "unscaled", "additive"))
+        yield from at_least("model", self, window=0, stride=0)
+        if not 0 < self.temperature < math.inf:
+            yield f"model.temperature={self.temperature} is not above 0; 1 leaves scores as they are"
+        if self.window > 0 and self.stride > 0:
+            yield f"model.window={self.window} and model.stride={self.stride} exclude each other; set one of them to 0"
         yield from one_of("model", self, embeddings=("shared", "decoder", "separate"))
         if self.max_length > _MOST_POSITIONS:
             yield f"model.max_length={self.max_length} is above {_MOST_POSITIONS}, the largest value that works"

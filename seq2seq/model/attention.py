@@ -10,13 +10,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
+from seq2seq.model.attend import Attend
 from seq2seq.model.cache import KeyValueCache
 from seq2seq.model.dropout import dropout
 from seq2seq.model.groups import GroupedQueries, repeated
+from seq2seq.model.patterns import Pattern, pattern
 from seq2seq.model.positions import RotaryPositions
 from seq2seq.model.products import queries_by_keys
 from seq2seq.model.recording import open_recording
-from seq2seq.model.scores import Attend
+from seq2seq.model.scores import AddedScores, Explicit, MultipliedScores, hard, soft
 from seq2seq.model.stacked import StackedLinear
 
 # On a CPU, plain products are faster than torch's fused kernel up to this length. In bf16 training they are 6 times as
@@ -56,15 +58,33 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *
 
 
 class DotProduct:
-    """Equation 1, the default."""
+    """Equation 1, with scores that are `factor` times as large: softmax(factor q k^T / sqrt(K) + mask) v."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
 
     def __call__(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
     ) -> Tensor:
-        return attention(q, k, v, mask, p_dropout, is_causal=is_causal)
+        return attention(self._scaled(q), k, v, mask, p_dropout, is_causal=is_causal)
 
     def with_weights(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(q, k, v, mask, p_dropout)
+        return scaled_dot_product_attention(self._scaled(q), k, v, mask, p_dropout)
+
+    def _scaled(self, q: Tensor) -> Tensor:
+        return q if self.factor == 1 else q * self.factor
+
+
+def attend(config: ModelConfig) -> Attend:
+    """What the heads of a layer do: the choice of `model.attention`, `temperature` and `hard_attention`."""
+    beta = 1 / config.temperature
+    to_weights = hard if config.hard_attention else soft
+    if config.attention == "additive":
+        return Explicit(AddedScores(config.n_heads, config.d_k, beta), to_weights)
+    factor = beta if config.attention == "scaled" else beta * math.sqrt(config.d_k)
+    if config.hard_attention:
+        return Explicit(MultipliedScores(factor / math.sqrt(config.d_k)), to_weights)
+    return DotProduct(factor) if config.n_groups == config.n_heads else GroupedQueries(DotProduct(factor))
 
 
 class MultiHeadAttention(nn.Module):
@@ -77,18 +97,20 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.n_heads = config.n_heads
         self.p_dropout = config.attention_dropout
-        attend: Attend = DotProduct()
-        self.attend = attend if config.n_groups == config.n_heads else GroupedQueries(attend)
+        self.attend = attend(config)
         self.to_out = StackedLinear(config.n_heads * config.d_v, [config.d_model], bias=config.bias)
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *, is_causal: bool = False, within: Pattern | None = None
+    ) -> Tensor:
         """Attend with each head, then mix the outputs of the heads: (B, H, T, V) -> (B, T, D)."""
         p_dropout = self.p_dropout if self.training else 0.0
+        attend = self.attend if within is None else within.around(self.attend, is_causal=is_causal)
         recording = open_recording()
         if recording is None:
-            heads = self.attend(q, k, v, mask, p_dropout, is_causal=is_causal)
+            heads = attend(q, k, v, mask, p_dropout, is_causal=is_causal)
         else:
-            heads, recording[self] = self.attend.with_weights(q, k, v, mask, p_dropout)
+            heads, recording[self] = attend.with_weights(q, k, v, mask, p_dropout)
         return self.to_out(heads.transpose(1, 2).flatten(2))  # (B, H, T, V) -> (B, T, D)
 
 
@@ -101,16 +123,21 @@ class SelfAttention(MultiHeadAttention):
         self.widths = [config.n_heads * config.d_k, config.n_groups * config.d_k, config.n_groups * config.d_v]
         self.to_qkv = StackedLinear(config.d_model, self.widths, bias=config.bias)
         self.rotary = RotaryPositions(config.max_length, config.d_k) if config.positions == "rotary" else None
+        self.pattern = pattern(config)
 
     def forward(self, x: Tensor, mask: Tensor, *, is_causal: bool = False) -> Tensor:
-        """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal: as in `attention`. Returns (B, T, D)."""
+        """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal: as in `attention`. Returns (B, T, D).
+
+        A pattern hides the future itself, and is given a mask that does not (patterns.py).
+        """
         q, k, v = self._queries_keys_values(x, 0, x.size(1))
-        return self._attend(q, repeated(k, self.n_heads), repeated(v, self.n_heads), mask, is_causal=is_causal)
+        k, v = repeated(k, self.n_heads), repeated(v, self.n_heads)
+        return self._attend(q, k, v, mask, is_causal=is_causal, within=self.pattern)
 
     def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
         """Attend from the newest token of each hypothesis, x (B, N, D), to all tokens in `past`.
 
-        The newest tokens are first added to `past`.
+        The newest tokens are first added to `past`. The mask knows the pattern.
 
         Args:
             place: where in `past` they go.

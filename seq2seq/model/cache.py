@@ -12,12 +12,14 @@ Shapes: B sentences, G n_kv_heads, N hypotheses, P past tokens of all hypotheses
 K d_head, V d_value
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from seq2seq.model.masks import HIDDEN
+from seq2seq.model.patterns import Pattern
 
 ROUND = 32
 
@@ -81,6 +83,8 @@ class DecoderState:
     memory_mask: Tensor  # additive, (B, 1, 1, S)
     past: list[KeyValueCache]  # of each layer's self-attention
     ancestry: Tensor  # additive, (B, 1, N, P): which past tokens are a hypothesis's own
+    pattern: Pattern | None  # of self-attention
+    positions: Tensor  # where past tokens stand in their hypotheses, (B, P); counted only for a pattern
     n_past: int = 0  # tokens in the caches; the places after them are free, and hidden
     n_steps: int = 0  # tokens in each hypothesis
 
@@ -90,9 +94,18 @@ class DecoderState:
             self._make_room(n_hypotheses)
         start = self.n_past
         self.n_past += n_hypotheses
+        if self.pattern is not None:
+            self.positions[:, start : self.n_past] = self.n_steps
         self.n_steps += 1
         self.ancestry[..., start : self.n_past].diagonal(dim1=-2, dim2=-1).zero_()
         return start
+
+    def mask(self) -> Tensor:
+        """Additive, (B, 1, N, P): the newest tokens see what is their hypothesis's own, and in the pattern."""
+        if self.pattern is None:
+            return self.ancestry
+        is_outside = ~self.pattern.allows(self.n_steps - 1 - self.positions)  # (B, P)
+        return self.ancestry.masked_fill(is_outside[:, None, None], HIDDEN)
 
     def reorder(self, parents: Tensor) -> None:
         """Make hypothesis n of sentence b a copy of hypothesis `parents[b, n]`; parents: (B, N)."""
@@ -104,25 +117,32 @@ class DecoderState:
         self.memory = [(k.index_select(0, sentences), v.index_select(0, sentences)) for k, v in self.memory]
         self.memory_mask = self.memory_mask.index_select(0, sentences)
         self.ancestry = self.ancestry.index_select(0, sentences)
+        self.positions = self.positions.index_select(0, sentences)
         for past in self.past:
             past.select(sentences)
 
     def _make_room(self, n_hypotheses: int) -> None:
-        """Drop the tokens that belong to no hypothesis, and add free places.
+        """Drop the tokens that belong to no hypothesis, or are out of reach, and add free places.
 
         The hypotheses of most beams share all but their latest tokens, so few tokens are left.
         """
         is_used = (self.ancestry == 0).any(2).squeeze(1)  # (B, P)
+        n_free = n_hypotheses
+        if self.pattern is not None and self.pattern.reach < math.inf:
+            is_used &= self.n_steps - self.positions <= self.pattern.reach
+            n_free = max(n_free, ROUND)  # a full window never has fewer tokens: make room for several steps
         n_used = int(is_used.sum(-1).max()) if self.n_past else 0
-        length = -(-(n_used + n_hypotheses) // ROUND) * ROUND
+        length = -(-(n_used + n_free) // ROUND) * ROUND
         if self.n_past:
             places = is_used.byte().sort(dim=-1, descending=True, stable=True).indices[:, :length]  # (B, P')
             if places.size(-1) < length:
                 places = torch.nn.functional.pad(places, (0, length - places.size(-1)))
             self.ancestry = self.ancestry.gather(3, places[:, None, None].expand(-1, -1, self.ancestry.size(2), -1))
+            self.positions = self.positions.gather(1, places)
             for past in self.past:
                 past.keep(places)
         else:
             self.ancestry = self.ancestry.new_empty((*self.ancestry.shape[:-1], length))
+            self.positions = self.positions.new_zeros(len(self.positions), length)
         self.ancestry[..., n_used:] = HIDDEN
         self.n_past = n_used

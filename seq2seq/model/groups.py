@@ -7,7 +7,7 @@ Shapes: B sentences, H n_heads, G groups, R = H / G heads of a group, T queries,
 
 from torch import Tensor
 
-from seq2seq.model.scores import Attend
+from seq2seq.model.attend import Attend
 
 
 class GroupedQueries:

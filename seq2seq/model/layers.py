@@ -84,11 +84,17 @@ class DecoderLayer(nn.Module):
         return self.around_feed_forward(x, self.feed_forward)
 
     def step(
-        self, x: Tensor, past: KeyValueCache, place: int, memory: tuple[Tensor, Tensor], state: DecoderState
+        self,
+        x: Tensor,
+        past: KeyValueCache,
+        place: int,
+        mask: Tensor,
+        memory: tuple[Tensor, Tensor],
+        state: DecoderState,
     ) -> Tensor:
         """The newest token of each hypothesis, (B, N, D), which is stored in `past` from `place` on."""
         position = state.n_steps - 1
-        x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, place, position, state.ancestry))
+        x = self.around_self_attention(x, lambda x: self.self_attention.step(x, past, place, position, mask))
         x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, state.memory_mask))
         return self.around_feed_forward(x, self.feed_forward)
 

@@ -53,7 +53,7 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Adds nothing to the embeddings, for models whose positions are rotary."""
+    """Adds nothing to the embeddings: positions are rotary, or there are none, and a source is a set of tokens."""
 
     table: Tensor
 
@@ -72,6 +72,7 @@ ADDED_POSITIONS: dict[str, type[AddedPositions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
     "rotary": NoPositions,
+    "none": NoPositions,
 }
 
 

@@ -5,6 +5,7 @@ Shapes: B sentences, S source tokens, T target tokens, N hypotheses a sentence, 
 
 from typing import NamedTuple
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -50,7 +51,7 @@ class Transformer(SourceEncoder):
         positions = self.decoder_positions(0, tgt_in.size(1))  # (T, D)
         return self.decoder(
             self._embed(tgt_in, self.embeddings.target, positions),
-            masks.additive(masks.causal(tgt_in.size(1), tgt_in.device)),
+            masks.additive(self._past(tgt_in.size(1), tgt_in.device)),
             memory,
             masks.additive(masks.may_attend_to(src)),
         )
@@ -97,3 +98,9 @@ class Transformer(SourceEncoder):
         """Keep these sentences, (B',) ascending indices."""
         state.select(sentences)
         return state
+
+    def _past(self, length: int, device: torch.device) -> Tensor:
+        """Which target tokens the decoder may attend to: (T, T); or (1, T) where a pattern will hide the future."""
+        if self.decoder.pattern is None:
+            return masks.causal(length, device)
+        return torch.ones(1, length, dtype=torch.bool, device=device)

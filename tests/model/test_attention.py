@@ -156,10 +156,10 @@ def test_rotary_positions_leave_the_values_as_they_are() -> None:
     torch.testing.assert_close(attention.step(x, past, place=0, position=7, mask=mask), expected)
 
 
-class First:
+class First(nn.Module):
     """Every query takes the value of the first key."""
 
-    def __call__(self, q, k, v, mask, p_dropout, *, is_causal=False):
+    def forward(self, q, k, v, mask, p_dropout, *, is_causal=False):
         return v[..., :1, :].expand_as(q)
 
     def with_weights(self, q, k, v, mask, p_dropout):

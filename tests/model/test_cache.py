@@ -145,3 +145,42 @@ def test_free_places_hide_what_was_in_them() -> None:
         for room in rooms:
             room[:, :, search.state.n_past :] = 100.0
         search.extend(width=5, spread=2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"window": 3},
+        {"window": 40, "positions": "rotary"},
+        {"stride": 4},
+        {"attention": "additive", "window": 6},
+        {"hard_attention": True, "attention": "unscaled"},
+    ],
+)
+@torch.inference_mode()
+def test_a_long_random_search_with_a_variant_of_attention(changes: dict[str, Any]) -> None:
+    search = Search(build(**changes), seed=1)
+    for step in range(60):
+        torch.testing.assert_close(search.step(), search.uncached(), atol=1e-4, rtol=1e-4)
+        if step in (20, 41):
+            search.drop_a_sentence()
+        if step % 3:
+            search.go_on()
+        else:
+            search.extend(width=search.random.choice([5, 5, 3]), spread=3)
+
+
+@torch.inference_mode()
+def test_a_step_reads_no_more_than_the_window() -> None:
+    """Five hypotheses that share nothing: 5 tokens each, and room for those to come."""
+    search = Search(build(window=4), seed=0)
+    search.step()
+    search.extend(width=5, spread=1)
+    sizes = []
+    for _ in range(60):
+        torch.testing.assert_close(search.step(), search.uncached(), atol=1e-4, rtol=1e-4)
+        sizes.append(search.state.ancestry.size(-1))
+        search.go_on()
+    assert max(sizes) == rounded(5 * 4 + ROUND)
+    rooms = search.state.past[0]._rooms
+    assert rooms is not None and rooms[0].size(2) == max(sizes)

@@ -1,0 +1,147 @@
+"""Windows and strides against masks worked out by hand, and windows in blocks against full attention with a mask."""
+
+from dataclasses import replace
+from unittest.mock import Mock
+
+import pytest
+import torch
+from torch import Tensor
+
+from seq2seq.config import ModelConfig
+from seq2seq.model import patterns
+from seq2seq.model.attention import attend, scaled_dot_product_attention
+from seq2seq.model.blocks import attend_in_blocks, block_size
+from seq2seq.model.masks import HIDDEN, additive, causal
+from seq2seq.model.patterns import Strided, Window
+from seq2seq.model.scores import AddedScores, Explicit, soft
+from seq2seq.model.transformer import Transformer
+
+CPU = torch.device("cpu")
+
+
+def distances(length: int) -> Tensor:
+    return torch.arange(length)[:, None] - torch.arange(length)
+
+
+@pytest.mark.parametrize(("w", "pairs"), [(0, 7), (1, 19), (2, 29), (3, 37), (6, 49), (9, 49)])
+def test_a_window_leaves_so_many_of_49_pairs(w: int, pairs: int) -> None:
+    """n (2 w + 1) - w (w + 1)"""
+    assert Window(w).allows(distances(7)).sum() == pairs
+
+
+def test_a_stride_of_three_by_hand() -> None:
+    expected = [
+        [1, 1, 1, 1, 0, 0, 1],
+        [1, 1, 1, 1, 1, 0, 0],
+        [1, 1, 1, 1, 1, 1, 0],
+        [1, 1, 1, 1, 1, 1, 1],
+        [0, 1, 1, 1, 1, 1, 1],
+        [0, 0, 1, 1, 1, 1, 1],
+        [1, 0, 0, 1, 1, 1, 1],
+    ]
+    assert torch.equal(Strided(3).allows(distances(7)).int(), torch.tensor(expected, dtype=torch.int32))
+
+
+def heads(length: int, d_value: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(length)
+    q, k = torch.randn(2, 2, 3, length, 4)
+    v = torch.randn(2, 3, length, d_value)
+    return q.requires_grad_(), k.requires_grad_(), v.requires_grad_()
+
+
+def padded(length: int) -> Tensor:
+    """The second of two sentences is shorter: additive, (2, 1, 1, T)."""
+    return additive(torch.arange(length) < torch.tensor([[length], [length - 20]]))[:, None, None]
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize(("length", "w"), [(33, 1), (64, 5), (65, 32), (100, 33), (150, 40), (31, 64), (97, 0)])
+def test_blocks_equal_full_attention_with_a_mask(length: int, w: int, is_causal: bool) -> None:
+    """Shapes: B 2, H 3, K 4, and values of 5."""
+    q, k, v = heads(length, d_value=5)
+    may_attend = Window(w).allows(distances(length))
+    if is_causal:
+        may_attend = may_attend & causal(length, CPU)
+    keys = padded(length)
+    expected, _ = scaled_dot_product_attention(q, k, v, torch.minimum(keys, additive(may_attend)))
+    inner = attend(ModelConfig(d_model=12, n_heads=3))
+    outputs = attend_in_blocks(inner, q, k, v, keys, w, 0.0, is_causal=is_causal)
+    # A token of padding that sees no token but padding has no meaning.
+    is_token = (keys > HIDDEN).transpose(-2, -1)
+    results = [(x := y * is_token, *torch.autograd.grad(x.square().sum(), (q, k, v))) for y in (outputs, expected)]
+    torch.testing.assert_close(*results, atol=1e-5, rtol=1e-4)
+
+
+def test_blocks_serve_scores_of_other_kinds() -> None:
+    q, k, v = heads(100)
+    inner = Explicit(AddedScores(3, 4, 1.0), soft)
+    mask = additive(Window(7).allows(distances(100)))
+    outputs = attend_in_blocks(inner, q, k, v, torch.zeros(1, 100), 7, 0.0, is_causal=False)
+    torch.testing.assert_close(outputs, inner(q, k, v, mask, 0.0))
+
+
+def test_blocks_are_dropped_from_like_anything_else() -> None:
+    torch.manual_seed(0)
+    q, k, v = heads(100)
+    outputs = attend_in_blocks(attend(ModelConfig()), q, k, v, torch.zeros(1, 100), 0, 0.5, is_causal=False)
+    assert 0.4 < (outputs == 0).double().mean() < 0.6  # the only weight of a token is dropped or not
+    torch.testing.assert_close(outputs[outputs != 0], 2 * v[outputs != 0], atol=0.05, rtol=0.02)
+
+
+def test_a_window_as_long_as_the_sentence_is_full_attention() -> None:
+    torch.manual_seed(0)
+    small = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0)
+    full, wide, narrow = (Transformer(replace(small, window=window), 31) for window in (0, 149, 148))
+    src, tgt_in = torch.randint(4, 31, (2, 2, 150))
+    for other in (wide, narrow):
+        other.load_state_dict(full.state_dict())
+    torch.testing.assert_close(wide(src, tgt_in), full(src, tgt_in), atol=1e-5, rtol=1e-5)
+    difference = (narrow.encode(src) - full.encode(src)).abs().amax(-1)
+    assert (difference > 1e-4).tolist() == [[True] + [False] * 148 + [True]] * 2
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_long_sequences_take_blocks_and_short_ones_the_mask(is_causal: bool, monkeypatch) -> None:
+    in_blocks = Mock(wraps=attend_in_blocks)
+    monkeypatch.setattr(patterns, "attend_in_blocks", in_blocks)
+    within = Window(5).around(attend(ModelConfig(d_model=12, n_heads=3)), is_causal=is_causal)
+    longest = patterns.SHORT * block_size(5)
+    for length in (longest, longest + 1):
+        q, k, v = heads(length)
+        mask = torch.zeros(1, length)
+        torch.testing.assert_close(
+            within(q, k, v, mask, 0.0, is_causal=is_causal), within.with_weights(q, k, v, mask, 0.0)[0]
+        )
+    assert [call.args[1].size(-2) for call in in_blocks.call_args_list] == [longest + 1]
+
+
+@pytest.mark.parametrize("w", [4, 64, 100])
+def test_a_token_costs_the_same_in_a_sequence_of_any_length(w: int) -> None:
+    """The pairs of queries and keys that are multiplied, in blocks: at most 3 (w + a rest) for each token."""
+    seen = []
+
+    class Counting(torch.nn.Module):
+        def forward(self, q, k, v, mask, p_dropout, *, is_causal=False):
+            seen.append(q[..., 0].numel() * k.size(-2))
+            return v[..., : q.size(-2), :]
+
+        def with_weights(self, q, k, v, mask, p_dropout):
+            raise NotImplementedError
+
+    for n in (2, 16):
+        x = torch.zeros(1, 1, n * block_size(w), 2)
+        attend_in_blocks(Counting(), x, x, x, torch.zeros(1, x.size(2)), w, 0.0, is_causal=False)
+    assert seen[1] == 8 * seen[0]
+    assert seen[1] <= 16 * block_size(w) * 3 * max(32, w + 8)
+
+
+def test_the_decoder_makes_no_table_of_all_pairs_for_a_window() -> None:
+    config = ModelConfig(
+        d_model=4, n_heads=1, d_ff=4, n_encoder_layers=1, n_decoder_layers=1, window=4, max_length=4096
+    )
+    model = Transformer(config, 9).eval()
+    tokens = torch.randint(4, 9, (1, 4096))
+    with torch.inference_mode(), torch.profiler.profile(profile_memory=True) as profile:
+        model.decode(tokens, model.encode(tokens[:, :50]), tokens[:, :50])
+    largest = max(event.cpu_memory_usage for event in profile.events())
+    assert largest < 4096 * 4096 / 4  # a table of all pairs would take 16 MB as truth values alone
