@@ -6,10 +6,10 @@ No other module is imported before `load` is called.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from seq2seq.translation.engines.options import EngineName
+    from seq2seq.translation.engines.options import AttentionName, EngineName
     from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
@@ -24,6 +24,7 @@ def load(
     threads: int = 0,
     workers: int = 0,
     forks: bool = False,
+    attention: "AttentionName | Literal['']" = "",
     weights: Sequence[float] = (),
 ) -> "Translator":
     """A trained model, ready to translate:  seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text
@@ -38,6 +39,7 @@ def load(
         workers: batches at the same time; 0: as many as the device can use.
         forks: let torch's workers on a CPU be forked processes. That is faster. It is safe only while nothing else runs
             in this process.
+        attention: hard: each head attends to the one token that it weighs most; soft: to all; empty: as in training.
         weights: how much each model of an ensemble counts; none: all the same.
     Raises:
         UserError: what is wrong with the model or with what is asked for, and what to do.
@@ -52,6 +54,7 @@ def load(
         threads=threads,
         workers=workers,
         forks=forks,
+        attention=attention,
         weights=tuple(weights),
     )
     return Translator.load([path] if isinstance(path, str | Path) else path, options)

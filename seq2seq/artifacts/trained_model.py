@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,9 +65,11 @@ class TrainedModel:
         """What the text was like that the model was trained on; None if an older version saved the model."""
         return self.saved.seen
 
-    def build(self) -> "Transformer":
+    def build(self, attention: str = "") -> "Transformer":
         """The model, on the CPU.
 
+        Args:
+            attention: soft or hard; empty: as it was trained.
         Raises:
             CheckpointError: there are no weights for PyTorch, or they do not fit the configuration.
             TokenizerError: the weights do not fit the tokenizer.
@@ -88,7 +90,10 @@ class TrainedModel:
             n_stored = sum(w.numel() for w in weights.values() if w.device.type == "cpu" and w.is_contiguous())
             if self.config.model.n_weights_at_least > n_stored:
                 raise ValueError("the configuration is of a larger model")
-            model = Transformer(self.config.model, self.tokenizer.vocab_size)
+            sizes = self.config.model
+            if attention:
+                sizes = replace(sizes, hard_attention=attention == "hard")
+            model = Transformer(sizes, self.tokenizer.vocab_size)
             model.load_state_dict(weights)
         except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(

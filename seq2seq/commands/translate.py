@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.errors import TranslationError, UserError
 from seq2seq.option_values import above_zero, device, not_negative, not_negative_integer, positive, probability
 from seq2seq.translation.descriptors import destination, open_descriptor, source
-from seq2seq.translation.engines.options import ENGINES
+from seq2seq.translation.engines.options import ATTENTIONS, ENGINES
 from seq2seq.translation.forms.read import FORMS, form_of
 from seq2seq.translation.normalizations import KINDS as NORMALIZATIONS
 from seq2seq.translation.options import METRICS
@@ -51,7 +51,10 @@ _OPTION_OF = {
     "max_length_b": "--max-length A B with B",
     "min_length_a": "--min-length A B with A",
     "min_length_b": "--min-length A B with B",
-    **{name: f"--{name}" for name in ("device", "engine", "precision", "tag", "threads", "typography", "workers")},
+    **{
+        name: f"--{name}"
+        for name in ("attention", "device", "engine", "precision", "tag", "threads", "typography", "workers")
+    },
     **{name: f"--{name}" for name in ("candidates", "mbr", "normalize", "split", "weights")},
 }
 _KEY = re.compile(rf"(?<![\w.])(?:decoding\.)?({'|'.join(_OPTION_OF)})=")
@@ -80,6 +83,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="W",
         help="how much each model of an ensemble counts, one number for each; default: all the same",
+    )
+    add(
+        "--attention",
+        choices=ATTENTIONS,
+        help="hard: each head attends to the one token that it weighs most; soft: to all; default: as in training",
     )
     add("--quiet", action="store_true", help="nothing on stderr but errors and scores")
     _add_files(parser.add_argument_group("files").add_argument)
@@ -147,6 +155,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
             precision=args.precision,
             threads=args.threads,
             workers=args.workers,
+            attention=args.attention or "",
             weights=tuple(args.weights or ()),
             max_batch_tokens=args.max_batch_tokens or 0,
         ),

@@ -32,7 +32,7 @@ _VARIANTS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
     "norm_type": ("layer", "rms"),
     "activation": ("relu", "gelu", "swiglu"),
-    "positions": ("sinusoidal", "learned", "rotary"),
+    "positions": ("sinusoidal", "learned", "rotary", "none"),
     "embeddings": ("shared", "decoder", "separate"),
 }
 _ANY = {"d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps", *DROPOUTS}

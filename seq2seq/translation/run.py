@@ -97,6 +97,7 @@ def _fingerprint(translator: Translator, decoding: DecodingConfig, request: Tran
         "weights": request.engine.weights,
         "engine": type(translator.engine).__name__,
         "precision": translator.engine.precision,
+        "attention": request.engine.attention or None,
         "form": request.form,
         "input_form": request.input_form,
         "input_field": request.input_field,

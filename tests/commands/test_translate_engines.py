@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import seq2seq
 from seq2seq.artifacts.checkpoint import write_checkpoint, write_model
 from tests.commands.learned_text import LEARNED, SOURCES, write
 from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, write_run
@@ -37,6 +38,29 @@ def test_the_models_of_an_ensemble_have_weights(run_dir: Path, tmp_path: Path) -
     assert "with other settings: weights was [1.0, 2.0] and is now [2.0, 1.0]" in both.refusal(
         "--weights", 2, 1, "--output", target, "--resume", stdin=TEXT
     )
+
+
+def test_heads_of_a_soft_model_can_choose_hard(run_dir: Path, tmp_path: Path) -> None:
+    hardened = model_content()
+    hardened.config["model"]["hard_attention"] = True
+    exact = ("--precision", "float32")  # a choice may fall the other way for a rounding error
+    hard = Cli(write_run(tmp_path / "hard", hardened)).lines(TEXT, *exact)
+    soft = Cli(run_dir).lines(TEXT, *exact)
+    assert Cli(run_dir).lines(TEXT, *exact, "--attention", "hard") == hard != soft
+    assert Cli(tmp_path / "hard").lines(TEXT, *exact, "--attention", "soft") == soft
+    with seq2seq.load(run_dir, device="cpu", precision="float32", attention="hard") as translator:
+        assert [translation.text for translation in translator.translate(TEXT.splitlines())] == hard
+    target = tmp_path / "out"
+    assert Cli(run_dir)("--output", target, stdin=TEXT)[0] == 0
+    assert 'with other settings: attention was null and is now "hard"' in Cli(run_dir).refusal(
+        "--attention", "hard", "--output", target, "--resume", stdin=TEXT
+    )
+
+
+def test_ctranslate2_attends_as_it_was_converted(exported: Path) -> None:
+    assert "--attention=hard cannot be chosen for CTranslate2, whose models attend as they were converted" in Cli(
+        exported
+    ).refusal("--attention", "hard", stdin=TEXT)
 
 
 def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained_dir: Path) -> None:

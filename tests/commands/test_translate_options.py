@@ -18,6 +18,7 @@ from tests.translating import TEXT, Cli, run_cli
 OPTIONS = {
     "--help": "test_help_and_mistyped_options_do_not_wait_for_torch",
     "--model": "test_several_models_are_an_ensemble",
+    "--attention": "test_heads_of_a_soft_model_can_choose_hard",
     "--quiet": "test_the_report_counts_lines_and_kinds_of_warnings",
     "--input": "test_files_are_plain_or_compressed_by_their_names",
     "--form": "test_the_form_of_the_input_can_be_given",
@@ -106,6 +107,7 @@ def test_every_option_has_a_test() -> None:
         ("--diversity", ["-1"]),
         ("--candidates", ["0"]),
         ("--engine", ["steam"]),
+        ("--attention", ["firm"]),
         ("--errors", ["ignore"]),
         ("--typography", ["de"]),
         ("--length-normalization", ["sqrt"]),

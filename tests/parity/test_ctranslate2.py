@@ -47,11 +47,12 @@ WIDTHS: list[dict[str, Any]] = [
     {"norm_type": "rms", "norm": "post", "norm_eps": 1e-2},
     {"norm_eps": 1e-1, "activation": "swiglu"},
 ]
+WITHOUT_POSITIONS: list[dict[str, Any]] = [{"positions": "none", "norm": norm} for norm in ("pre", "post")]
 DEPTHS: list[dict[str, Any]] = [
     {"n_encoder_layers": 3, "n_decoder_layers": 1},
     {"n_encoder_layers": 1, "n_decoder_layers": 4, "norm": "post"},
 ]
-CONVERTED = [*VARIANTS, *WIDTHS, *DEPTHS]
+CONVERTED = [*VARIANTS, *WITHOUT_POSITIONS, *WIDTHS, *DEPTHS]
 
 
 def log_probs(model: Transformer, source: list[int], target: list[int]) -> list[float]:
@@ -156,13 +157,26 @@ def test_only_what_the_conversion_was_written_for_is_converted() -> None:
 
     @dataclasses.dataclass(kw_only=True)
     class Later(ModelConfig):
-        window: int = 0
+        gate: int = 0
 
     check_convertible(Later(d_head=5, d_value=5))
-    with pytest.raises(CheckpointError, match=r"model with model\.norm=rms, model\.window=3 cannot .*--engine torch"):
-        check_convertible(Later(norm="rms", window=3))
+    with pytest.raises(CheckpointError, match=r"model with model\.norm=rms, model\.gate=3 cannot .*--engine torch"):
+        check_convertible(Later(norm="rms", gate=3))
     with pytest.raises(CheckpointError, match=r"^a model with model\.d_value=7 cannot be .*--engine torch$"):
         check_convertible(ModelConfig(d_head=5, d_value=7))
+
+
+def test_scores_and_patterns_that_ctranslate2_does_not_have_are_refused_by_name() -> None:
+    others: dict[str, Any] = {
+        "attention": "additive",
+        "temperature": 2.0,
+        "hard_attention": True,
+        "window": 3,
+        "stride": 4,
+    }
+    for name, value in others.items():
+        with pytest.raises(CheckpointError, match=rf"a model with model\.{name}={value} cannot be converted to CTrans"):
+            check_convertible(dataclasses.replace(ModelConfig(), **{name: value}))
 
 
 def test_a_weight_without_a_place_in_ctranslate2_is_refused(tmp_path: Path) -> None:

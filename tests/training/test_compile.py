@@ -1,28 +1,35 @@
 """`trainer.compile`: batches come in many shapes, and each must not cost a compilation."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from seq2seq.config import ModelConfig
+from seq2seq.model import patterns
 from seq2seq.model.transformer import Transformer
 
 
 @pytest.mark.slow  # importing the compiler takes most of it
 @pytest.mark.parametrize(
-    "changes", [{"positions": "rotary"}, {"n_kv_heads": 1, "d_value": 10, "bias": True, "norm_type": "rms"}], ids=str
+    "changes",
+    [
+        {"positions": "rotary"},
+        {"n_kv_heads": 1, "d_value": 10, "bias": True, "norm_type": "rms"},
+        {"window": 3, "attention": "additive", "hard_attention": True},
+    ],
+    ids=str,
 )
-def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any]) -> None:
+def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any], monkeypatch) -> None:
     from torch._dynamo.testing import CompileCounter
 
     compiler = CompileCounter()
     # Without dropout, so that the logits can be compared.
-    model = Transformer(
-        ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0, **changes),
-        100,
-    )
+    sizes = ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0)
+    model = Transformer(replace(sizes, **changes), 100)
+    monkeypatch.setattr(patterns, "SHORT", 0)  # a window is always computed in blocks
     plain = Transformer(model.config, 100)
     plain.load_state_dict(model.state_dict())
     for half in (model.encoder, model.decoder):

@@ -11,7 +11,7 @@ from seq2seq.config.checks import MOST_AT_ONCE
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.hardware import multiplies_bf16, n_cores
 from seq2seq.memory import available_memory
-from seq2seq.translation.engines.options import ENGINES, EngineOptions
+from seq2seq.translation.engines.options import ATTENTIONS, ENGINES, EngineOptions
 from seq2seq.translation.engines.protocol import Engine
 
 if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not need it
@@ -33,7 +33,7 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
         CheckpointError: there are no weights for this engine.
         ConfigError: CTranslate2 is not installed, or cannot do what is asked for; too many threads or workers.
         TokenizerError: the models of an ensemble have different tokenizers.
-        TranslationError: the engine, device or precision is unknown.
+        TranslationError: the engine, the attention, the device or the precision is unknown.
     """
     first = models[0]
     for other in models[1:]:
@@ -46,7 +46,14 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
             raise ConfigError(
                 f"{name}={n} is more than {MOST_AT_ONCE}; give as many as this machine has cores, or fewer"
             )
+    if options.attention and options.attention not in ATTENTIONS:
+        raise TranslationError(f"attention={options.attention!r} is not one of {', '.join(ATTENTIONS)}")
     if choose_engine(models, options) == "ctranslate2":
+        if options.attention:
+            raise ConfigError(
+                f"attention={options.attention} cannot be chosen for CTranslate2, whose models attend as they were "
+                "converted; use --engine torch"
+            )
         return _ctranslate2(models, options)
     return _pytorch(models, options)
 
@@ -91,7 +98,11 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
         if devices[0].type != "cpu":
             engines = [
                 PyTorchEngine(
-                    [model.build() for model in models], device, precision, options.workers or 1, weights=weights
+                    [model.build(options.attention) for model in models],
+                    device,
+                    precision,
+                    options.workers or 1,
+                    weights=weights,
                 )
                 for device in devices
             ]
@@ -106,7 +117,13 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
         forks = can_fork and n_workers > per_worker == 1
         with _one_thread() if forks else nullcontext():  # matrices are packed for the threads that will multiply them
             return PyTorchEngine(
-                [model.build() for model in models], devices[0], precision, n_workers, per_worker, forks, weights
+                [model.build(options.attention) for model in models],
+                devices[0],
+                precision,
+                n_workers,
+                per_worker,
+                forks,
+                weights,
             )
 
 

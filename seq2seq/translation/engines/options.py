@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 EngineName = Literal["auto", "torch", "ctranslate2"]
+AttentionName = Literal["soft", "hard"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,8 @@ class EngineOptions:
         forks: whether torch's workers on a CPU may be processes forked from this one, if each has one thread. That is
             faster. It is safe only while nothing else runs in this process: a lock that another thread holds would
             never open in the child.
+        attention: soft or hard, as `model.hard_attention` has it; empty: as the model was trained. With hard attention,
+            each head takes the one token that it weighs most.
         weights: how much each model of an ensemble counts; empty: all the same.
         max_batch_tokens: how large the batches will be, which decides how much memory a worker needs; 0: as large as
             suits the engine.
@@ -35,5 +39,6 @@ class EngineOptions:
     threads: int = 0
     workers: int = 0
     forks: bool = False
+    attention: str = ""
     weights: tuple[float, ...] = ()
     max_batch_tokens: int = 0

@@ -226,6 +226,14 @@ def test_several_gpus_have_an_engine_each(model: TrainedModel, monkeypatch: pyte
         loading._devices("cuda:0,cpu")
 
 
+def test_attention_is_soft_or_hard(model: TrainedModel) -> None:
+    for name, is_hard in (("", False), ("soft", False), ("hard", True)):
+        engine = torch_engine(load_engine([model], EngineOptions(attention=name, **CPU)))
+        assert engine.models[0].config.hard_attention == is_hard
+    with pytest.raises(TranslationError, match="attention='firm' is not one of soft, hard"):
+        load_engine([model], EngineOptions(attention="firm", **CPU))
+
+
 def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     with pytest.raises(CheckpointError, match="has no weights for CTranslate2; make them with"):
