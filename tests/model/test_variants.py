@@ -32,6 +32,9 @@ VARIANTS: list[dict[str, Any]] = [
     {"stride": 3},
     {"stride": 2, "positions": "rotary", "hard_attention": True},
     {"positions": "none"},
+    {"attention": "additive", "n_kv_heads": 1, "d_value": 6},
+    {"hard_attention": True, "n_kv_heads": 1, "d_head": 6},
+    {"window": 2, "attention": "unscaled", "n_kv_heads": 1, "d_value": 6},
 ]
 
 
@@ -87,6 +90,7 @@ class Reference(nn.Module):
     def forward(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
     ) -> Tensor:
+        k, v = (x.expand(-1, q.size(1), -1, -1) for x in (k, v))  # one group, or as many as heads
         if self.u is not None:
             scores = torch.einsum("bhtsk,hk->bhts", torch.tanh(q[:, :, :, None] + k[:, :, None]), self.u[:, 0, :, 0])
         else:
@@ -141,7 +145,8 @@ def test_logits_and_gradients_are_those_of_the_definition(variant: dict[str, Any
 
 def test_each_variant_is_another_model(variant: dict[str, Any]) -> None:
     src, tgt_in = batch()
-    model, plain = build(**variant), build(norm=variant.get("norm", "pre"))
+    same = {key: value for key, value in variant.items() if key in ("norm", "n_kv_heads", "d_value", "d_head")}
+    model, plain = build(**variant), build(**same)
     plain.load_state_dict(model.state_dict(), strict=False)
     assert (model(src, tgt_in) - plain(src, tgt_in)).abs().max() > 1e-2
 
@@ -234,10 +239,8 @@ def test_without_positions_a_source_is_a_set_of_tokens() -> None:
 
 
 def test_only_additive_scores_add_weights() -> None:
-    plain = build().n_parameters
+    """One vector for each head of two attentions that encode and four that decode."""
     for changes in VARIANTS:
-        n_attentions = 2 + 2 * 2
-        expected = n_attentions * 12 if changes.get("attention") == "additive" else 0
-        assert build(**{"norm": "pre"} | changes).n_parameters - plain == expected - (
-            2 * 2 * 12 if changes.get("norm") == "post" else 0
-        )
+        plain = {key: value for key, value in changes.items() if key != "attention"}
+        n_more = 6 * 3 * 4 if changes.get("attention") == "additive" else 0
+        assert build(**changes).n_parameters == build(**plain).n_parameters + n_more

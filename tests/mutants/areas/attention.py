@@ -9,7 +9,7 @@ MUTANTS = [
     Mutant(
         fault="unscaled scores are divided by the root of the width after all",
         file="seq2seq/model/attention.py",
-        text="else beta * math.sqrt(config.d_head)",
+        text="else beta * math.sqrt(config.d_k)",
         becomes="else beta",
         tests=["tests/model/test_scores.py::test_unscaled_scores_make_the_larger_weight_larger", _WHOLE],
     ),
