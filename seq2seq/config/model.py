@@ -1,6 +1,5 @@
 """The section `model`."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -96,8 +95,8 @@ class ModelConfig:
         yield from one_of("model", self, positions=("sinusoidal", "learned", "rotary", "none"))
         yield from one_of("model", self, attention=("scaled", "unscaled", "additive"))
         yield from at_least("model", self, window=0, stride=0)
-        if not 0 < self.temperature < math.inf:
-            yield f"model.temperature={self.temperature} is not above 0; 1 leaves scores as they are"
+        if not 0.01 <= self.temperature <= 100:
+            yield f"model.temperature={self.temperature} is not between 0.01 and 100; 1 leaves scores as they are"
         if self.window > 0 and self.stride > 0:
             yield f"model.window={self.window} and model.stride={self.stride} exclude each other; set one of them to 0"
         yield from one_of("model", self, embeddings=("shared", "decoder", "separate"))

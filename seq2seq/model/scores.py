@@ -58,12 +58,12 @@ class AddedScores(nn.Module):
 
     def __init__(self, n_heads: int, d_head: int, beta: float) -> None:
         super().__init__()
-        self.beta = beta
-        self.u = nn.Parameter(torch.randn(n_heads, 1, d_head, 1) * d_head**-0.5)  # so that scores begin below 1
+        self.n_heads, self.beta = n_heads, beta
+        self.u = nn.Parameter(torch.randn(n_heads * d_head) * d_head**-0.5)  # so that scores begin below 1
 
     def forward(self, q: Tensor, k: Tensor) -> Tensor:
         hidden = (q.unsqueeze(-2) + k.unsqueeze(-3)).tanh()  # (..., H, T, S, K)
-        return self.beta * (hidden @ self.u).squeeze(-1)  # (..., H, T, S)
+        return self.beta * (hidden @ self.u.view(self.n_heads, 1, -1, 1)).squeeze(-1)  # (..., H, T, S)
 
 
 def soft(scores: Tensor) -> Tensor:

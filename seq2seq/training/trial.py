@@ -28,9 +28,10 @@ def _n_kept(shape: Shape, model: ModelConfig) -> int:
     def of_token(width: int) -> int:
         return 10 * width + 2 * model.d_ff
 
-    encoder = n_src * of_token(model.d_memory) + model.n_heads * n_src * n_src
+    of_pair = model.n_heads * (model.d_k if model.attention == "additive" else 1)
+    encoder = n_src * of_token(model.d_memory) + of_pair * n_src * n_src
     cross = model.d_model * (6 * n_tgt + 2 * n_src)
-    decoder = n_tgt * of_token(model.d_model) + cross + model.n_heads * n_tgt * (n_src + n_tgt)
+    decoder = n_tgt * of_token(model.d_model) + cross + of_pair * n_tgt * (n_src + n_tgt)
     return n_pairs * (model.n_encoder_layers * encoder + model.n_decoder_layers * decoder)
 
 

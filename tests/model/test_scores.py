@@ -177,7 +177,7 @@ def test_additive_scores_are_those_of_bahdanau_with_the_projections_as_matrices(
     expected = torch.stack(
         [
             torch.stack([sum(u * torch.tanh(x + y) for u, x, y in zip(head, a, b, strict=True)) for b in keys])
-            for head, queries, keys in ((scores.u[h].flatten(), q[n, h], k[n, h]) for n in range(2) for h in range(3))
+            for head, queries, keys in ((scores.u.view(3, 4)[h], q[n, h], k[n, h]) for n in range(2) for h in range(3))
             for a in queries
         ]
     ).view(2, 3, 5, 7)

@@ -92,7 +92,9 @@ class Reference(nn.Module):
     ) -> Tensor:
         k, v = (x.expand(-1, q.size(1), -1, -1) for x in (k, v))  # one group, or as many as heads
         if self.u is not None:
-            scores = torch.einsum("bhtsk,hk->bhts", torch.tanh(q[:, :, :, None] + k[:, :, None]), self.u[:, 0, :, 0])
+            scores = torch.einsum(
+                "bhtsk,hk->bhts", torch.tanh(q[:, :, :, None] + k[:, :, None]), self.u.view(q.size(1), -1)
+            )
         else:
             scores = torch.einsum("bhtk,bhsk->bhts", q, k)
         if self.config.attention == "scaled":

@@ -79,7 +79,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
     "widths": {"model.d_encoder": 24, "model.embeddings": "decoder", "model.bias": True, "model.norm_type": "rms"},
-    "muon": {"optim.optimizer": "muon", "optim.weight_decay": 0.1, "model.n_kv_heads": 1, "model.d_value": 10},
+    "muon": {
+        "optim.optimizer": "muon",
+        "optim.weight_decay": 0.1,
+        "model.n_kv_heads": 1,
+        "model.d_value": 10,
+        "model.attention": "additive",
+        "model.window": 3,
+    },
 }
 
 

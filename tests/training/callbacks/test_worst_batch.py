@@ -1,5 +1,6 @@
 """A run that does not fit into memory ends before its first step, and a run that does is not touched."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,9 @@ def test_the_largest_batch_has_the_most_tokens_and_then_the_longest_sentences() 
     short, long, few = Shape(100, 20, 20), Shape(10, 200, 200), Shape(10, 190, 200)
     assert largest([short, long, few], model) == long
     assert largest([Shape(100, 20, 10), Shape(100, 10, 20)], model) == Shape(100, 10, 20)  # a decoder keeps more
+    additive = replace(model, attention="additive")  # which keeps numbers for each pair of tokens
+    assert largest([Shape(50, 50, 50), Shape(10, 190, 190)], model) == Shape(50, 50, 50)
+    assert largest([Shape(50, 50, 50), Shape(10, 190, 190)], additive) == Shape(10, 190, 190)
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
