@@ -38,6 +38,14 @@ VARIANTS: dict[str, Sequence[str]] = {
     "biases": ("model.bias=true",),
     "encoder of 256": ("model.d_encoder=256", "model.embeddings=decoder"),
     "RMSNorm": ("model.norm_type=rms",),
+    "unscaled scores": ("model.attention=unscaled",),
+    "additive scores": ("model.attention=additive",),
+    "temperature 2": ("model.temperature=2",),
+    "hard attention": ("model.hard_attention=true",),
+    "window of 4": ("model.window=4",),
+    "stride of 4": ("model.stride=4",),
+    "sinusoidal positions": ("model.positions=sinusoidal",),
+    "no positions": ("model.positions=none",),
 }
 
 
