@@ -43,9 +43,8 @@ def attend_in_blocks(
         torch.minimum(_beside(keys, n, size, n_beside, HIDDEN).transpose(-2, -1), outside),  # (B n, 1, E, R E)
         p_dropout,
     )
-    return (
-        heads.unflatten(0, (sentences, n)).transpose(1, 2).flatten(2, 3)[:, :, :length]
-    )  # (B n, H, E, K) -> (B, H, T, K)
+    heads = heads.unflatten(0, (sentences, n)).transpose(1, 2).flatten(2, 3)  # (B n, H, E, K) -> (B, H, n E, K)
+    return heads[:, :, :length]
 
 
 def _beside(x: Tensor, n: int, size: int, n_beside: int, padding: float = 0.0) -> Tensor:
