@@ -99,6 +99,18 @@ def note(message: str, end: str = "\n") -> None:
         print((ERASE_LINE if sys.stderr.isatty() else "") + message, end=end, file=sys.stderr, flush=True)
 
 
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """What tells the user on a terminal what is going on, in one line that is gone at the end; elsewhere it is mute."""
+    if not sys.stderr.isatty():
+        yield lambda message: None
+        return
+    try:
+        yield partial(note, end="")
+    finally:
+        note("", end="")
+
+
 def tell_at_end(error: BaseException, message: str) -> None:
     """Let `exit_status` print a line with `error`, such as what is kept of the work and how to go on."""
     _messages(error).append(message)

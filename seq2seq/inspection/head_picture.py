@@ -1,0 +1,61 @@
+"""What is known of heads as one picture: a square for each layer and head, a panel for each figure."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.inspection.head_figures import FIGURES
+from seq2seq.inspection.heads import HeadReport
+from seq2seq.reports import style
+from seq2seq.translation.attention_kinds import KINDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOST = "BLEU lost without it"
+_AER = "alignment error rate"
+_SIZE = (2.1, 1.9)  # inches of a panel
+
+
+def draw_heads(report: HeadReport, file: Path) -> None:
+    """Draw all figures. The ending of the file's name chooses the format: .png, .svg or .pdf."""
+    columns = [*FIGURES, _AER, *([_LOST] if report.ablation else [])]
+    with style.grid(len(KINDS), len(columns), _SIZE) as (figure, axes):
+        for row, kind in zip(axes, KINDS, strict=True):
+            found = _figures(report, kind)
+            for axis, name in zip(row, columns, strict=True):
+                if name in found:
+                    _draw(axis, found[name], kind, name)
+                else:
+                    axis.set_axis_off()
+        style.save(figure, file)
+
+
+def _figures(report: HeadReport, kind: str) -> dict[str, NDArray[np.float64]]:
+    found = dict(report.figures[kind])
+    if kind == "cross":
+        found[_AER] = report.alignment.error_rate
+    if report.ablation:
+        losses = report.ablation.of("head")
+        shape = found["entropy"].shape
+        lost = [losses[f"{kind} {layer + 1}.{head + 1}"].bleu for layer, head in np.ndindex(shape)]
+        found[_LOST] = np.array(lost).reshape(shape)
+    return found
+
+
+def _draw(axis: "Axes", values: NDArray[np.float64], kind: str, name: str) -> None:
+    """The darker, the more; each panel has its own scale, so each square says its number."""
+    n_layers, n_heads = values.shape
+    axis.imshow(values, cmap="Blues", aspect="auto", vmin=min(0, values.min()), vmax=max(values.max(), 1e-9))
+    axis.grid(False)
+    axis.set(title=f"{kind}: {name}", xlabel="head", ylabel="layer")
+    axis.set_xticks(range(n_heads), [str(n + 1) for n in range(n_heads)])
+    axis.set_yticks(range(n_layers), [str(n + 1) for n in range(n_layers)])
+    middle = (values.max() + min(0, values.min())) / 2
+    for layer, head in np.ndindex(values.shape):
+        colour = "white" if values[layer, head] > middle else "black"
+        text = f"{values[layer, head]:.2f}".replace("0.", ".", 1) if abs(values[layer, head]) < 1 else ""
+        text = text or f"{values[layer, head]:.1f}"
+        axis.text(head, layer, text, ha="center", va="center", color=colour, fontsize=7)

@@ -1,0 +1,22 @@
+"""The model itself, to look inside: in float32, so that numbers do not depend on the hardware."""
+
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.errors import ConfigError
+from seq2seq.model.transformer import Transformer
+from seq2seq.translation.engines.load import load_engine
+from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.engines.pytorch import PyTorchEngine
+
+
+def torch_model(trained: TrainedModel, device: str = "auto") -> Transformer:
+    """The model on its device, ready for a search.
+
+    Raises:
+        CheckpointError: it has no weights for PyTorch.
+        ConfigError: several devices are named.
+        TranslationError: there is no such device.
+    """
+    engine = load_engine([trained], EngineOptions(engine="torch", device=device, precision="float32", workers=1))
+    if not isinstance(engine, PyTorchEngine):
+        raise ConfigError(f"device={device!r} names several devices; one is used here, so name one")
+    return engine.models[0]
