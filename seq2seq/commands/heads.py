@@ -59,16 +59,16 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.errors import ConfigError
     from seq2seq.exit_status import progress
     from seq2seq.files import write_json
+    from seq2seq.inspection.attention_picture import FORMATS
     from seq2seq.inspection.head_forms import heads_as_text
     from seq2seq.inspection.head_picture import draw_heads
     from seq2seq.inspection.head_study import HeadRequest, study_heads
-    from seq2seq.reports.style import PICTURES
 
     if (args.src is None) != (args.tgt is None):
         raise ConfigError("--src and --tgt belong together; give both, or neither for a test set of the run")
     for file in args.output:
-        if file.suffix not in (".json", *PICTURES):
-            raise ConfigError(f"--output {file}: write .json, or a picture as {', '.join(PICTURES)}")
+        if file.suffix.removeprefix(".") not in ("json", *FORMATS):
+            raise ConfigError(f"--output {file}: its ending must be one of json, {', '.join(FORMATS)}")
     request = HeadRequest(
         model=args.model,
         files=(args.src, args.tgt) if args.src else None,

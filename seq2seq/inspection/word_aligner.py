@@ -5,16 +5,16 @@ A word is what white space separates, as in `analysis/alignment.py`. Words are c
 marks around them.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.inspection.bare_words import bare_words
+
 Links = set[tuple[int, int]]  # (source word, target word), counted from 0
 
-_MARKS = re.compile(r"^\W+|\W+$")
 N_ITERATIONS = 5
 _NEARER = 1e-6  # decides where probabilities are equal, since it is smaller than other differences
 
@@ -56,8 +56,8 @@ class TranslationTable:
 
         Of several places of one source word, the one nearest on the way from begin to end is taken.
         """
-        src_ids = [0, *(self.src_words.get(word, -1) for word in _keys(src))]
-        tgt_ids = [self.tgt_words.get(word, -1) for word in _keys(tgt)]
+        src_ids = [0, *(self.src_words.get(word, -1) for word in bare_words(src))]
+        tgt_ids = [self.tgt_words.get(word, -1) for word in bare_words(tgt)]
         if len(src_ids) == 1 or not tgt_ids:
             return set()
         t = self._lookup(np.array(src_ids), np.array(tgt_ids))  # (target words, source words)
@@ -99,10 +99,5 @@ class WordAligner:
         return forward & backward, forward | backward
 
 
-def _keys(text: str) -> list[str]:
-    """The words of a line as the tables know them: all of `text.split()`, in order."""
-    return [_MARKS.sub("", word).casefold() or word for word in text.split()]
-
-
 def _ids(text: str, known: dict[str, int]) -> list[int]:
-    return [known.setdefault(word, len(known)) for word in _keys(text)]
+    return [known.setdefault(word, len(known)) for word in bare_words(text)]

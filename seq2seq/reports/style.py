@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Okabe and Ito (2008): colours that colour-blind people can tell apart. The pages' style sheet has the same.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-PICTURES = (".png", ".svg", ".pdf")  # endings of names of files, which choose the format
 _WIDTH, _HEIGHT = 4.6, 3.1  # inches of one panel
 _RULES: dict[Any, Any] = {
     "font.family": "sans-serif",

@@ -7,7 +7,7 @@ translator.translate(["Un chat dort."])[0].text
 import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import Scoring
 from seq2seq.translation.stream import Stream
+from seq2seq.translation.vectors import LineEncoder, LineVectors, VectorOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -270,6 +271,35 @@ class Translator:
                 "Here the model reads it in one piece."
             )
         return attend(self.engine, self.tokenizer, self.decoding, read, tgt, tag, notes)
+
+    def encode(
+        self,
+        lines: Iterable[str],
+        *,
+        unit: str = "sentence",
+        pool: str = "mean",
+        layer: int | None = None,
+        tag: str = "",
+    ) -> Generator[LineVectors, None, None]:
+        """Vectors of each line by sentence, word or piece, in order, in memory that does not grow with their number.
+
+        The lines are read as they are. One with more tokens than the model reads is read in windows.
+
+        Args:
+            unit, pool, layer, tag: see `VectorOptions`.
+        Raises:
+            ConfigError: one of these cannot be; CTranslate2 and ensembles give no vectors.
+            TokenizerError: a line is not Unicode, or the model does not have the tag.
+            TypeError: `lines` is one string in place of many.
+        """
+        if isinstance(lines, str):
+            raise TypeError("lines is one string; pass a list with a string for each line")
+        options = VectorOptions(unit=unit, pool=pool, layer=layer, tag=tag)
+        options.check(self.config.model.n_encoder_layers)
+        longest = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - len(self.tokenizer.tag(tag)))
+        encoder = LineEncoder(partial(self.engine.vectors, layer=layer), self.tokenizer, options, longest)
+        assert encoder.width  # asking for it finds out what the engine cannot do, before any line is read
+        return encoder.run(lines)
 
     def _demands(self, options: TranslationOptions, searched_with: DecodingConfig) -> Demands:
         keeps_numbers = "numbers" in options.keep

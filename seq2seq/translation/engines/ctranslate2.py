@@ -160,6 +160,14 @@ class CTranslate2Engine:
         """
         raise _refusal(["CTranslate2 does not tell where its heads look"])
 
+    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
+        """See `Engine.vectors`.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise _refusal(["CTranslate2 gives no vectors here"])
+
     def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
         prefixed = [sentence for sentence in sentences if sentence.prefix]
         prefix_log_probs = iter(

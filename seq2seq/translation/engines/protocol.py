@@ -101,3 +101,12 @@ class Engine(Protocol):
         Raises:
             ConfigError: this engine gives no attention, or has several models.
         """
+
+    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
+        """For each source of a batch: what a layer of the encoder makes of each of its tokens, and eos, (S, D) float32.
+
+        Args:
+            layer: counted from 1; 0: the embeddings with their positions; None: the last one with the final norm.
+        Raises:
+            ConfigError: this engine gives none, or has several models.
+        """

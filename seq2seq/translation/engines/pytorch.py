@@ -17,6 +17,7 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import search
 from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
+from seq2seq.model.states import encoder_states
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import pack
 from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
@@ -152,6 +153,15 @@ class PyTorchEngine:
             HeadWeights(encoder[:, i, :, :s, :s], decoder[:, i, :, :t, :t], cross[:, i, :, :t, :s])
             for i, (s, t) in enumerate(sizes)
         ]
+
+    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
+        """See `Engine.vectors`."""
+        if len(self.models) > 1:
+            raise ConfigError("each model of an ensemble has vectors of its own; give one model")
+        src = pad_sources(sources, self.max_length).to(self.device)
+        with torch.inference_mode(), self._autocast():
+            states = encoder_states(self.models[0], src, layer).float().cpu().numpy()
+        return [each[: len(source) + 1] for each, source in zip(states, sources, strict=True)]
 
     def _batch(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]

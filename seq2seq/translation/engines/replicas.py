@@ -60,6 +60,11 @@ class Replicas:
         with self._borrowed() as engine:
             return engine.head_weights(sources, targets)
 
+    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
+        """See `Engine.vectors`."""
+        with self._borrowed() as engine:
+            return engine.vectors(sources, layer)
+
     @contextmanager
     def _borrowed(self) -> Iterator[Engine]:
         """An engine with a free worker; waits until there is one."""

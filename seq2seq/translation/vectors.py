@@ -1,0 +1,144 @@
+"""Vectors of text in its context: what the encoder makes of each word or sentence.
+
+Shapes: S source tokens, N rows, D d_model
+"""
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.errors import ConfigError
+from seq2seq.tokenizer import Tokenizer
+
+UNITS, POOLS = ("sentence", "word", "piece"), ("mean", "max")
+_WINDOW = 2048  # lines that are sorted by length together
+_BATCH_TOKENS = 8192  # padded
+
+Vectors = npt.NDArray[np.float32]
+# For sources as token ids, the states of their tokens, each (S, D): `Engine.vectors` with its layer chosen.
+EncodeIds = Callable[[Sequence[Sequence[int]]], list[Vectors]]
+
+
+class LineVectors(NamedTuple):
+    """The vectors of one line.
+
+    Attributes:
+        text: the line.
+        names: what each row is of: the line, a word or a piece.
+        places: the number of that word or piece in the line, from 0. A word of characters that the model does not know
+            has no row.
+        vectors: (N, D). A sentence has one row, of zeros if nothing of the line reaches the model.
+    """
+
+    text: str
+    names: list[str]
+    places: npt.NDArray[np.int32]
+    vectors: Vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorOptions:
+    """What a row is, and how it is made of the vectors of pieces.
+
+    Attributes:
+        unit: one of `UNITS`; a word is what white space separates.
+        pool: one of `POOLS`: of each number, the mean over the pieces, or the largest one, tag and eos left out.
+        layer: of the encoder, counted from 1; 0: the embeddings with their positions; None: the last one, as the
+            decoder sees it.
+        tag: the kind of text of the lines, for models that have tags.
+    """
+
+    unit: str = "sentence"
+    pool: str = "mean"
+    layer: int | None = None
+    tag: str = ""
+
+    def check(self, n_layers: int) -> None:
+        """
+        Raises:
+            ConfigError: one of them cannot be.
+        """
+        for name, value, choices in (("unit", self.unit, UNITS), ("pool", self.pool, POOLS)):
+            if value not in choices:
+                raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")
+        if self.layer is not None and not 0 <= self.layer <= n_layers:
+            raise ConfigError(f"layer={self.layer}: the encoder has {n_layers} layers; give 0 to {n_layers}")
+
+
+@dataclass(frozen=True)
+class LineEncoder:
+    """Makes vectors of lines.
+
+    Attributes:
+        longest: most tokens that the model reads at once, without tag and eos. A longer line is read in windows.
+    """
+
+    encode: EncodeIds
+    tokenizer: Tokenizer
+    options: VectorOptions
+    longest: int
+
+    @cached_property
+    def width(self) -> int:
+        """D, the numbers of a vector."""
+        return int(self.encode([[]])[0].shape[1])
+
+    def run(self, lines: Iterable[str]) -> Generator[LineVectors, None, None]:
+        """The vectors of each line, in order, in memory that does not grow with their number."""
+        lines = iter(lines)
+        while window := list(islice(lines, _WINDOW)):
+            ids = self.tokenizer.encode(["" if line.isspace() else line for line in window])
+            for line, states in zip(window, self._states(ids), strict=True):
+                yield self._pooled(line, states)
+
+    def _states(self, sources: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The states of all tokens of each source, (S, D). Sources of like length are read together."""
+        tag = self.tokenizer.tag(self.options.tag)
+        parts = [
+            (number, begin, source[begin : begin + self.longest])
+            for number, source in enumerate(sources)
+            for begin in range(0, len(source), self.longest)
+        ]
+        states = [np.zeros((len(source), self.width), dtype=np.float32) for source in sources]
+        parts.sort(key=lambda part: -len(part[2]))
+        while parts:
+            n = max(1, _BATCH_TOKENS // (len(parts[0][2]) + len(tag) + 1))
+            batch, parts = parts[:n], parts[n:]
+            found = self.encode([[*tag, *ids] for _, _, ids in batch])
+            for (number, begin, ids), each in zip(batch, found, strict=True):
+                states[number][begin : begin + len(ids)] = each[len(tag) : len(tag) + len(ids)]
+        return states
+
+    def _pooled(self, line: str, states: Vectors) -> LineVectors:
+        if self.options.unit == "sentence":
+            starts, places, names = np.zeros(1, dtype=np.int64), [0], [line]
+            if not len(states):
+                return LineVectors(line, names, np.zeros(1, dtype=np.int32), np.zeros((1, self.width), np.float32))
+        elif not len(states):
+            return LineVectors(line, [], np.zeros(0, dtype=np.int32), states)
+        elif self.options.unit == "word":
+            places, starts = (each.tolist() for each in np.unique(self._words(line), return_index=True))
+            words = line.split()
+            names = [words[place] for place in places]
+        else:
+            places = list(range(len(states)))
+            starts, names = np.arange(len(states)), self.tokenizer.pieces(self.tokenizer.encode([line])[0])
+        return LineVectors(line, names, np.array(places, dtype=np.int32), self._reduced(states, np.asarray(starts)))
+
+    def _words(self, line: str) -> list[int]:
+        return words_of_pieces(line, self.tokenizer.offsets(line))
+
+    def _reduced(self, states: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
+        """The pieces from each start to the next one as one row."""
+        if self.options.pool == "max":
+            largest: Vectors = np.maximum.reduceat(states, starts)
+            return largest
+        lengths = np.diff([*starts, len(states)])[:, None]
+        mean: Vectors = (np.add.reduceat(states, starts, dtype=np.float64) / lengths).astype(np.float32)
+        return mean
