@@ -25,6 +25,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 
 Tell = Callable[[str], None]
+_N_SAMPLES = 300  # of the bootstrap: with 1,000, as elsewhere, the intervals would take longer than the translations
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def _losses(
     for part in parts:
         without = texts[f"{part.kind} {part.name}"]
         scores = corpus_scores(without, references)
-        low, high = difference_interval(without, plain, references)
+        low, high = difference_interval(without, plain, references, n_samples=_N_SAMPLES)
         yield Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import ConfigError, CorpusError, TranslationError
+from seq2seq.hardware import speed_up_cpu
 from seq2seq.inspection.ablating import Ablation, ablate
 from seq2seq.inspection.heads import HeadReport, look_at_heads, readable
 from seq2seq.inspection.link_scores import Reference, read_links
@@ -53,6 +54,7 @@ def study_heads(request: HeadRequest, tell: Tell) -> HeadReport:
     """
     if request.files and request.test:
         raise ConfigError("--test and --src/--tgt name two texts; give one of them")
+    speed_up_cpu()
     trained = TrainedModel.read(request.model)
     model = torch_model(trained, request.device)
     tag = trained.tokenizer.tag(request.tag)
