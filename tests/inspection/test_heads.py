@@ -1,0 +1,114 @@
+"""Heads on real text: alignments against counting by hand, and figures that batches do not change."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from seq2seq.analysis.alignment import word_alignment, words_of_pieces
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.dataset.batches import collate
+from seq2seq.inspection.head_figures import FIGURES
+from seq2seq.inspection.heads import AlignedHeads, HeadReport, look_at_heads, readable
+from seq2seq.inspection.link_scores import Reference
+from seq2seq.model.transformer import Transformer
+from seq2seq.vocabulary import BOS, EOS
+from tests.translating import sentences
+
+PAIRS = sentences(9)
+DIAGONAL = [Reference(*({(i, i) for i in range(len(src.split()))},) * 2) for src, _ in PAIRS]
+
+
+@pytest.fixture(scope="module")
+def trained(trained_run: Path) -> TrainedModel:
+    return TrainedModel.read(trained_run)
+
+
+@pytest.fixture(scope="module")
+def model(trained: TrainedModel) -> Transformer:
+    return trained.build().eval()
+
+
+def looked_at(
+    trained: TrainedModel, model: Transformer, tag: Sequence[int] = (), batch_tokens: int = 2048
+) -> tuple[dict[str, dict[str, np.ndarray]], AlignedHeads]:
+    return look_at_heads(model, trained.tokenizer, PAIRS, tag, DIAGONAL, batch_tokens)
+
+
+def test_links_of_a_head_are_the_words_that_it_looks_at_most(trained: TrainedModel, model: Transformer) -> None:
+    _, found = looked_at(trained, model)
+    n_links = n_right = 0
+    for src, tgt in PAIRS:
+        src_ids, tgt_ids = trained.tokenizer.encode([src, tgt])
+        batch = collate([src_ids], [tgt_ids], 0)
+        with torch.inference_mode():
+            weights = model.attention_weights(batch.src, batch.tgt_in).cross[0][0, 2].numpy()  # the third head
+        words = [words_of_pieces(text, trained.tokenizer.offsets(text)) for text in (src, tgt)]
+        links = word_alignment(weights[:-1, :-1], *words)
+        n_links += len(links)
+        n_right += sum(i == j for i, j in links)
+    assert 0 < n_right < n_links
+    assert found.precision[0, 2] == pytest.approx(n_right / n_links)
+    assert found.error_rate[0, 2] == pytest.approx(1 - 2 * n_right / (2 * n_links))
+    layer, head = found.best
+    assert found.error_rate[layer, head] == found.error_rate.min()
+
+
+def test_shares_of_the_ends_and_marks_are_those_of_their_columns(trained: TrainedModel, model: Transformer) -> None:
+    figures, _ = looked_at(trained, model)
+    ends = marks = rows = 0.0
+    for src, tgt in PAIRS:
+        batch = collate(*([ids] for ids in trained.tokenizer.encode([src, tgt])), 0)  # type: ignore[misc]
+        with torch.inference_mode():
+            weights = model.attention_weights(batch.src, batch.tgt_in)
+        decoder, pieces = weights.decoder[0][0, 1], trained.tokenizer.pieces(batch.tgt_in[0].tolist())
+        rows += len(decoder)
+        ends += decoder[:, [i in (BOS, EOS) for i in batch.tgt_in[0].tolist()]].sum().item()
+        marks += decoder[:, [piece in (".", "▁.") for piece in pieces]].sum().item()
+    assert figures["decoder"]["ends"][0, 1] == pytest.approx(ends / rows)
+    assert marks > 0
+    assert figures["decoder"]["punctuation"][0, 1] == pytest.approx(marks / rows)
+    assert (figures["decoder"]["next"] == 0).all()
+
+
+def test_the_size_of_batches_changes_nothing(trained: TrainedModel, model: Transformer) -> None:
+    one_by_one, together = (looked_at(trained, model, batch_tokens=n) for n in (1, 2048))
+    for kind, figures in together[0].items():
+        for name, values in figures.items():
+            np.testing.assert_allclose(values, one_by_one[0][kind][name], atol=1e-5)
+    np.testing.assert_allclose(together[1].error_rate, one_by_one[1].error_rate, atol=1e-9)
+
+
+def test_tags_are_ends_and_no_words(tagged_run: Path) -> None:
+    trained = TrainedModel.read(tagged_run)
+    model = trained.build().eval()
+    tag = trained.tokenizer.tag("t")
+    figures, found = looked_at(trained, model, tag)
+    _, plain = looked_at(trained, model)
+    assert found.error_rate.shape == plain.error_rate.shape and (found.recall <= 1).all()
+    src_ids, tgt_ids = trained.tokenizer.encode(PAIRS[0])
+    one, _ = look_at_heads(model, trained.tokenizer, PAIRS[:1], tag, DIAGONAL[:1])
+    batch = collate([[*tag, *src_ids]], [tgt_ids], 0)
+    with torch.inference_mode():
+        weights = model.attention_weights(batch.src, batch.tgt_in).encoder[0][0, 0]
+    assert one["encoder"]["ends"][0, 0] == pytest.approx(weights[:, [0, -1]].sum(1).mean().item(), abs=1e-6)
+    assert set(figures["encoder"]) == set(FIGURES)
+
+
+def test_pairs_that_cannot_be_read_are_left_out(trained: TrainedModel, model: Transformer) -> None:
+    pairs = [("Ba.", "Bas."), ("", "Bas."), ("Ba.", " "), ("Ba. " * 40, "Bas."), ("Ba.", "Bas. " * 40), PAIRS[0]]
+    assert readable(model, trained.tokenizer, pairs, 0) == [0, 5]
+    n = len(trained.tokenizer.encode([PAIRS[0][0]])[0])
+    assert readable(model, trained.tokenizer, [PAIRS[0]], model.config.max_length - 1 - n) == [0]
+    assert readable(model, trained.tokenizer, [PAIRS[0]], model.config.max_length - n) == []
+
+
+def test_a_report_has_plain_types(trained: TrainedModel, model: Transformer) -> None:
+    figures, alignment = looked_at(trained, model)
+    report = HeadReport("runs/demo", "test", 9, 0, figures, "by hand", alignment, seconds=1.23456)
+    content = report.as_json()
+    assert content["seconds"] == 1.2346 and content["ablation"] is None
+    assert np.shape(content["figures"]["cross"]["entropy"]) == (1, 4)
+    assert np.shape(content["alignment"]["error_rate"]) == (1, 4)
