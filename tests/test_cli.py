@@ -16,8 +16,11 @@ from tests.places import ROOT
 COMMANDS = [
     "attention",
     "compare",
+    "contrast",
     "disguise",
+    "encode",
     "export",
+    "heads",
     "learning-curve",
     "report",
     "score",
