@@ -14,14 +14,14 @@ from seq2seq.translation.attention_kinds import KINDS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOST = "BLEU lost without it"
-_AER = "alignment error rate"
+_LOST = "BLEU lost"
+_AER = "AER"
 _SIZE = (2.1, 1.9)  # inches of a panel
 
 
 def draw_heads(report: HeadReport, file: Path) -> None:
     """Draw all figures. The ending of the file's name chooses the format: .png, .svg or .pdf."""
-    columns = [*FIGURES, _AER, *([_LOST] if report.ablation else [])]
+    columns = [*FIGURES, *([_LOST] if report.ablation else []), _AER]  # only cross-attention has the last one
     with style.grid(len(KINDS), len(columns), _SIZE) as (figure, axes):
         for row, kind in zip(axes, KINDS, strict=True):
             found = _figures(report, kind)

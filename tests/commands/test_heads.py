@@ -62,7 +62,7 @@ def test_all_heads_stand_in_the_table_the_json_and_the_picture(
     assert found["ablation"]["n_sentences"] == 4
     assert any(line.split()[:2] == ["decoder", "1"] for line in table)
     picture = drawn.read_text()
-    assert all(title in picture for title in ("encoder: entropy", "cross: alignment error rate", "BLEU lost"))
+    assert all(title in picture for title in ("encoder: entropy", "cross: AER", "BLEU lost"))
 
 
 def test_fewer_sentences_are_spread_and_the_rest_is_counted(
