@@ -28,13 +28,14 @@ def run(args: argparse.Namespace) -> None:
     import dataclasses
     import json
 
-    import seq2seq
     from seq2seq.hardware import speed_up_cpu
     from seq2seq.inspection.contrast import contrasts_as_text, judge, read_contrasts
+    from seq2seq.translation.engines.options import EngineOptions
+    from seq2seq.translation.translator import Translator
 
     contrasts = read_contrasts(args.contrasts)
     speed_up_cpu()
-    with seq2seq.load(args.model, engine="torch", device=args.device) as translator:
+    with Translator.load([args.model], EngineOptions(engine="torch", device=args.device)) as translator:
         judged = judge(translator, contrasts, args.layer)
     if args.format == "json":
         print(json.dumps([dataclasses.asdict(each) for each in judged], indent=2, ensure_ascii=False))
