@@ -3,10 +3,10 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from seq2seq.cli import main
 from tests.translating import sentences, trained_content, write_run
@@ -87,7 +87,13 @@ def test_a_test_set_of_the_run_needs_no_files(
     heads: Callable[..., str], refused: Callable[..., str], tmp_path: Path
 ) -> None:
     content = trained_content()
-    content.config["data"] |= {"dir": str(tmp_path / "corpus"), "test": "quiz", "src_lang": "fr", "tgt_lang": "en"}
+    data = content.config["data"] | {
+        "dir": str(tmp_path / "corpus"),
+        "test": "quiz",
+        "src_lang": "fr",
+        "tgt_lang": "en",
+    }
+    content = replace(content, config={**content.config, "data": data})  # other tests have the same content
     run = write_run(tmp_path / "run", content)
     assert "gone" in refused("--test", "gone", model=run)
     message = refused(model=run)
@@ -100,7 +106,7 @@ def test_a_test_set_of_the_run_needs_no_files(
     assert "5 pairs of quiz" in shown
     assert "IBM model 1, learned from 5 training pairs and these" in shown
     # What the run kept of its test set counts more than what the corpus has now.
-    (run / "config.yaml").write_text(yaml.safe_dump(dict(content.config)))
+    (run / "config.yaml").write_text(json.dumps(content.config))
     for folder, language, number in (("sources", "fr", 0), ("references", "en", 1), ("hypotheses", "en", 1)):
         (run / folder).mkdir()
         (run / f"{folder}/quiz.{language}").write_text("".join(f"{pair[number]}\n" for pair in PAIRS[:3]))

@@ -60,7 +60,8 @@ def test_shares_of_the_ends_and_marks_are_those_of_their_columns(trained: Traine
     figures, _ = looked_at(trained, model)
     ends = marks = rows = 0.0
     for src, tgt in PAIRS:
-        batch = collate(*([ids] for ids in trained.tokenizer.encode([src, tgt])), 0)  # type: ignore[misc]
+        src_ids, tgt_ids = trained.tokenizer.encode([src, tgt])
+        batch = collate([src_ids], [tgt_ids], 0)
         with torch.inference_mode():
             weights = model.attention_weights(batch.src, batch.tgt_in)
         decoder, pieces = weights.decoder[0][0, 1], trained.tokenizer.pieces(batch.tgt_in[0].tolist())

@@ -64,8 +64,8 @@ def test_points_of_a_plane_keep_their_distances() -> None:
     basis, _ = np.linalg.qr(rng.normal(size=(5, 2)))
     points, shares = project((plane @ basis.T + 4).astype(np.float32))
     assert shares.sum() == pytest.approx(1.0) and shares[0] > shares[1]
-    distances = [np.linalg.norm(each[:, None] - each, axis=-1) for each in (points, plane)]
-    np.testing.assert_allclose(*distances, atol=1e-5)
+    found, expected = (np.linalg.norm(each[:, None] - each, axis=-1) for each in (points, plane))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_a_single_vector_has_a_place_too() -> None:
