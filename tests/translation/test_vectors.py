@@ -109,6 +109,11 @@ def test_tags_are_read_and_have_no_row(tagged_run: Path) -> None:
     plain, tagged = (next(translator.encode(["Ba da."], unit="piece", tag=tag)) for tag in ("", "t"))
     assert plain.names == tagged.names and plain.vectors.shape == tagged.vectors.shape
     assert not np.allclose(plain.vectors, tagged.vectors)
+    trained = TrainedModel.read(tagged_run)
+    ids = trained.tokenizer.encode(["Ba da."])[0]
+    with torch.inference_mode():
+        states = trained.build().eval().encode(pad_sources([[*trained.tokenizer.tag("t"), *ids]], 40))
+    np.testing.assert_allclose(tagged.vectors, states[0, 1 : 1 + len(ids)].numpy(), atol=1e-5)
 
 
 @pytest.mark.parametrize(
