@@ -12,8 +12,9 @@ import pytest
 
 from seq2seq import exit_status as ending
 from seq2seq.errors import UserError
-from seq2seq.exit_status import exit_status, raise_if_stopped
+from seq2seq.exit_status import ERASE_LINE, exit_status, progress, raise_if_stopped
 from tests.places import ROOT
+from tests.translating import Stream
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
 
@@ -177,3 +178,18 @@ def test_a_process_that_the_command_forked_ends_as_if_it_had_no_handler(own_sign
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     assert exit_status(work) == -signal.SIGTERM
+
+
+def test_progress_is_one_line_of_a_terminal_that_goes_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr := Stream(is_terminal=True))
+    with progress() as tell:
+        tell("half")
+        tell("nearly")
+    assert stderr.written() == f"{ERASE_LINE}half{ERASE_LINE}nearly{ERASE_LINE}"
+
+
+def test_progress_is_mute_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr := Stream())
+    with progress() as tell:
+        tell("half")
+    assert stderr.written() == ""
