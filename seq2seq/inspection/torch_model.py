@@ -16,7 +16,8 @@ def torch_model(trained: TrainedModel, device: str = "auto") -> Transformer:
         ConfigError: several devices are named.
         TranslationError: there is no such device.
     """
-    engine = load_engine([trained], EngineOptions(engine="torch", device=device, precision="float32", workers=1))
-    if not isinstance(engine, PyTorchEngine):
+    if "," in device:
         raise ConfigError(f"device={device!r} names several devices; one is used here, so name one")
+    engine = load_engine([trained], EngineOptions(engine="torch", device=device, precision="float32", workers=1))
+    assert isinstance(engine, PyTorchEngine)
     return engine.models[0]
