@@ -19,10 +19,18 @@ TGT_IN = torch.tensor([[2, 6, 7, 8], [2, 9, 4, 0]])
 SOURCES = [[4, 5, 6, 7], [8, 9], [10, 4, 11]]
 
 
-def random_model(positions: str = "sinusoidal") -> Transformer:
+def random_model(positions: str = "sinusoidal", n_kv_heads: int = 0, d_value: int = 0) -> Transformer:
     torch.manual_seed(1)
     config = ModelConfig(
-        d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=2, max_length=16, positions=positions
+        d_model=12,
+        n_heads=3,
+        d_ff=20,
+        n_encoder_layers=2,
+        n_decoder_layers=2,
+        max_length=16,
+        positions=positions,
+        n_kv_heads=n_kv_heads,
+        d_value=d_value,
     )
     return Transformer(config, vocab_size=13).eval()
 
@@ -71,3 +79,16 @@ def test_a_pre_norm_model_without_a_layer_is_the_model_that_lacks_it(stack: str)
     with without_layer(getattr(model, stack).layers[0]):
         torch.testing.assert_close(model(SRC, TGT_IN), shorter(SRC, TGT_IN))
         assert translations(model) == translations(shorter)
+
+
+def test_queries_that_share_keys_are_switched_off_one_by_one() -> None:
+    model = random_model(n_kv_heads=1, d_value=5)
+    by_hand = copy.deepcopy(model)
+    by_hand.encoder.layers[0].self_attention.to_out.weight.data[:, 5:10] = 0
+    by_hand.decoder.layers[1].self_attention.to_out.weight.data[:, 10:15] = 0
+    with (
+        without_head(model.encoder.layers[0].self_attention, 1),
+        without_head(model.decoder.layers[1].self_attention, 2),
+    ):
+        torch.testing.assert_close(model(SRC, TGT_IN), by_hand(SRC, TGT_IN))
+        assert translations(model) == translations(by_hand)
