@@ -36,6 +36,12 @@ demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score
 	@printf '\nSee where it looks while it translates a sentence of yours:\n%s\n' \
 		'  $(BIN)/python -m seq2seq attention --model $(DEMO) --src "Le chat dort dans la cuisine." --output page.html'
 
+.PHONY: learn
+learn: $(VENV)/dev.stamp  ## run the course of docs/learn: all code, exercises and figures, from runs/demo: ten minutes
+	@test -f $(DEMO)/summary.txt || $(MAKE) demo
+	$(BIN)/python docs/learn/figures.py $(DEMO)
+	$(BIN)/python docs/learn/build.py --all
+
 .PHONY: train
 train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=multi30k data.dir=PATH"
 	$(BIN)/python train.py $(ARGS)

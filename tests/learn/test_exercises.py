@@ -1,0 +1,67 @@
+"""The scripts of the exercises run, on a tiny model. `make learn` runs them on the demo's, and the one that trains."""
+
+import runpy
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq.model import attention
+from tests.learn.course import LEARN
+from tests.translating import LEXICON
+
+EXERCISES = LEARN / "exercises"
+
+
+@pytest.fixture
+def demo(trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with what the scripts look for, in which they run."""
+    shutil.copytree(trained_run, tmp_path / "runs/demo")
+    (tmp_path / "data/sample").mkdir(parents=True)
+    for language, words in (("fr", LEXICON), ("en", LEXICON.values())):
+        text = "\n".join(" ".join([*words][i : i + 4]) for i in range(3))
+        (tmp_path / f"data/sample/test.{language}").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(EXERCISES)
+    monkeypatch.delitem(sys.modules, "demo", raising=False)
+    monkeypatch.setattr(attention, "scaled_dot_product_attention", attention.scaled_dot_product_attention)
+
+
+def printed(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    runpy.run_path(str(EXERCISES / name))
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.usefixtures("demo")
+def test_bleu_by_temperature_is_best_at_that_of_training(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = printed("other_temperatures.py", capsys)[1:]
+    scores = {row[:13].strip(): float(row[13:]) for row in rows}
+    assert scores["beta x 1"] == max(scores.values()) > scores["beta x 0"]
+
+
+@pytest.mark.usefixtures("demo")
+def test_each_head_is_left_out_and_put_back(capsys: pytest.CaptureFixture[str]) -> None:
+    first, _, *layers = printed("without_one_head.py", capsys)
+    assert first.startswith("all heads: BLEU ") and layers
+    runpy.run_path(str(EXERCISES / "without_one_head.py"))
+    assert capsys.readouterr().out.splitlines()[2:] == layers
+
+
+@pytest.mark.usefixtures("demo")
+def test_positions_are_taken_from_one_side_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    whole, source, target = (float(row.split()[-1]) for row in printed("without_positions.py", capsys))
+    assert whole > source and whole > target
+
+
+@pytest.mark.usefixtures("demo")
+def test_beams_are_scored_and_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, *rows = printed("beam_sizes.py", capsys)
+    assert [int(row.split()[0]) for row in rows] == [1, 2, 5, 10]
+    assert all(float(row.split()[2]) > 0 for row in rows)
+
+
+def test_the_weights_of_a_layer_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    _, *rows = printed("cost.py", capsys)
+    tokens, weights = zip(*((int(row.split()[0]), int(row.split()[1].replace(",", ""))) for row in rows), strict=True)
+    assert [n * n for n in tokens] == [n // 4 for n in weights]
