@@ -37,7 +37,7 @@ demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score
 		'  $(BIN)/python -m seq2seq attention --model $(DEMO) --src "Le chat dort dans la cuisine." --output page.html'
 
 .PHONY: learn
-learn: $(VENV)/dev.stamp  ## run the course of docs/learn: all code, exercises and figures, from runs/demo: ten minutes
+learn: $(VENV)/dev.stamp  ## run the course of docs/learn: all code, exercises and figures, from runs/demo: five minutes
 	@test -f $(DEMO)/summary.txt || $(MAKE) demo
 	$(BIN)/python docs/learn/figures.py $(DEMO)
 	$(BIN)/python docs/learn/build.py --all

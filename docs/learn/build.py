@@ -158,7 +158,7 @@ def build(change: Callable[[str], str]) -> dict[Path, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="also run the exercises: ten minutes")
+    parser.add_argument("--all", action="store_true", help="also run the exercises: three minutes")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where something would change")
     args = parser.parse_args()
     os.chdir(ROOT)
