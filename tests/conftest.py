@@ -69,6 +69,17 @@ def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _saved_once(tmp_path_factory, "tagged_run", lambda: trained_content("t", "z"))
 
 
+@pytest.fixture(scope="session")
+def classified_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a classifier that has learned `tests.labelling.MARKS`, in a second."""
+    from tests.labelling import label_config, write_labelled
+    from tests.training.tiny_runs import train_with
+
+    folder = tmp_path_factory.mktemp("classified")
+    train_with(label_config(write_labelled(folder / "text"), folder / "run"))
+    return folder / "run"
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KiB, where this user may mount one."""

@@ -15,6 +15,7 @@ from tests.places import ROOT
 
 COMMANDS = [
     "attention",
+    "classify",
     "compare",
     "contrast",
     "disguise",

@@ -28,7 +28,7 @@ STAGES = [
     ("artifacts",),
     ("analysis",),
     ("reports",),
-    ("training", "translation"),
+    ("training", "translation", "classification"),
     ("export", "inspection", "sweeps"),
     ("commands", FRONT),
     ("cli",),

@@ -9,6 +9,7 @@ not compare. It holds only tensors and plain containers:
     tokenizer_sha256    SHA-256 of the tokenizer that the weights were trained with
     state_dict          weights; the names of those of the Transformer begin with `model.`
     seen                what the training text was like (dataset/seen.py); missing in those of older versions
+    labels              of a classifier; missing in a translation model
     global_step         optimizer steps done
     position            epoch, batches of it that are done, of how many, number of processes
     provenance          where the run comes from, for people (artifacts/provenance.py); missing in older ones
@@ -30,7 +31,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.saved_model import SavedModel, read_seen
+from seq2seq.artifacts.saved_model import SavedModel, read_labels, read_seen
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_file
 
@@ -86,7 +87,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
     tokenizer = bytes(content["tokenizer"].numpy())
     sha256 = str(content["tokenizer_sha256"])
-    model = SavedModel(content["config"], tokenizer, sha256, weights, read_seen(content, path))
+    seen, labels = read_seen(content, path), read_labels(content, path)
+    model = SavedModel(content["config"], tokenizer, sha256, weights, seen, labels)
     step, wandb_id = int(content.get("global_step", 0)), str(content.get("wandb_id", ""))
     return Checkpoint(path, model, step, wandb_id, "loops" in content, content.get("position"))
 
@@ -128,7 +130,7 @@ def description_of(model: SavedModel) -> dict[str, Any]:
         "config": dict(model.config),
         "tokenizer": torch.frombuffer(bytearray(model.tokenizer), dtype=torch.uint8),
         "tokenizer_sha256": model.tokenizer_sha256,
-        **model.stored_seen,
+        **model.stored_facts,
     }
 
 

@@ -28,7 +28,7 @@ _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # wh
 _IDENTITY = "run.json"
 _LEASE = "run.lock"
 _CLAIM = (_IDENTITY, _LEASE)  # all that a run has before it has done anything
-_OF_TESTS = ("hypotheses", "references", "sources", "analysis")  # folders with files for each test set
+_OF_TESTS = ("hypotheses", "references", "sources", "analysis", "confusion")  # folders with files for each test set
 METRICS_HEADER = ("step", "metric", "value", "unix_time")
 
 
@@ -76,6 +76,7 @@ class RunDirectory:
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
         sources/TEST.LANG             what was translated, one a line
         analysis/TEST.json            what the model gets wrong on a test set (analysis/test_set.py)
+        confusion/TEST.png            of a classifier: which label was taken for which
         summary.txt                   the run and its scores on one screen
         report.html                   all of this as a page (reports/run_page.py)
         export/FORMAT/                model directories (artifacts/model_directory.py)
@@ -227,6 +228,11 @@ class RunDirectory:
         self.languages()  # which any configuration has
         return flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
 
+    @property
+    def is_of_classifier(self) -> bool:
+        """Whether the run learns to classify: then its hypotheses and references are labels."""
+        return bool(self.settings().get("classify.encoder"))
+
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
         identity = self.identity()
@@ -328,6 +334,10 @@ class RunDirectory:
 
     def analysis_file(self, test: str) -> Path:
         return self.path / "analysis" / f"{test}.json"
+
+    def confusion_file(self, test: str) -> Path:
+        """The picture of a classifier's confusion matrix."""
+        return self.path / "confusion" / f"{test}.png"
 
     def metrics(self) -> list[Metric]:
         """The rows of `metrics.csv`; none if there is no such file yet.

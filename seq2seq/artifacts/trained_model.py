@@ -1,16 +1,16 @@
 """A trained model in any of its forms: a run directory, a checkpoint file, or a model directory."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seq2seq.artifacts.model_directory import CONFIG, CTRANSLATE2, WEIGHTS, read_model_directory
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
-from seq2seq.config import RunConfig, read_config
+from seq2seq.config import ModelConfig, RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
@@ -18,7 +18,11 @@ from seq2seq.tokenizer import Tokenizer
 if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
     from torch import Tensor
 
+    from seq2seq.model.classifier import Classifier
+    from seq2seq.model.source_encoder import SourceEncoder
     from seq2seq.model.transformer import Transformer
+
+_M = TypeVar("_M", bound="SourceEncoder")
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class TrainedModel:
 
     @property
     def weights(self) -> Mapping[str, "Tensor"]:
-        """Weights of the Transformer, by name; empty if there are weights for CTranslate2 only."""
+        """Weights of the model, by name; empty if there are weights for CTranslate2 only."""
         return self.saved.weights
 
     @property
@@ -76,6 +80,41 @@ class TrainedModel:
         """
         from seq2seq.model.transformer import Transformer
 
+        if self.saved.labels:
+            raise CheckpointError(
+                f"{self.path}: is a classifier, which does not translate; use it with: python -m seq2seq classify "
+                f"--model {self.path}"
+            )
+        sizes = self.config.model
+        if attention:
+            sizes = replace(sizes, hard_attention=attention == "hard")
+        return self._filled(lambda: Transformer(sizes, self.tokenizer.vocab_size), sizes)
+
+    def build_classifier(self) -> "Classifier":
+        """The classifier, on the CPU.
+
+        Raises:
+            CheckpointError, TokenizerError: as `build`; or it is a translation model.
+        """
+        from seq2seq.model.classifier import Classifier
+
+        if not self.saved.labels:
+            raise CheckpointError(
+                f"{self.path}: is a translation model, which has no labels; train a classifier on top of it with: "
+                f"python train.py experiment=classify finetune={self.path}"
+            )
+        config, n_labels = self.config, len(self.saved.labels)
+        return self._filled(
+            lambda: Classifier(config.model, config.classify, self.tokenizer.vocab_size, n_labels),
+            replace(config.model, n_decoder_layers=0),
+        )
+
+    def build_encoder(self) -> "SourceEncoder":
+        """Whatever the model is: something that can `encode`. On the CPU; errors as `build`."""
+        return self.build_classifier() if self.saved.labels else self.build()
+
+    def _filled(self, make: Callable[[], _M], sizes: ModelConfig) -> _M:
+        """The model that `make` makes, with these weights. `sizes` are those of its layers."""
         if not self.weights:
             raise CheckpointError(f"{self.path}: holds weights for CTranslate2 only; give the run that it came from")
         weights = dict(self.weights)
@@ -88,12 +127,9 @@ class TrainedModel:
         try:
             # Before memory is taken for it. A view or a tensor without values can seem larger than what is stored.
             n_stored = sum(w.numel() for w in weights.values() if w.device.type == "cpu" and w.is_contiguous())
-            if self.config.model.n_weights_at_least > n_stored:
+            if sizes.n_weights_at_least > n_stored:
                 raise ValueError("the configuration is of a larger model")
-            sizes = self.config.model
-            if attention:
-                sizes = replace(sizes, hard_attention=attention == "hard")
-            model = Transformer(sizes, self.tokenizer.vocab_size)
+            model = make()
             model.load_state_dict(weights)
         except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(

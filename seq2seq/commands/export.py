@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
         parity_input=args.parity_input,
         parity_reference=args.parity_reference,
     )
+    from seq2seq.artifacts.model_directory import holds_labels
     from seq2seq.export.export import export
     from seq2seq.export.parity import ParityError
 
@@ -55,5 +56,6 @@ def run(args: argparse.Namespace) -> int:
     except ParityError as error:
         note(f"error: {error}")
         return 1
-    print(f"wrote {output}; translate with: python translate.py --model {output}")
+    use = "classify with: python -m seq2seq classify" if holds_labels(output) else "translate with: python translate.py"
+    print(f"wrote {output}; {use} --model {output}")
     return 0

@@ -27,14 +27,17 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.files import write_text
     from seq2seq.reports.analysed_run import AnalysedRun
     from seq2seq.reports.diff_page import diff_page
+    from seq2seq.reports.page_of_run import page_of_run
     from seq2seq.reports.pictures import write_pictures
-    from seq2seq.reports.run_page import run_page
+    from seq2seq.reports.refusal import refuse_classifier
 
-    first, *others = [AnalysedRun.read(RunDirectory(path)) for path in args.run_dirs]
+    first, *others = runs = [RunDirectory(path) for path in args.run_dirs]
     if others and args.pictures:
         raise RunError(f"--pictures draws the charts of one run, and {len(others) + 1} are named; name one")
-    output = args.output or (Path("diff.html") if others else first.run.report_file)
-    write_text(output, diff_page([first, *others]) if others else run_page(first))
+    for run in runs if others or args.pictures else ():
+        refuse_classifier(run, "such a page" if others else "each chart")
+    output = args.output or (Path("diff.html") if others else first.report_file)
+    write_text(output, diff_page([AnalysedRun.read(run) for run in runs]) if others else page_of_run(first))
     if args.pictures:
-        write_pictures(first, args.pictures)
+        write_pictures(AnalysedRun.read(first), args.pictures)
     print(output)

@@ -5,6 +5,7 @@ that knows Hydra. A default stands here and nowhere else. `docs/configuration.md
 """
 
 from seq2seq.config.batch import BatchConfig
+from seq2seq.config.classify import ClassifyConfig
 from seq2seq.config.data import BUNDLED, DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
@@ -20,6 +21,7 @@ __all__ = [
     "BUNDLED",
     "DROPOUTS",
     "BatchConfig",
+    "ClassifyConfig",
     "DataConfig",
     "DecodingConfig",
     "LoggerConfig",

@@ -43,7 +43,7 @@ class TrainerConfig:
         yield from one_of(
             "trainer",
             self,
-            monitor=("valid/bleu", "valid/chrf", "valid/loss", "valid/perplexity", "valid/accuracy"),
+            monitor=("valid/bleu", "valid/chrf", "valid/loss", "valid/perplexity", "valid/accuracy", "valid/macro_f1"),
         )
         yield from at_least(
             "trainer",

@@ -27,16 +27,17 @@ from seq2seq.config import DataConfig, RunConfig, SourceSpec
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
-from seq2seq.corpus.reader import read_pairs, read_references
+from seq2seq.corpus.reader import read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.file_digests import FileDigests
+from seq2seq.dataset.kinds import LabelledText, ParallelText, TextKind
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
-from seq2seq.dataset.subword_text import spelling_shares, subword_text
+from seq2seq.dataset.subword_text import spelling_shares
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
@@ -52,7 +53,8 @@ class Prepared:
 
     `train` is filtered, and has text only if its segmentation is sampled or some of it is disguised. `valid` and
     `tests` (by their names in `data.test`, and those that `data.robustness` adds) hold every pair of their files, also
-    blank and long ones, with text: the references. `seen` is what an epoch of `train` has.
+    blank and long ones, with text: the references. `seen` is what an epoch of `train` has. `labels` are those of
+    labelled text; parallel text has none.
     """
 
     tokenizer: Tokenizer
@@ -61,6 +63,7 @@ class Prepared:
     tests: dict[str, PairStore]
     seen: SeenText
     report: dict[str, Any]
+    labels: Sequence[str] = ()
 
 
 def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
@@ -77,11 +80,12 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     cache_dir = cache_directory(config.data.cache_dir)
     known = FileDigests(cache_dir)
     digests = _digests(splits, known)
+    text: TextKind = LabelledText.of(splits["train"]) if config.classify.is_on else ParallelText()
     try:
         if tokenizer is None:
-            tokenizer = _tokenizer(cache_dir, config, splits["train"], digests)
+            tokenizer = _tokenizer(cache_dir, config, text, splits["train"], digests)
         stores = {
-            name: _store(cache_dir, config, name, sources, digests, known, tokenizer)
+            name: _store(cache_dir, config, text, name, sources, digests, known, tokenizer)
             for name, sources in splits.items()
         }
     except OSError as error:
@@ -92,7 +96,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     finally:
         known.save()
     seen = _seen(splits["train"], stores["train"], config.data.temperature)
-    report = _report(config, splits, digests, tokenizer, stores)
+    report = _report(config, text, splits, digests, tokenizer, stores)
     report["splits"]["train"]["sentences"] = seen.sentences
     logger.info("data report\n%s", render(report))
     return Prepared(
@@ -102,6 +106,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         tests={name: stores[_TEST + name] for name in all_test_sets(config.data)},
         seen=seen,
         report=report,
+        labels=text.labels,
     )
 
 
@@ -138,13 +143,15 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
     return digests
 
 
-def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests: Mapping[Path, str]) -> Tokenizer:
+def _tokenizer(
+    cache_dir: Path, config: RunConfig, text: TextKind, train: list[Source], digests: Mapping[Path, str]
+) -> Tokenizer:
     """The tokenizer for this training text and these settings."""
     settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
     shares = spelling_shares(config.data.augment.shares)
     disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
     made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
-    key = _key(made_from | disguises)
+    key = _key(made_from | disguises | dict(text.key))
     directory = cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
@@ -162,8 +169,8 @@ def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests:
             logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
             damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs = chain.from_iterable(map(read_pairs, train))
-        tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
+        pairs = chain.from_iterable(map(text.read, train))
+        tokenizer = Tokenizer.train(text.subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
@@ -173,6 +180,7 @@ def _tokenizer(cache_dir: Path, config: RunConfig, train: list[Source], digests:
 def _store(
     cache_dir: Path,
     config: RunConfig,
+    text: TextKind,
     split: str,
     sources: list[Source],
     digests: Mapping[Path, str],
@@ -191,6 +199,7 @@ def _store(
             "filters": filters.settings if filters is not None else None,
             "keep_text": keep_text,
         }
+        | dict(text.key)
     )
     directory = cache_dir / "stores"
 
@@ -216,13 +225,14 @@ def _store(
         has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
         return write_store(
             directory / key,
-            [read_pairs(source) for source in sources],
+            [text.read(source) for source in sources],
             tokenizer,
             tags=[source.tag for source in sources],
             filters=filters,
             keep_text=keep_text,
             references=chain.from_iterable(map(read_references, sources)) if has_references else None,
             made_from=made_from,
+            encode_tgt=text.encode_tgt(tokenizer),
         )
 
     return _find_or_make(directory, key, find, make)
@@ -274,6 +284,7 @@ def _languages(config: DataConfig) -> list[str]:
 
 def _report(
     config: RunConfig,
+    text: TextKind,
     splits: Mapping[str, list[Source]],
     digests: Mapping[Path, str],
     tokenizer: Tokenizer,
@@ -288,7 +299,7 @@ def _report(
     added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
     report: dict[str, Any] = {}
     for name, store in stores.items():
-        split = dict(store.manifest["report"])
+        split = store.manifest["report"] | text.facts(store)
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
         if store.n_references > len(store):
             split["references"] = store.n_references

@@ -43,6 +43,8 @@ _HASHED = ("src", "pair")
 _BLOCK = 10_000  # pairs to encode at a time: few enough for memory, and enough to keep all cores busy
 _PROGRESS_S = 10.0
 
+Encode = Callable[[Sequence[str]], list[list[int]]]
+
 logger = logging.getLogger(__name__)
 
 
@@ -239,6 +241,7 @@ def write_store(
     keep_text: bool,
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
+    encode_tgt: Encode | None = None,
 ) -> PairStore:
     """Encode pairs into a new store, in one pass and in bounded memory. It appears whole or not at all.
 
@@ -250,6 +253,7 @@ def write_store(
         keep_text: also store the lines of both sides.
         references: the further references of each pair; only without filters.
         made_from: what the store was made from, in JSON types, for the manifest.
+        encode_tgt: gives the ids of targets that are labels; None: targets are text.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
         TokenizerError: a tag that the tokenizer does not have.
@@ -259,7 +263,9 @@ def write_store(
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
     with atomic_directory(directory) as building:
-        n_read, n_kept, samples = _write_arrays(building, sources, tokenizer, tags, filters, keep_text)
+        n_read, n_kept, samples = _write_arrays(
+            building, sources, tokenizer, encode_tgt or tokenizer.encode, tags, filters, keep_text
+        )
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
@@ -275,11 +281,13 @@ def write_store(
 class _StoreWriter:
     """The open files of an unfinished store."""
 
-    def __init__(self, stack: ExitStack, building: Path, tokenizer: Tokenizer, keep_text: bool) -> None:
+    def __init__(
+        self, stack: ExitStack, building: Path, tokenizer: Tokenizer, encode_tgt: Encode, keep_text: bool
+    ) -> None:
         def create(name: str) -> BinaryIO:
             return stack.enter_context((building / name).open("wb"))
 
-        self._tokenizer = tokenizer
+        self._encode = tokenizer.encode, encode_tgt
         self._id_type = _id_type(tokenizer)
         self._ids = [Sequences(create(f"{side}.ids.bin"), create(f"{side}.offsets.bin")) for side in _SIDES]
         self._text = [
@@ -291,7 +299,7 @@ class _StoreWriter:
     def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None, sample: LineSample) -> int:
         """Encode a block, filter it, and write the pairs that stay, sources after their tag. Returns their number."""
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
-        ids = [self._tokenizer.encode(side) for side in lines]
+        ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]
         pair_hashes = hash_pairs(pairs)
         if filters is not None:
             src_lengths, tgt_lengths = (np.fromiter(map(len, side), dtype=np.int32) for side in ids)
@@ -316,6 +324,7 @@ def _write_arrays(
     building: Path,
     sources: Sequence[Iterator[tuple[str, str]]],
     tokenizer: Tokenizer,
+    encode_tgt: Encode,
     tags: Sequence[str] | None,
     filters: PairFilter | None,
     keep_text: bool,
@@ -326,7 +335,7 @@ def _write_arrays(
     samples = [LineSample() for _ in sources]
     next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
-        writer = _StoreWriter(stack, building, tokenizer, keep_text)
+        writer = _StoreWriter(stack, building, tokenizer, encode_tgt, keep_text)
         for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
             tag = tokenizer.tag(name)
             while block := list(islice(pairs, _BLOCK)):

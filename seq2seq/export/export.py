@@ -14,10 +14,11 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.errors import CheckpointError
+from seq2seq.export.classifier import export_classifier
 from seq2seq.export.conversion import convert
 from seq2seq.export.options import ExportOptions
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
+from seq2seq.export.stored import check_finite, read_back
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 from seq2seq.translation.engines.load_ctranslate2 import load, require_ctranslate2
 from seq2seq.translation.engines.options import EngineOptions
@@ -45,6 +46,8 @@ def export(options: ExportOptions) -> Path:
         CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
         ConfigError: CTranslate2 is not installed.
     """
+    if TrainedModel.read(options.source).saved.labels:
+        return export_classifier(options)
     original = _Original(options.source)
     lines = find_lines(original.config, original.tokenizer, options.parity_input, options.parity_reference)
 
@@ -73,24 +76,13 @@ class _Original:
 
     def __init__(self, path: Path) -> None:
         self.trained = TrainedModel.read(path)
-        _check_finite(self.trained)
+        check_finite(self.trained)
         self.run = None if is_model_directory(path) else RunDirectory.of_checkpoint(self.trained.path)
         self.export_dir = self.run.export if self.run else path.parent
         self.config = self.trained.config
         self.tokenizer = self.trained.tokenizer
         self.model = self.trained.build()  # not the one in the engine, which changes its models to compute faster
         self.engine = _engine(self.trained)
-
-
-def _check_finite(trained: TrainedModel) -> None:
-    """Refuse a model that diverged. A relu can hide such a weight from every translation, and from every comparison."""
-    damaged = [name for name, weight in trained.weights.items() if not weight.isfinite().all()]
-    if damaged:
-        names = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if damaged[3:] else "")
-        raise CheckpointError(
-            f"{trained.path}: the weights in {names} are not all finite numbers, so training diverged; export an "
-            "earlier checkpoint"
-        )
 
 
 def _engine(trained: TrainedModel) -> PyTorchEngine:
@@ -106,15 +98,8 @@ def _description(name: str, quantization: str) -> str:
 
 def _check_safetensors(original: _Original, directory: Path, lines: Lines) -> None:
     """Read what was written, compare each bit, and translate a few lines."""
-    copy = TrainedModel.read(directory)
-    expected, stored = original.trained.weights, copy.weights
-    different = [
-        name
-        for name, weight in expected.items()
-        if name not in stored or stored[name].dtype != weight.dtype or not torch.equal(stored[name], weight)
-    ]
-    if different or len(stored) != len(expected):
-        raise ParityError(f"model.safetensors did not come back as it was written ({', '.join(different)}); try again")
+    copy = read_back(original.trained, directory)
+    stored = copy.weights
     sentences = [Sentence(source) for source in original.tokenizer.encode(lines.sources[:_FEW_LINES])]
     decoding = dataclasses.replace(original.config.decoding, n_best=1)
     if original.engine.decode(sentences, decoding) != _engine(copy).decode(sentences, decoding):

@@ -6,7 +6,7 @@ from typing import Any
 
 from seq2seq.analysis.test_set import FINDINGS, SLICES, TestSetAnalysis
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import DataConfig
+from seq2seq.config import DataConfig, RunConfig
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.evaluation.scores import Interval
 from seq2seq.reports.analysed_run import AnalysedRun
@@ -42,7 +42,7 @@ def run_page(analysed: AnalysedRun) -> str:
         spent = replace(spent, n_parameters=run.selection().n_parameters or None)
     scores = _scores(run, config.data) if run.is_scored else []
     what = f"{config.name}: {src} to {tgt}"
-    preset, keys = settings(config)
+    preset, keys = configuration(config)
     data = {
         "heading": what,
         "subtitle": f"trained on {config.data.name}, seed {config.seed}",
@@ -50,7 +50,7 @@ def run_page(analysed: AnalysedRun) -> str:
         "languages": [src, tgt],
         "facts": _facts(scores, spent),
         "scores": scores,
-        "selection": _selection(run),
+        "selection": selection_of(run),
         "panels": panels(curves),
         "validations": validations(curves),
         "slice_names": SLICES,
@@ -58,20 +58,12 @@ def run_page(analysed: AnalysedRun) -> str:
         "analyses": [_with_few_sentences(analysis).as_json() for analysis in analysed.analyses.values()],
         "report": data_report(run),
         "preset": preset,
-        "config": [
-            {
-                "key": each.key,
-                "value": as_text(each.value),
-                "preset": as_text(each.preset),
-                "is_changed": each.is_changed,
-            }
-            for each in keys
-        ],
-        "machine": [*_machine(spent, curves), *origin(run)],
+        "config": keys,
+        "machine": [*machine(spent, curves), *origin(run)],
         "footer": f"From the directory {run.path.resolve().name}.",
     }
     bleu = [f", BLEU {each['score']:.1f}" for test in scores[:1] for each in test["metrics"] if each["name"] == "bleu"]
-    return page(f"{what}, seed {config.seed}{''.join(bleu)}", data, "run.js")
+    return page(f"{what}, seed {config.seed}{''.join(bleu)}", data, "run_parts.js", "run.js")
 
 
 def _with_few_sentences(analysis: TestSetAnalysis) -> TestSetAnalysis:
@@ -109,7 +101,7 @@ def _score(name: str, score: Interval) -> dict[str, Any]:
     return {"name": name, "score": score.score, "half_width": score.half_width, "signature": score.signature}
 
 
-def _selection(run: RunDirectory) -> dict[str, Any] | None:
+def selection_of(run: RunDirectory) -> dict[str, Any] | None:
     if not run.is_scored:
         return None
     selection = run.selection()
@@ -124,6 +116,11 @@ def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, 
         for each in test["metrics"]
         if each["name"] in _NAMES
     ]
+    return facts + facts_of_cost(spent)
+
+
+def facts_of_cost(spent: Cost) -> list[tuple[str, str, str]]:
+    facts = []
     if spent.n_parameters:
         facts.append(("parameters", f"{spent.n_parameters / 1e6:.1f} M", ""))
     if spent.steps is not None:
@@ -133,7 +130,21 @@ def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, 
     return facts
 
 
-def _machine(spent: Cost, curves: Mapping[str, Curve]) -> list[tuple[str, str]]:
+def configuration(config: RunConfig) -> tuple[str, list[dict[str, Any]]]:
+    """The recipe that a run is compared with, and a row for each key."""
+    preset, keys = settings(config)
+    return preset, [
+        {
+            "key": each.key,
+            "value": as_text(each.value),
+            "preset": as_text(each.preset),
+            "is_changed": each.is_changed,
+        }
+        for each in keys
+    ]
+
+
+def machine(spent: Cost, curves: Mapping[str, Curve]) -> list[tuple[str, str]]:
     """What the run has noted of its cost, with units."""
     known = {
         "parameters": spent.n_parameters and f"{spent.n_parameters:,}",

@@ -29,7 +29,7 @@ from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.module import trainable_steps
 from seq2seq.training.position import step_is_complete
 from seq2seq.training.ranks import Ranks
-from seq2seq.training.run import new_module
+from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
 from seq2seq.training.trial import largest
 
@@ -107,7 +107,7 @@ def estimate(config: RunConfig) -> Estimate:
     data = TranslationData(config, prepared, None, ranks)
     steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
     total_steps = trainable_steps(config.trainer, steps_per_epoch)
-    module = new_module(config, prepared, total_steps, start)
+    module = task_of(config).new_module(config, prepared, total_steps, start)
     sizes = CheckpointSizes.of(module.model, config, machine.precision)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     clock = _Clock()

@@ -9,16 +9,15 @@ from collections.abc import Mapping
 
 from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import TrainerConfig
 from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.selector import Selector
 
 
 def keep_validated(
     run: RunDirectory,
-    module: TranslationModule,
+    module: TrainingModule,
     ema: ExponentialAverage | None,
     step: int,
     metrics: Mapping[str, float],
@@ -34,12 +33,12 @@ def keep_validated(
         is_best = step == selector.best_steps[0]
         file = run.best_at(step) if config.keep_best > 1 else run.best
         more = {"metrics": dict(metrics), "provenance": module.provenance}
-        write_model(_model(module, _watched(module, ema)), file, step, **more)
+        write_model(module.saved(_watched(module, ema)), file, step, **more)
         if is_best and file != run.best:
             run.let_be_best(file)
     if config.average_last:
         weights = module.model.state_dict()
-        write_model(_model(module, weights), run.recent_at(step), step, provenance=module.provenance)
+        write_model(module.saved(weights), run.recent_at(step), step, provenance=module.provenance)
     _remove_others(run, config, selector)
 
 
@@ -48,11 +47,11 @@ def is_kept(config: TrainerConfig, step: int) -> bool:
     return config.keep_every_n_steps > 0 and step % config.keep_every_n_steps == 0
 
 
-def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
+def keep_every_n_steps(run: RunDirectory, module: TrainingModule, ema: ExponentialAverage | None, step: int) -> None:
     """Keep the weights of this step if it is one of every n."""
     if is_kept(module.config.trainer, step):
         weights = _watched(module, ema)
-        write_model(_model(module, weights), run.kept_at(step), step, provenance=module.provenance)
+        write_model(module.saved(weights), run.kept_at(step), step, provenance=module.provenance)
 
 
 def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector) -> None:
@@ -62,11 +61,7 @@ def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector)
         file.unlink(missing_ok=True)
 
 
-def _watched(module: TranslationModule, ema: ExponentialAverage | None) -> Weights:
+def _watched(module: TrainingModule, ema: ExponentialAverage | None) -> Weights:
     """The weights that are validated."""
     weights = module.model.state_dict()
     return weights | ema.weights if ema else weights
-
-
-def _model(module: TranslationModule, weights: Weights) -> SavedModel:
-    return SavedModel.of(module.config, module.tokenizer, weights, module.seen)

@@ -5,6 +5,8 @@ Shapes: B pairs, S source tokens, T target tokens, D d_model
 
 import logging
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
@@ -18,6 +20,7 @@ from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.dataset.batches import Batch
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
+from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, smoothed_cross_entropy
@@ -26,14 +29,15 @@ from seq2seq.training.pieces import Pieces
 from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
+from seq2seq.vocabulary import EOS
 
 RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
 
 log = logging.getLogger(__name__)
 
 
-class TranslationModule(pl.LightningModule):
-    """A Transformer, its loss, and the optimizer that trains it.
+class TrainingModule(pl.LightningModule, ABC):
+    """A model, its loss, and the optimizer that trains it: all of a step that does not depend on what is learned.
 
     Args:
         total_steps: optimizer steps of the whole run, at whose end decaying schedules end; 0 if only time limits it.
@@ -44,6 +48,7 @@ class TranslationModule(pl.LightningModule):
         self,
         config: RunConfig,
         tokenizer: Tokenizer,
+        model: SourceEncoder,
         total_steps: int,
         seen: SeenText | None = None,
     ) -> None:
@@ -51,7 +56,7 @@ class TranslationModule(pl.LightningModule):
         self.config, self.tokenizer = config, tokenizer
         self.total_steps, self.seen = total_steps, seen
         self.replanned: Replanned | None = None
-        self.model = Transformer(config.model, tokenizer.vocab_size)
+        self.model = model
         self.wandb_id = ""  # of the run that a resumed one continues
         self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
@@ -62,27 +67,22 @@ class TranslationModule(pl.LightningModule):
         self.step_sums = torch.zeros(3)  # nll, correct tokens and all tokens of the micro-batches so far
         self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
 
-    def loss(self, batch: Batch, label_smoothing: float) -> Loss:
-        return smoothed_cross_entropy(
-            self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing, batch.n_tgt_tokens
-        )
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """Among how many a target is chosen."""
 
+    @abstractmethod
     def training_loss(self, batch: Batch) -> Loss:
-        """What training minimises: with label smoothing, and with R-Drop if it is on."""
-        optim = self.config.optim
-        return self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
+        """What training minimises."""
 
-    def _hidden(self, batch: Batch) -> Tensor:
-        return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
+    @abstractmethod
+    def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
+        """Targets (B, T) of a batch that stands in for another of its size."""
 
-    def _consistent_loss(self, batch: Batch) -> Loss:
-        """R-Drop: each pair twice in one batch, with another dropout."""
-        twice = batch._replace(src=batch.src.repeat(2, 1), tgt_in=batch.tgt_in.repeat(2, 1))
-        hidden = self._hidden(twice)  # (2B, T, D)
-        optim = self.config.optim
-        return consistent_cross_entropy(
-            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop, batch.n_tgt_tokens
-        )
+    def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
+        """What is stored of the model, with these weights."""
+        return SavedModel.of(self.config, self.tokenizer, weights, self.seen)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         # Dropout is a function of the position, so a resumed run draws what an unbroken one would have drawn.
@@ -171,7 +171,8 @@ class TranslationModule(pl.LightningModule):
     def new_optimizer(self) -> torch.optim.Optimizer:
         optim = self.config.optim
         is_muon = optim.optimizer == "muon"
-        matrices, others = parameters_of(self.model) if is_muon else ([], list(self.model.parameters()))
+        trained = [p for p in self.model.parameters() if p.requires_grad]
+        matrices, others = parameters_of(self.model) if is_muon else ([], trained)
         adamw = torch.optim.AdamW(
             _decay_matrices_only(others, optim.weight_decay),
             lr=optim.lr,
@@ -209,7 +210,7 @@ class TranslationModule(pl.LightningModule):
         return self.clock[1]
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint.update(description_of(SavedModel.of(self.config, self.tokenizer, {}, self.seen)))
+        checkpoint.update(description_of(self.saved({})))
         checkpoint["wandb_id"] = self.wandb_id
         checkpoint["provenance"] = self.provenance
         checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
@@ -236,6 +237,44 @@ class TranslationModule(pl.LightningModule):
         ends = optim.schedule in ENDING
         end = [self.total_steps, self.config.trainer.max_seconds, optim.final_lr] if ends else []
         return {"schedule": optim.schedule, "end": end}
+
+
+class TranslationModule(TrainingModule):
+    """A Transformer that learns to translate; arguments as `TrainingModule`."""
+
+    model: Transformer
+
+    def __init__(self, config: RunConfig, tokenizer: Tokenizer, total_steps: int, seen: SeenText | None = None) -> None:
+        super().__init__(config, tokenizer, Transformer(config.model, tokenizer.vocab_size), total_steps, seen)
+
+    @property
+    def n_classes(self) -> int:
+        return self.tokenizer.vocab_size
+
+    def loss(self, batch: Batch, label_smoothing: float) -> Loss:
+        return smoothed_cross_entropy(
+            self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing, batch.n_tgt_tokens
+        )
+
+    def training_loss(self, batch: Batch) -> Loss:
+        """With label smoothing, and with R-Drop if it is on."""
+        optim = self.config.optim
+        return self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
+
+    def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
+        return torch.randint(EOS + 1, self.tokenizer.vocab_size, (n_pairs, n_tgt), device=self.device)
+
+    def _hidden(self, batch: Batch) -> Tensor:
+        return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
+
+    def _consistent_loss(self, batch: Batch) -> Loss:
+        """R-Drop: each pair twice in one batch, with another dropout."""
+        twice = batch._replace(src=batch.src.repeat(2, 1), tgt_in=batch.tgt_in.repeat(2, 1))
+        hidden = self._hidden(twice)  # (2B, T, D)
+        optim = self.config.optim
+        return consistent_cross_entropy(
+            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop, batch.n_tgt_tokens
+        )
 
 
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:

@@ -103,14 +103,14 @@ def orthogonal(matrices: Tensor) -> Tensor:
 
 
 def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Parameter]]:
-    """The matrices for Muon in groups, and all other parameters.
+    """The matrices for Muon in groups, and all other parameters; frozen ones are left out.
 
     A group holds the weights of linear layers that have the same shape and projections of the same sizes. Projections
     of one size are computed together; `heights` says where others begin.
     """
     groups: dict[tuple[torch.Size, tuple[int, ...]], list[Tensor]] = defaultdict(list)
     for module in model.modules():
-        if isinstance(module, nn.Linear):
+        if isinstance(module, nn.Linear) and module.weight.requires_grad:
             heights = module.widths if isinstance(module, StackedLinear) else [module.out_features]
             groups[module.weight.shape, tuple(heights)].append(module.weight)
     matrices: list[dict[str, Any]] = [
@@ -120,4 +120,4 @@ def parameters_of(model: nn.Module) -> tuple[list[dict[str, Any]], list[nn.Param
         for (_, heights), weights in groups.items()
     ]
     taken = {weight for group in matrices for weight in group["params"]}
-    return matrices, [parameter for parameter in model.parameters() if parameter not in taken]
+    return matrices, [p for p in model.parameters() if p.requires_grad and p not in taken]

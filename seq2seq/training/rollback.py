@@ -11,12 +11,10 @@ import pytorch_lightning as pl
 from torch.optim.lr_scheduler import LambdaLR
 
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 
 
-def go_back(
-    trainer: pl.Trainer, module: TranslationModule, ema: ExponentialAverage | None, state: dict[str, Any]
-) -> None:
+def go_back(trainer: pl.Trainer, module: TrainingModule, ema: ExponentialAverage | None, state: dict[str, Any]) -> None:
     """state: the content of a checkpoint of this run, the same on all ranks."""
     trainer.strategy.load_model_state_dict(state)
     trainer.strategy.load_optimizer_state_dict(state)

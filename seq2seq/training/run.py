@@ -22,10 +22,8 @@ from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.hardware import gpu_names
-from seq2seq.reports.analysed_run import AnalysedRun
-from seq2seq.reports.run_page import run_page
+from seq2seq.reports.page_of_run import page_of_run
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
@@ -34,7 +32,7 @@ from seq2seq.training.callbacks.milestones import Listener, Milestones
 from seq2seq.training.callbacks.norms import Norms
 from seq2seq.training.callbacks.progress import ProgressReport
 from seq2seq.training.callbacks.step_metrics import StepMetrics
-from seq2seq.training.callbacks.tracking import Tracking
+from seq2seq.training.callbacks.tracking import Introducing
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
@@ -42,15 +40,15 @@ from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.lineage import origins
-from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
-from seq2seq.training.module import TranslationModule, trainable_steps
+from seq2seq.training.loggers import log_final_scores, open_loggers
+from seq2seq.training.measuring import Measuring
+from seq2seq.training.module import TrainingModule, trainable_steps
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
-from seq2seq.training.selection import Outcome, finish_run, summary
-from seq2seq.training.shipping import shipped
+from seq2seq.training.selection import Outcome, finish_run
+from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
-from seq2seq.training.validation import Validation
 from seq2seq.training.word_vectors import check_files, start_from_vectors
 
 log = logging.getLogger(__name__)
@@ -104,8 +102,9 @@ def _train(
     data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
     steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
     total_steps = trainable_steps(config.trainer, steps_per_epoch)
-    validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
-    module = new_module(config, prepared, total_steps, start)
+    task = task_of(config)
+    validation = task.new_validation(config, prepared, machine.uses_bf16)
+    module = task.new_module(config, prepared, total_steps, start)
     if not resumed:
         start_from_vectors(module.model.embeddings, prepared.tokenizer, config)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
@@ -114,11 +113,21 @@ def _train(
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
-    tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
+    tracking = task.new_tracking(config, _facts(module, prepared, machine), validation, counters)
     with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
-        divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
+        divergence = Divergence(run, config.trainer.max_rollbacks, module.n_classes, ema)
         own_callbacks, milestones = _callbacks(
-            config, run, machine, total_steps, tracking, data, validation, divergence, counters, ema
+            config,
+            run,
+            machine,
+            total_steps,
+            tracking,
+            data,
+            validation,
+            divergence,
+            counters,
+            ema,
+            task.alarms(divergence),
         )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(config, machine, loggers, everyone, ranks.environment)
@@ -133,14 +142,12 @@ def _train(
         outcome = finish_run(module, prepared, run, trainer.global_step, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
-            _write_summary(config, run, prepared, outcome)
-            if config.logger.shows_text:
-                tests = {name: prepared.tests[name] for name in config.data.tests}
-                log_extremes(loggers, run, tests, trainer.global_step)
-            if config.logger.upload_model and (product := shipped(config, run, module.model)):
+            _write_summary(run, task.summary(config, outcome, run, render(prepared.report)))
+            task.show_tests(loggers, config, run, prepared, trainer.global_step)
+            if config.logger.upload_model and (product := task.ship(config, run, module)):
                 for logger in (each for each in loggers if isinstance(each, Guarded)):
                     logger.log_product(product)
-            keep_analyses(module.model, prepared, config, run, validation.bf16)
+            task.look_back(config, run, prepared, module, machine.uses_bf16)
             _write_report(run)
         return outcome
 
@@ -161,21 +168,6 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
     return start.tokenizer if start else None
 
 
-def new_module(
-    config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None
-) -> TranslationModule:
-    """The model with its optimizer; with the weights of `start`, if there is one."""
-    module = TranslationModule(config, prepared.tokenizer, total_steps, prepared.seen)
-    if start:
-        log.info("starting from the weights of %s", start.path)
-        module.model.load_state_dict(start.build().state_dict())
-    if config.trainer.compile:
-        # Not the model as a whole: training calls its halves, and the loss works on hidden states.
-        module.model.encoder.compile(dynamic=True)
-        module.model.decoder.compile(dynamic=True)
-    return module
-
-
 def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:
     """What was noted of the starts of the run, and this one."""
     try:
@@ -194,7 +186,7 @@ def _log_origins(loggers: Sequence[Logger], config: RunConfig, prepared: Prepare
         logger.log_origins(found, finetuned)
 
 
-def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
+def _facts(module: TrainingModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
     """What trackers show beside the configuration."""
     return {
         "n_parameters": module.model.n_parameters,
@@ -213,17 +205,18 @@ def _callbacks(
     run: RunDirectory,
     machine: Machine,
     total_steps: int,
-    tracking: Tracking,
+    tracking: Introducing,
     data: TranslationData,
-    validation: Validation,
+    validation: Measuring,
     divergence: Divergence,
     counters: Counters,
     ema: ExponentialAverage | None,
+    alarms: Sequence[Listener],
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics(counters)
     callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), counters, meter, Norms(counters)]
-    listeners: list[Listener] = [divergence.point_out]
+    listeners: list[Listener] = list(alarms)
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)
         callbacks.append(progress)
@@ -238,7 +231,7 @@ def _callbacks(
     return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
 
 
-def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, steps_per_epoch: int) -> None:
+def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, steps_per_epoch: int) -> None:
     log.info(
         "%s: %.1f M parameters, %s on %s, %s steps an epoch; %s",
         config.name,
@@ -250,8 +243,7 @@ def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, s
     )
 
 
-def _write_summary(config: RunConfig, run: RunDirectory, prepared: Prepared, outcome: Outcome) -> None:
-    text = summary(config, outcome, run.path, render(prepared.report))
+def _write_summary(run: RunDirectory, text: str) -> None:
     run.write_summary(text)
     log.info("\n%s", text)
 
@@ -259,7 +251,7 @@ def _write_summary(config: RunConfig, run: RunDirectory, prepared: Prepared, out
 def _write_report(run: RunDirectory) -> None:
     """The page of the run. All that it shows is saved already, so a failure costs a warning and not the run."""
     try:
-        run.write_report(run_page(AnalysedRun.read(run)))
+        run.write_report(page_of_run(run))
     except Exception as error:
         log.warning(
             "%s was not made (%s); try again with: python -m seq2seq report %s", run.report_file, error, run.path

@@ -5,19 +5,21 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import torch
+from torch import Tensor
+
 from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
 from seq2seq.artifacts.run_directory import RunDirectory, Selection
-from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError
-from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, VALID_METRICS, Interval, report
-from seq2seq.model.transformer import Transformer
+from seq2seq.evaluation.scores import Interval
+from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.measuring import Measuring
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.selector import goodness
-from seq2seq.training.validation import Validation, translate_store
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +34,11 @@ class Outcome:
 
 
 def finish_run(
-    module: TranslationModule,
+    module: TrainingModule,
     prepared: Prepared,
     run: RunDirectory,
     step: int,
-    validation: Validation,
+    validation: Measuring,
     ema: ExponentialAverage | None,
     is_first_rank: bool,
 ) -> Outcome:
@@ -51,7 +53,7 @@ def finish_run(
         model.load_state_dict(weights)
         metrics = validation.of_all(model)
         valid[name] = {metric: round(score, 4) for metric, score in metrics.items()}
-        log.info("valid BLEU %.2f, chrF %.2f: %s", metrics["bleu"], metrics["chrf"], name)
+        log.info("valid %s: %s", validation.describe(metrics), name)
         found = goodness(config.trainer.monitor, metrics)
         if winner is None or found > winner[0]:
             copy = {key: w.detach().clone() for key, w in weights.items()}
@@ -60,31 +62,29 @@ def finish_run(
     _, selected, weights, on_valid = winner
     model.load_state_dict(weights)
     if is_first_rank:
-        saved = SavedModel.of(config, prepared.tokenizer, weights, prepared.seen)
-        write_model(saved, run.selected, step, selected=selected, valid=valid, provenance=module.provenance)
+        write_model(
+            module.saved(weights), run.selected, step, selected=selected, valid=valid, provenance=module.provenance
+        )
     model.eval()
     tests = {}
     for name, test in all_test_sets(config.data).items():
         store = prepared.tests[name]
-        hypotheses = translate_store(model, store, prepared.tokenizer, config.decoding, bf16=validation.bf16)
+        hypotheses = validation.outputs(model, store)
         if not is_first_rank:
             continue  # its intervals take long
         references = [store.references(i) for i in range(len(store))]
         run.write_test(name, config.data.tgt_lang, hypotheses, references)
         run.write_sources(name, config.data.src_lang, [store.src_text(i) for i in range(len(store))])
-        metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
-        language, ignore_case = config.data.tgt_lang, test.ignores_case
-        tests[name] = report(hypotheses, references, metrics_of_test, language=language, ignore_case=ignore_case)
+        tests[name] = validation.scores_of_test(hypotheses, store, test)
     if is_first_rank:
         run.write_scores(tests)
-        references = [prepared.valid.references(i) for i in range(len(prepared.valid))]
-        intervals = report(on_valid, references, VALID_METRICS)
+        intervals = validation.scores_of_valid(on_valid)
         run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
     return Outcome(selected, valid, tests)
 
 
 def candidates(
-    model: Transformer, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
+    model: SourceEncoder, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
 ) -> Iterator[tuple[str, Weights]]:
     """Name and weights of each candidate, one at a time: what validations have seen, and the average of the last ones.
 
@@ -113,12 +113,16 @@ def _is_whole(file: Path) -> bool:
 
 
 def average_checkpoints(paths: Sequence[Path]) -> Weights:
-    """The mean of the weights of checkpoints, in float32; weights that are tied stay equal."""
+    """The mean of the weights of checkpoints, in float32; weights that are tied stay equal, and so do frozen ones."""
     total: Weights = {}
+    first: dict[str, Tensor] = {}
+    moved: set[str] = set()
     for path in sorted(paths):  # in a fixed order, so that averaging twice gives the same bits
         for name, weight in read_checkpoint(path).model.weights.items():
             total[name] = total[name] + weight.float() if name in total else weight.float().clone()
-    return {name: weight / len(paths) for name, weight in total.items()}
+            if not torch.equal(first.setdefault(name, weight), weight):
+                moved.add(name)
+    return {name: weight / len(paths) if name in moved else first[name].float() for name, weight in total.items()}
 
 
 def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> str:

@@ -1,7 +1,7 @@
 """What a validation measures: the loss of the references, and BLEU and chrF of real decoding, by all ranks together."""
 
 import math
-from itertools import chain
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,16 +10,25 @@ from torch import Tensor
 
 from seq2seq.config import RunConfig
 from seq2seq.config.decoding import DecodingConfig
+from seq2seq.corpus.test_sets import TestSet
 from seq2seq.dataset.batches import Pairs, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.sentences import decode_ids
-from seq2seq.evaluation.scores import VALID_METRICS, corpus_scores
+from seq2seq.evaluation.scores import (
+    ROBUSTNESS_METRICS,
+    TEST_METRICS,
+    VALID_METRICS,
+    Interval,
+    corpus_scores,
+    report,
+)
 from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.attention_maps import AttentionMap, attention_maps, choose_readable
 from seq2seq.training.domains import Domains, spread
 from seq2seq.training.loss import smoothed_cross_entropy
+from seq2seq.training.sharing import in_order, rank_of_all
 
 N_ATTENTION_MAPS = 3
 
@@ -52,18 +61,14 @@ def translate_store(
         n_sentences: how many of them, chosen by `spread`; 0: all.
         bf16: multiply in bfloat16, as training did.
     """
-    rank, world_size = _rank()
+    rank, world_size = rank_of_all()
     indices = spread(len(store), n_sentences)[rank::world_size]
     device = next(model.parameters()).device
     sources = [store.src(i).tolist() for i in indices]
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         hypotheses = decode_ids(model, sources, config, device, max_length=model.config.max_length)
     local = dict(zip(indices, tokenizer.decode([best.tokens for best, *_ in hypotheses]), strict=True))
-    if world_size == 1:
-        return list(local.values())
-    shares: list[dict[int, str]] = [{} for _ in range(world_size)]
-    torch.distributed.all_gather_object(shares, local)
-    return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]
+    return in_order(local)
 
 
 def teacher_forced(
@@ -80,7 +85,7 @@ def teacher_forced(
     domains = domains or Domains(["all"], np.zeros(len(pairs), dtype=np.int64))
     sums = torch.zeros(len(domains.names), 3, dtype=torch.float64)
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-        for indices, on_cpu in valid_batches(pairs, max_tokens, *_rank()):
+        for indices, on_cpu in valid_batches(pairs, max_tokens, *rank_of_all()):
             src, tgt_in, tgt_out = (tensor.to(device) for tensor in (on_cpu.src, on_cpu.tgt_in, on_cpu.tgt_out))
             hidden = model.decode(tgt_in, model.encode(src), src)
             for number, rows in enumerate(map(torch.from_numpy, domains.places(indices))):
@@ -90,7 +95,7 @@ def teacher_forced(
                         hidden[rows], model.embeddings.output, tgt_out[rows], label_smoothing=0.0, n_tokens=n_tokens
                     )
                     sums[number] += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
-    if _rank()[1] > 1:
+    if rank_of_all()[1] > 1:
         sums = sums.to(device)
         torch.distributed.all_reduce(sums)
     return _means(sums.sum(0)), {
@@ -107,10 +112,8 @@ def _means(sums: Tensor) -> dict[str, float]:
     }
 
 
-def _rank() -> tuple[int, int]:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    return 0, 1
+def _references(store: PairStore) -> list[list[str]]:
+    return [store.references(i) for i in range(len(store))]
 
 
 class Validation:
@@ -166,6 +169,23 @@ class Validation:
                     of_domains[name] |= {metric: score.score for metric, score in found.items()}
             self.of_domains = of_domains
         return metrics | {name: score.score for name, score in scores.items()}
+
+    def describe(self, metrics: Mapping[str, float]) -> str:
+        return f"BLEU {metrics['bleu']:.2f}, chrF {metrics['chrf']:.2f}"
+
+    def outputs(self, model: Transformer, store: PairStore) -> list[str]:
+        """The translations of a corpus, on every rank."""
+        return translate_store(model, store, self.tokenizer, self.config.decoding, bf16=self.bf16)
+
+    def scores_of_valid(self, hypotheses: list[str]) -> dict[str, Interval]:
+        """With intervals."""
+        return report(hypotheses, _references(self.store), VALID_METRICS)
+
+    def scores_of_test(self, hypotheses: list[str], store: PairStore, test: TestSet) -> dict[str, Interval]:
+        """With intervals. They take long, so only one rank asks for them."""
+        metrics = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
+        language, ignore_case = self.config.data.tgt_lang, test.ignores_case
+        return report(hypotheses, _references(store), metrics, language=language, ignore_case=ignore_case)
 
     def samples(self, n: int) -> list[Sample]:
         """`n` of the latest translations, always of the same sentences, spread over valid and its domains."""

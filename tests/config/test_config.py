@@ -419,8 +419,14 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
         (["+unknown=1"], "there is no configuration key 'unknown'"),
         (["optim.lr=fast"], "optim.lr: "),
         (["model=bigg"], "model=bigg is not a preset; choose one of: base, base_paper, big, big_paper, small, tiny"),
-        (["experiment=multi30kk"], "experiment=multi30kk is not a preset; choose one of: demo, mixed, multi30k,"),
-        (["experiment=null"], "experiment=null chooses nothing; leave it out, or name one of: demo, mixed, multi30k,"),
+        (
+            ["experiment=multi30kk"],
+            "experiment=multi30kk is not a preset; choose one of: classify, demo, mixed, multi30k,",
+        ),
+        (
+            ["experiment=null"],
+            "experiment=null chooses nothing; leave it out, or name one of: classify, demo, mixed, multi30k,",
+        ),
         (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
     ],
     ids=[

@@ -134,3 +134,12 @@ def test_a_schedule_moves_the_rate_of_all():
     assert schedule.get_last_lr() == [0.0] * len(optimizer.param_groups)
     for p, q in zip(model.parameters(), before.parameters(), strict=True):
         assert torch.equal(p, q)
+
+
+def test_frozen_weights_are_left_out():
+    model = Layers()
+    model.one.requires_grad_(False)
+    model.table.requires_grad_(False)
+    matrices, others = parameters_of(model)
+    trained = {p for group in matrices for p in group["params"]} | set(others)
+    assert trained == set(model.parameters()) - {model.one.weight, model.one.bias, model.table}

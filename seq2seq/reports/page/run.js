@@ -3,32 +3,6 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const [sourceLanguage, targetLanguage] = data.languages;
 
-const AXES = {
-  steps: { of: "steps", label: "optimizer step", at: (x) => `at step ${whole(x)}` },
-  hours: { of: "hours", label: "hours", at: (x) => `after ${x.toFixed(2)} hours` },
-  tokens: { of: "tgt_tokens", label: "target tokens", at: (x) => `after ${short(x)} tokens` },
-};
-
-function curves() {
-  if (!data.panels.length) return [];
-  const all = data.panels.flatMap((panel) => panel.series);
-  const place = el("div", { class: "charts" });
-  const draw = (name) => {
-    const end = Math.max(...all.map((series) => series[AXES[name].of].at(-1)));
-    place.replaceChildren(...data.panels.map((panel) => lineChart(panel, AXES[name], end)));
-  };
-  const known = Object.keys(AXES).filter((name) => all.every((series) => series[AXES[name].of].length));
-  const form = el("fieldset", null,
-    el("legend", null, "Over"), known.map((name) => pill("axis", name, name, null, "radio")));
-  form.querySelector("input").checked = true;
-  form.addEventListener("input", (event) => draw(event.target.value));
-  draw("steps");
-  const [heads, rows] = data.validations;
-  const cells = ([step, ...values]) => [whole(step), ...values.map((value) => number(fixed(value, 2)))];
-  return [form, place, rows.length
-    ? details(`All ${rows.length} validations`, false, table(["step", ...heads.map(number)], rows.map(cells))) : null];
-}
-
 function scores() {
   const heads = ["metric", number("score"), number("95% interval"), "signature"];
   const cells = ({ name, score, half_width, signature }) =>
@@ -150,19 +124,6 @@ function attention() {
   const shown = (map, n) => details(`Line ${map.number}, the ${map.chosen_as} by chrF`, n === 0, heatMap(map));
   return perTest(data.analyses.filter(({ attention: maps }) => maps.length), ({ attention: maps }) => maps.map(shown));
 }
-
-function settings(rows) {
-  const cells = ({ key, value, preset, is_changed: isChanged }) => [key, code(value), isChanged ? code(preset) : ""];
-  const made = table(["key", "value", "there"], rows.map(cells));
-  made.querySelectorAll("tbody tr").forEach((line, i) => line.classList.toggle("changed", rows[i].is_changed));
-  return made;
-}
-
-const configuration = () => [
-  hint(`• differs from ${data.preset}. The others are as there.`),
-  details("What differs", true, settings(data.config.filter((row) => row.is_changed))),
-  details(`All ${data.config.length} keys`, false, settings(data.config)),
-];
 
 const howToRead = () => hint(
   "In a translation, ", el("span", { class: "extra" }, "underlined words"), " are not in the nearest reference. In a ",

@@ -8,7 +8,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from seq2seq.training.data import TranslationData
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import step_is_complete
 
 TOKENS, HOURS = "progress/tgt_tokens", "progress/hours"
@@ -34,7 +34,7 @@ class Counters(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TranslationModule)
+        assert isinstance(pl_module, TrainingModule)
         if step_is_complete(trainer):
             self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_tokens_of_all
 

@@ -12,7 +12,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.loss_watch import LossWatch
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import step_is_complete
 from seq2seq.training.rollback import go_back
 
@@ -27,7 +27,7 @@ class Divergence(pl.Callback):
 
     A run has diverged if the gradients of many steps in a row are not finite, or if its loss has gone up and does not
     come back (`LossWatch`). A step whose gradient is not finite is skipped, so the weights stay finite in any case
-    (`TranslationModule.configure_gradient_clipping`).
+    (`TrainingModule.configure_gradient_clipping`).
 
     The state to go back to is from before the trouble: a saved state is good once a good window of steps came after
     it. To keep it costs no time, since its file is another link to a `last.ckpt`. There are at most two: a good state,
@@ -56,7 +56,7 @@ class Divergence(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TranslationModule)
+        assert isinstance(pl_module, TrainingModule)
         if not step_is_complete(trainer):
             return
         if self.max_rollbacks and not pl_module.n_skipped_in_a_row:
@@ -78,7 +78,7 @@ class Divergence(pl.Callback):
             )
         return ""
 
-    def _go_back(self, trainer: pl.Trainer, module: TranslationModule, trouble: str) -> None:
+    def _go_back(self, trainer: pl.Trainer, module: TrainingModule, trouble: str) -> None:
         """
         Raises:
             RunError: the run went back too often, or has nowhere to go back to.
@@ -106,7 +106,7 @@ class Divergence(pl.Callback):
             self.max_rollbacks,
         )
 
-    def _why_it_ends(self, module: TranslationModule) -> str:
+    def _why_it_ends(self, module: TrainingModule) -> str:
         optim = module.config.optim
         remedy = (
             f"start again with a lower optim.lr (it was {optim.lr:g}), more optim.warmup_steps or "

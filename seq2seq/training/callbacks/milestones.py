@@ -17,11 +17,11 @@ from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.measuring import Measuring
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
 from seq2seq.training.selector import Selector
 from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
-from seq2seq.training.validation import Validation
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
 STALE_AFTER_S = 3600  # no save takes that long
@@ -47,7 +47,7 @@ class Milestones(Checkpoint):
         self,
         run: RunDirectory,
         data: TranslationData,
-        validation: Validation,
+        validation: Measuring,
         divergence: Divergence,
         counters: Counters,
         ema: ExponentialAverage | None = None,
@@ -76,7 +76,7 @@ class Milestones(Checkpoint):
             with suppress(FileNotFoundError):  # another rank was faster
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
-        assert isinstance(pl_module, TranslationModule)
+        assert isinstance(pl_module, TrainingModule)
         if self.has_saved and trainer.is_global_zero:  # it may have been cut off before it could
             keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         self.signals.install()
@@ -97,7 +97,7 @@ class Milestones(Checkpoint):
     ) -> None:
         if not step_is_complete(trainer):
             return
-        assert isinstance(pl_module, TranslationModule)
+        assert isinstance(pl_module, TrainingModule)
         self.owes_validation |= self._is_due(trainer)
         self.stopping, is_time_to_save = self._agree(trainer)
         went_back = self.divergence.went_back_at == trainer.global_step
@@ -162,7 +162,7 @@ class Milestones(Checkpoint):
         return trainer.should_stop or (trainer.global_step % every == 0 if every else epoch_ends(trainer))
 
     def _validate(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        assert isinstance(module, TranslationModule)
+        assert isinstance(module, TrainingModule)
         step = trainer.global_step
         watched = self.ema.in_place_of_weights(module.model) if self.ema else nullcontext()
         # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import step_is_complete
 
 STEPS_BETWEEN = 100  # a step that is measured takes a copy of the weights, and makes the host wait for a GPU
@@ -71,7 +71,7 @@ class Norms(pl.Callback):
 
 
 def _weights(module: pl.LightningModule) -> tuple[list[str], list[nn.Parameter]]:
-    assert isinstance(module, TranslationModule)
+    assert isinstance(module, TrainingModule)
     names, weights = zip(*module.model.named_parameters(), strict=True)
     return list(names), list(weights)
 

@@ -13,6 +13,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from seq2seq.training.callbacks.step_metrics import StepMetrics
 from seq2seq.training.position import time_spent
 
+_SHOWN = {  # of a validation: title and digits
+    "loss": ("loss", 3),
+    "perplexity": ("perplexity", 2),
+    "accuracy": ("accuracy", 3),
+    "macro_f1": ("macro F1", 3),
+    "bleu": ("BLEU", 2),
+    "chrf": ("chrF", 2),
+}
 SECONDS_BETWEEN_LINES = 30  # where there is no terminal
 
 
@@ -79,10 +87,8 @@ class ProgressReport(pl.Callback):
 
 def describe_validation(step: int, metrics: Mapping[str, float]) -> str:
     """One line with what a validation found."""
-    return (
-        f"valid  step {step}  loss {metrics['loss']:.3f}  perplexity {metrics['perplexity']:.2f}  "
-        f"accuracy {metrics['accuracy']:.3f}  BLEU {metrics['bleu']:.2f}  chrF {metrics['chrf']:.2f}"
-    )
+    found = [f"{title} {metrics[name]:.{digits}f}" for name, (title, digits) in _SHOWN.items() if name in metrics]
+    return "  ".join([f"valid  step {step}", *found])
 
 
 def _clock(seconds: float) -> str:

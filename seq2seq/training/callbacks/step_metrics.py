@@ -11,7 +11,7 @@ import torch
 from seq2seq.dataset.batches import Batch
 from seq2seq.memory import resident_memory
 from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import step_is_complete
 from seq2seq.vocabulary import PAD
 
@@ -51,7 +51,7 @@ class StepMetrics(pl.Callback):
             self._log(trainer, pl_module)
 
     def _log(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        assert isinstance(module, TranslationModule)
+        assert isinstance(module, TrainingModule)
         self.tokens_per_s = float(self.n_tgt) / self.seconds
         metrics = {name: float(value) for name, value in module.of_step.items()} | {
             "train/tgt_tokens_per_s": self.tokens_per_s,

@@ -8,9 +8,9 @@ TWO_VALIDATE = "tests/training/test_validation.py"
 MUTANTS = [
     Mutant(
         fault="translations that are gathered are not in the order of their sources",
-        file="seq2seq/training/validation.py",
-        text="return [text for _, text in sorted(chain.from_iterable(share.items() for share in shares))]",
-        becomes="return [text for _, text in chain.from_iterable(share.items() for share in shares)]",
+        file="seq2seq/training/sharing.py",
+        text="sorted(chain.from_iterable(share.items() for share in shares), key=lambda e: e[0])",
+        becomes="chain.from_iterable(share.items() for share in shares)",
         tests=[TWO_VALIDATE],
     ),
     Mutant(

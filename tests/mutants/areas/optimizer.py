@@ -153,8 +153,8 @@ MUTANTS = [
     Mutant(
         fault="the average of the last weights is their sum",
         file="seq2seq/training/selection.py",
-        text="weight / len(paths) for name, weight",
-        becomes="weight for name, weight",
+        text="weight / len(paths) if name in moved",
+        becomes="weight if name in moved",
         tests=["tests/training/test_run.py::test_each_candidate_is_what_its_name_says"],
     ),
 ]

@@ -65,8 +65,8 @@ MUTANTS = [
     Mutant(
         fault="filters count the tag of a source",
         file="seq2seq/dataset/store.py",
-        text="ids = [self._tokenizer.encode(side) for side in lines]\n",
-        becomes="ids = [self._tokenizer.encode(side) for side in lines]\n"
+        text="ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]\n",
+        becomes="ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]\n"
         "        ids[0], tag = [tag + src if src else src for src in ids[0]], []\n",
         tests=["tests/dataset/test_store.py::test_filters_count_the_tokens_of_the_text_alone"],
     ),

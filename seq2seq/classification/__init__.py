@@ -1,0 +1,1 @@
+"""A trained classifier as a function from text to a label."""
