@@ -99,3 +99,14 @@ def test_texts_of_all_lengths_in_batches_of_any_size_get_the_same_labels() -> No
     torch.testing.assert_close(label_log_probs(model, sources, max_tokens=9), one_by_one)
     torch.testing.assert_close(one_by_one.exp().sum(1), torch.ones(5))
     assert model.training, "what it was before"
+
+
+def test_an_encoder_of_another_width_than_the_decoder_has_that_of_its_own() -> None:
+    sizes = ModelConfig(
+        d_model=16, d_encoder=12, n_heads=2, d_ff=20, n_encoder_layers=1, n_decoder_layers=1, max_length=30,
+        embeddings="decoder",
+    )  # fmt: skip
+    model = classifier(sizes=sizes).eval()
+    model.take_encoder(Transformer(sizes, vocab_size=17))
+    assert model.encode(SRC).shape == (2, 5, 12)
+    assert model(SRC).shape == (2, 3)
