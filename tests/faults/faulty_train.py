@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 
 from seq2seq.cli import front_door
-from seq2seq.training import run, selection, validation
+from seq2seq.training import run, validation
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import Validation
 
@@ -38,7 +38,7 @@ PHASES: dict[str, tuple[Any, str]] = {
     "validation": (Validation, "while_training"),
     "decoding": (validation, "translate_store"),
     "selection": (Validation, "of_all"),
-    "test": (selection, "translate_store"),
+    "test": (Validation, "outputs"),
 }
 AGAIN_AFTER_S = 0.1
 LASTS_S = 60
