@@ -252,13 +252,17 @@ def assert_whole(folder: Path) -> None:
 def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
     folders = [tmp_path / str(n) for n in range(4)]
     writers = [start_writer(folder, 0.0005) for folder in folders]
-    for writer in writers:
-        time.sleep(random.uniform(0.0, 0.02))
-        writer.send_signal(number)
-    for writer, folder in zip(writers, folders, strict=True):
-        _, errors = writer.communicate(timeout=30)
-        assert writer.returncode == 128 + number, errors
-        assert_whole(folder)
+    try:
+        for writer in writers:
+            time.sleep(random.uniform(0.0, 0.02))
+            writer.send_signal(number)
+        for writer, folder in zip(writers, folders, strict=True):
+            _, errors = writer.communicate(timeout=30)
+            assert writer.returncode == 128 + number, errors
+            assert_whole(folder)
+    finally:
+        for writer in writers:  # one that missed its signal would write for ever
+            writer.kill()
 
 
 @posix
