@@ -23,7 +23,7 @@ import os
 from pathlib import Path
 from seq2seq.cli import front_door
 from seq2seq.dataset.store import PairStore
-from seq2seq.training import selection
+from seq2seq.training import validation
 
 def noting(name, function):
     def noted(*arguments, **options):
@@ -33,17 +33,17 @@ def noting(name, function):
     return noted
 
 PairStore.verify = noting("verified", PairStore.verify)
-selection.report = noting("scored", selection.report)
+validation.report = noting("scored", validation.report)
 front_door("train")
 """
 
 BUG = """
 import os
 from seq2seq.cli import front_door
-from seq2seq.training.module import TranslationModule
+from seq2seq.training.module import TrainingModule
 
 if os.environ.get("RANK") == "1":
-    del TranslationModule.training_step
+    del TrainingModule.training_step
 front_door("train")
 """
 
