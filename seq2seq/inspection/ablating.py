@@ -130,10 +130,10 @@ def ablate(
         tell: called now and then with what is done and how long the rest will take.
     """
     whole, *others = [Part("", "", "decoder", nullcontext), *parts(model)]
-    texts: dict[str, list[str]] = {f"{part.kind} {part.name}": [""] * len(sources) for part in (whole, *others)}
+    texts: dict[Part, list[str]] = {part: [""] * len(sources) for part in (whole, *others)}
     begin, batches = time.monotonic(), list(plan_batches([len(source) for source in sources], config))
     for n_done, batch in enumerate(batches):
-        for number, part in enumerate((whole, *others)):
+        for number, part in enumerate(texts):
             share = (n_done + number / len(texts)) / len(batches)
             tell(f"ablation: {_progress(share, time.monotonic() - begin)}")
             if part is whole:
@@ -145,16 +145,15 @@ def ablate(
                 found = search(reader, src, config, model.config.max_length, numbers=batch)
             decoded = tokenizer.decode([best.tokens for best, *_ in found])
             for i, text in zip(batch, decoded, strict=True):
-                texts[f"{part.kind} {part.name}"][i] = text
+                texts[part][i] = text
     seconds = time.monotonic() - begin
     tell("ablation: scoring")
-    return _scored(texts, references, [whole, *others], seconds)
+    return _scored(texts.pop(whole), texts, references, seconds)
 
 
 def _scored(
-    texts: dict[str, list[str]], references: Sequence[Sequence[str]], parts: Sequence[Part], seconds: float
+    plain: list[str], texts: dict[Part, list[str]], references: Sequence[Sequence[str]], seconds: float
 ) -> Ablation:
-    plain = texts[" "]
     known = [list(each) for each in references]
     scores = corpus_scores(plain, known)
     bleu, chrf = scores["bleu"].score, scores["chrf"].score
@@ -164,16 +163,14 @@ def _scored(
         chrf=chrf,
         signatures={name: score.signature for name, score in scores.items()},
         seconds=seconds,
-        losses=list(_losses(texts, known, parts[1:], bleu, chrf)),
+        losses=list(_losses(plain, texts, known, bleu, chrf)),
     )
 
 
 def _losses(
-    texts: dict[str, list[str]], references: list[list[str]], parts: Sequence[Part], bleu: float, chrf: float
+    plain: list[str], texts: dict[Part, list[str]], references: list[list[str]], bleu: float, chrf: float
 ) -> Iterator[Loss]:
-    plain = texts[" "]
-    for part in parts:
-        without = texts[f"{part.kind} {part.name}"]
+    for part, without in texts.items():
         scores = corpus_scores(without, references)
         low, high = difference_interval(without, plain, references, n_samples=_N_SAMPLES)
         yield Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high)
