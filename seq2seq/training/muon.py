@@ -83,7 +83,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
         start = 0
         for part in ahead.split(group.get("heights", ahead.size(1)), 1):
             matrices = part.reshape(len(parameters) * group["n_stacked"], -1, part.size(-1))  # (N, A, B)
-            steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).view_as(part)
+            steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).reshape(part.shape)
             length = group["lr"] * STEP_RMS * math.sqrt(max(matrices.shape[1:]))
             for p, step in zip(parameters, steps, strict=True):
                 p.narrow(0, start, len(step)).sub_(step, alpha=length)

@@ -22,12 +22,13 @@ class Layers(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(11, 8))
         self.stacked, self.uneven = StackedLinear(8, [8, 8, 8]), StackedLinear(8, [20, 4, 8], bias=True)
+        self.tall = StackedLinear(8, [12, 12])
         self.one, self.other = nn.Linear(8, 20), nn.Linear(8, 20)
         self.wide = nn.Linear(20, 8, bias=False)
         self.norm = nn.LayerNorm(8)
 
     def forward(self, x):
-        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + self.uneven(x)[..., 24:] + x
+        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + self.uneven(x)[..., 24:] + self.tall(x)[..., :8] + x
         return self.wide(self.one(x).relu() * self.other(x)) @ self.table.T
 
 
@@ -51,7 +52,7 @@ def test_steps_are_those_of_torch_for_each_projection_by_itself():
     torch.manual_seed(0)
     model = Layers()
     plain = copy.deepcopy(model)
-    split = {plain.stacked.weight: (8, 8, 8), plain.uneven.weight: (20, 4, 8)}
+    split = {plain.stacked.weight: (8, 8, 8), plain.uneven.weight: (20, 4, 8), plain.tall.weight: (12, 12)}
     blocks = {weight: [nn.Parameter(b.clone()) for b in weight.split(sizes)] for weight, sizes in split.items()}
     others = [plain.one.weight, plain.other.weight, plain.wide.weight]
     theirs = torch.optim.Muon(
