@@ -86,6 +86,8 @@ def directory(output: Path, name: str, seed: int) -> Path:
 
 def train(args: argparse.Namespace, name: str, seed: int) -> None:
     """Train what is missing of one run."""
+    if RunDirectory(directory(args.output, name, seed)).is_scored:
+        return
     words = ["experiment=multi30k_fast", f"data.dir={args.data}", *VARIANTS[name], f"seed={seed}"]
     words += ["trainer.max_time=", f"trainer.max_epochs={args.epochs}", f"trainer.threads={args.threads}"]
     words += ["logger=csv", "trainer.progress=false", "resume=auto", f"run_dir={directory(args.output, name, seed)}"]
