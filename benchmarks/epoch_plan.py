@@ -21,15 +21,18 @@ from rounds import as_table, in_fresh_process, in_turn
 from torch import nn
 
 from seq2seq.config import BatchConfig
+from seq2seq.config.doses import Dose
 from seq2seq.dataset.augmentation import Augmentation, Growth
 from seq2seq.dataset.batches import BatchLoader
-from seq2seq.dataset.mixture import Mixture
+from seq2seq.dataset.mixture import Mixture, copies
 from seq2seq.dataset.plan import Plan, Slots
 from seq2seq.dataset.plan_ahead import LARGE, PlansAhead
+from seq2seq.dataset.stages import Stages
 
 KINDS = {
     "pairs": "the pairs themselves",
     "mixture": "a temperature of 5, a fifth of the pairs in the second source",
+    "weights": "weights 0.7 and 2.5, a fifth of the pairs in the second source",
     "augmentation": "three disguises, a tenth each",
 }
 WINDOW_S = 2.0  # how long steps are measured at a time
@@ -72,7 +75,7 @@ def main() -> None:
     for number, kind in in_turn(args.kinds, args.rounds):
         found[kind].append(in_fresh_process([*command, "--worker", kind]))
         print(f"round {number}: {kind}: {found[kind][-1]}", file=sys.stderr, flush=True)
-    titles = ["CPU s", "wall s", "peak MB", "kept MB", "batches"]
+    titles = ["CPU s", "wall s", "peak MB", "kept MB", "slots MB", "batches"]
     rows = [
         [KINDS[kind], *(f"{statistics.median(each[t] for each in found[kind]):,.1f}" for t in titles)] for kind in found
     ]
@@ -81,14 +84,17 @@ def main() -> None:
 
 
 def plan(args: argparse.Namespace) -> dict[str, float]:
-    """One plan: its seconds, and the memory beside that of the lengths and the slots."""
+    """One plan: its seconds, and its memory beside that of the lengths and the slots; and the memory of the slots."""
     pairs = RandomLengths(args.pairs)
+    gc.collect()
+    without = memory_mb("VmRSS")
+    slots = slots_of(args.worker, pairs)
     loader = BatchLoader(
         pairs,
         BatchConfig(max_tokens=args.max_tokens),
         seed=1,
         world_size=args.ranks,
-        slots=slots_of(args.worker, pairs),
+        stages=Stages.only(slots),
     )
     gc.collect()
     before = memory_mb("VmRSS")
@@ -100,6 +106,7 @@ def plan(args: argparse.Namespace) -> dict[str, float]:
         "wall s": time.perf_counter() - wall,
         "peak MB": memory_mb("VmHWM") - before,
         "kept MB": memory_mb("VmRSS") - before,
+        "slots MB": before - without,
         "batches": n_batches,
     }
 
@@ -108,8 +115,10 @@ def slots_of(kind: str, pairs: RandomLengths) -> Slots | None:
     """Ready to give pairs."""
     if kind == "pairs":
         return None
-    n_second = len(pairs) // 5 if kind == "mixture" else 0
-    slots: Slots = Mixture(pairs, [len(pairs) - n_second, n_second], 5.0, seed=1)
+    n_second = len(pairs) // 5 if kind in ("mixture", "weights") else 0
+    n_pairs = [len(pairs) - n_second, n_second]
+    of_sources = copies(n_pairs, 1.0, [Dose(0.7), Dose(2.5)]) if kind == "weights" else copies(n_pairs, 5.0)
+    slots: Slots = Mixture(pairs, n_pairs, of_sources, seed=1)
     if kind == "augmentation":
         growths = {"upper": (Growth(1.4, 1),) * 2, "typos": (Growth(1.2, 1), Growth(1.0, 0))}
         slots = Augmentation(slots, {"upper": 0.1, "join": 0.1, "typos": 0.1}, growths, LONGEST, seed=1)

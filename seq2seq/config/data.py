@@ -7,8 +7,9 @@ from typing import Any
 
 from seq2seq.config.augment import AugmentConfig
 from seq2seq.config.checks import at_least, names_a_file, names_a_language
-from seq2seq.config.on_resume import runtime
+from seq2seq.config.on_resume import horizon, runtime
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
+from seq2seq.config.stages import Stage, parse_stages
 from seq2seq.errors import ConfigError
 
 BUNDLED = "bundled:"  # begins a `data.dir` that names a corpus of the project
@@ -37,6 +38,7 @@ class DataConfig:
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
     drop_duplicates: bool = False  # leave out repeated pairs of the training text
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
+    stages: Any = horizon(None)  # what an epoch has of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
     cache_dir: str = runtime("")  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
@@ -44,6 +46,11 @@ class DataConfig:
     @property
     def train_sources(self) -> list[SourceSpec]:
         return parse_sources("data.train", self.train)
+
+    @property
+    def curriculum(self) -> list[Stage]:
+        """The stages of a run: at least one."""
+        return parse_stages(self.stages, self.train_sources)
 
     @property
     def valid_sources(self) -> list[SourceSpec]:
@@ -71,14 +78,17 @@ class DataConfig:
             yield f"data.tag_dropout={self.tag_dropout} is not a probability below 1"
         yield from self.augment.problems()
         malformed = list(self._malformed_sources())
-        yield from malformed or self._source_problems()
+        yield from malformed or [*self._malformed("curriculum"), *self._source_problems()]
 
     def _malformed_sources(self) -> Iterator[str]:
         for split in ("train_sources", "valid_sources", "tests"):
-            try:
-                getattr(self, split)
-            except ConfigError as error:
-                yield str(error)
+            yield from self._malformed(split)
+
+    def _malformed(self, name: str) -> Iterator[str]:
+        try:
+            getattr(self, name)
+        except ConfigError as error:
+            yield str(error)
 
     def _source_problems(self) -> Iterator[str]:
         if len(self.tests) < len(parse_tests(self.test)):

@@ -5,16 +5,21 @@ corpus/train.tsv                  one file with both languages; also .jsonl
 {src: FILE, tgt: FILE}            two files
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
 {source: SOURCE, disguise: NAMES} a test set as people write it (seq2seq/corpus/disguises/); also with a tag
+{source: SOURCE, weight: 2}       training text that is read more or less often; or `share: 0.3` (config/doses.py)
+{source: SOURCE, name: NAME}      training text that data.stages calls so (config/stages.py); also with others of these
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from seq2seq.config.doses import USUAL, Dose, read_share, read_weight
 from seq2seq.errors import ConfigError
 
-# The keys of a source with more to say about its text.
-_WRAPPED = ({"source", "tag"}, {"source", "disguise"}, {"source", "tag", "disguise"})
+# What there may be to say about a source.
+_OF_TRAINING = {"weight", "share", "name"}
+_OF_SOURCES = {"tag", "disguise"} | _OF_TRAINING
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,18 @@ class SourcePath:
     path: str
     tag: str | None = None
     disguises: tuple[str, ...] = ()
+    dose: Dose = USUAL
+    name: str | None = None
 
     @property
     def stem(self) -> str:
         """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` in disguise."""
         return _stem(self.path, self.disguises)
+
+    @property
+    def called(self) -> str:
+        """What `data.stages` calls this text."""
+        return self.name or self.tag or self.stem
 
 
 @dataclass(frozen=True)
@@ -39,10 +51,16 @@ class SourceFiles:
     tgt: str
     tag: str | None = None
     disguises: tuple[str, ...] = ()
+    dose: Dose = USUAL
+    name: str | None = None
 
     @property
     def stem(self) -> str:
         return _stem(self.src, self.disguises)
+
+    @property
+    def called(self) -> str:
+        return self.name or self.tag or self.stem
 
 
 SourceSpec = SourcePath | SourceFiles
@@ -54,7 +72,8 @@ def parse_sources(key: str, value: object) -> list[SourceSpec]:
     Args:
         key: of the configuration, for messages.
     Raises:
-        ConfigError: an entry that has none of the forms, an empty list, or a disguise where there is no test.
+        ConfigError: an entry that has none of the forms, an empty list, a disguise where there is no test, or a weight
+            where there is no training.
     """
     entries = value if isinstance(value, list) else [value]
     if not entries:
@@ -76,14 +95,32 @@ def parse_tests(value: object) -> list[tuple[str, list[SourceSpec]]]:
 
 
 def _parse(key: str, entry: object) -> SourceSpec:
-    if not isinstance(entry, Mapping) or set(entry) not in _WRAPPED:
+    if not isinstance(entry, Mapping) or not _says_more(entry):
         return _parse_files(key, entry)
     spec = _parse_files(key, entry["source"])
     if "tag" in entry:
         spec = replace(spec, tag=str(entry["tag"]))
     if "disguise" in entry:
         spec = replace(spec, disguises=_disguises(key, entry["disguise"]))
+    if of_training := sorted(_OF_TRAINING.intersection(entry)):
+        if key != "data.train":
+            raise ConfigError(f"{key}: {of_training[0]}={entry[of_training[0]]!r} is for data.train only; leave it out")
+        spec = replace(spec, dose=_dose(key, entry), name=_name(key, entry))
     return spec
+
+
+def _dose(key: str, entry: Mapping[str, object]) -> Dose:
+    if "weight" in entry and "share" in entry:
+        raise ConfigError(f"{key}: {entry['source']!r} has a weight and a share; choose one")
+    if "share" in entry:
+        return read_share(f"{key}: share", entry["share"])
+    return read_weight(f"{key}: weight", entry.get("weight", 1))
+
+
+def _name(key: str, entry: Mapping[str, object]) -> str | None:
+    if "name" in entry and not str(entry["name"]):
+        raise ConfigError(f"{key}: the name of {entry['source']!r} is empty; give one, or leave it out")
+    return str(entry["name"]) if "name" in entry else None
 
 
 def _disguises(key: str, value: object) -> tuple[str, ...]:
@@ -114,9 +151,14 @@ def _parse_files(key: str, entry: object) -> SourceSpec:
     return SourcePath(entry)
 
 
-def _is_one_source(value: Mapping[object, object]) -> bool:
+def _is_one_source(value: Mapping[Any, object]) -> bool:
     """False for a mapping from names of test sets to sources."""
-    return bool({"src", "tgt"}.intersection(value)) or set(value) in _WRAPPED
+    return bool({"src", "tgt"}.intersection(value)) or _says_more(value)
+
+
+def _says_more(entry: Mapping[Any, object]) -> bool:
+    """Whether this is a source and more about its text."""
+    return "source" in entry and len(entry) > 1 and set(entry) <= {"source", *_OF_SOURCES}
 
 
 def _stem(path: str, disguises: Sequence[str]) -> str:

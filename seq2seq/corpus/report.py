@@ -69,6 +69,7 @@ def render(report: Mapping[str, Any]) -> str:
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))
+        lines += _stages(split.get("stages", []))
         for side, n_tokens in split["tokens"].items():
             percentiles = split["length_percentiles"][side]
             shape = ", ".join(f"{value} at {key}%" for key, value in percentiles.items())
@@ -101,12 +102,23 @@ def _several_sentences(shares: Sequence[float]) -> str:
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The share of an epoch that each of several sources has."""
+    """The share of an epoch that each source has, if it is not simply the text of one."""
     lines = []
-    for each in sources if len(sources) > 1 else ():
+    for each in sources if len(sources) > 1 or any(each["times"] != 1 for each in sources) else ():
         name = each["files"][0] + (f" (tag {each['tag']})" if each["tag"] else "")
         times, share = each["times"], each["share"]
         lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it")
+    return lines
+
+
+def _stages(stages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What each stage has of each source."""
+    lines, begin = [], 1
+    for stage in stages:
+        end = stage["until_epoch"]
+        which = f"epochs {begin} to {end}" if end else f"from epoch {begin} on"
+        lines += [f"  {which}:", *(f"  {line}" for line in _sources(stage["sources"]))]
+        begin = (end or 0) + 1
     return lines
 
 

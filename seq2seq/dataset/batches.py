@@ -15,8 +15,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.plan import Indices, Plan, Rows, Slots, plan_epoch
+from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch
 from seq2seq.dataset.plan_ahead import Plans, PlansAhead
+from seq2seq.dataset.stages import PairReader, Stages
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -52,12 +53,6 @@ class Pairs(Protocol):
     def tgt_lengths(self) -> npt.NDArray[Any]: ...
     def src(self, index: int) -> npt.NDArray[Any]: ...
     def tgt(self, index: int) -> npt.NDArray[Any]: ...
-
-
-class PairReader(Protocol):
-    """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
-
-    def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]: ...
 
 
 def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = None, end: int | None = None) -> Tensor:
@@ -120,58 +115,81 @@ class BatchLoader:
         seed: int,
         rank: int = 0,
         world_size: int = 1,
-        read_pair: PairReader | None = None,
-        slots: Slots | None = None,
+        stages: Stages | None = None,
         share: Callable[[Plans], Plans] | None = None,
     ) -> None:
         """
         Args:
-            slots: None if an epoch has each pair once, as it is stored.
+            stages: None if each epoch has each pair once, as it is stored.
             share: makes of the plans of this process those that all processes of the machine have in common.
         """
-        self.pairs, self.config, self.seed, self.read_pair, self.slots = pairs, config, seed, read_pair, slots
+        self.pairs, self.config, self.seed, self.stages = pairs, config, seed, stages or Stages.only()
         self.rank, self.world_size = rank, world_size
         self.epoch, self.done = 0, 0
         self.waited_s = 0.0  # how long training has waited for batches
-        plans = PlansAhead(self._make_plan, len(pairs))
+        plans = PlansAhead(self._make_plan, self.stages.most_slots or len(pairs))
         self._plans: Plans = share(plans) if share else plans
         self._planned: tuple[int, Plan] | None = None
+        self._n_batches: dict[int, int] = {}  # of an epoch of each stage
 
     @property
     def plan(self) -> Plan:
         """This rank's micro-batches of the current epoch."""
-        if self._planned is None or self._planned[0] != self.epoch:
+        return self._plan_of(self.epoch)
+
+    def _plan_of(self, epoch: int) -> Plan:
+        if self._planned is None or self._planned[0] != epoch:
             self._planned = None  # its memory is free for the next one
-            self._planned = self.epoch, self._plans.of(self.epoch)[self.rank :: self.world_size]
+            self._planned = epoch, self._plans.of(epoch)[self.rank :: self.world_size]
         return self._planned[1]
 
     def _make_plan(self, epoch: int) -> Plan:
-        slots = self.slots or self.pairs
+        slots = self.stages.of(epoch).slots
+        lengths = slots or self.pairs
         return plan_epoch(
-            slots.src_lengths,
-            slots.tgt_lengths,
-            self.slots.pairs(epoch) if self.slots else None,
+            lengths.src_lengths,
+            lengths.tgt_lengths,
+            slots.pairs(epoch) if slots else None,
             max_tokens=self.config.max_tokens,
             seed=self.seed,
             epoch=epoch,
             world_size=self.world_size,
         )
 
-    def shapes(self) -> list[Shape]:
-        """Of each micro-batch in the plan."""
-        slots = self.slots or self.pairs
+    def shapes(self, epoch: int) -> list[Shape]:
+        """Of each micro-batch of this rank in an epoch."""
+        slots = self.stages.of(epoch).slots or self.pairs
         src, tgt = slots.src_lengths, slots.tgt_lengths
         return [
-            Shape(len(rows.slots), int(src[rows.slots].max()) + 1, int(tgt[rows.slots].max()) + 1) for rows in self.plan
+            Shape(len(rows.slots), int(src[rows.slots].max()) + 1, int(tgt[rows.slots].max()) + 1)
+            for rows in self._plan_of(epoch)
         ]
 
-    def step(self, number: int, accumulate: int) -> list[Batch]:
-        """The micro-batches of one optimizer step of the current epoch, counted from 0. The position stays."""
-        rows = list(self.plan[number * accumulate : (number + 1) * accumulate])
-        return _Steps(self.pairs, self.epoch, self.read_pair)[rows]
+    def rows(self, epoch: int, number: int, accumulate: int) -> list[Rows]:
+        """The micro-batches of one optimizer step of an epoch, both counted from 0. The position stays."""
+        of_step = self._plan_of(epoch)[number * accumulate : (number + 1) * accumulate]
+        return [Rows(rows.slots.copy(), rows.pairs.copy()) for rows in of_step]  # the plan may leave memory
+
+    def read(self, epoch: int, rows: Sequence[Rows]) -> list[Batch]:
+        """The micro-batches of one optimizer step as tensors."""
+        return self._steps_of(epoch)[rows]
 
     def __len__(self) -> int:
-        return len(self.plan)
+        """The micro-batches of the epoch that an iteration goes on with, or begins."""
+        return self.n_batches(self.epoch + 1 if self._epoch_is_over() else self.epoch)
+
+    def n_batches(self, epoch: int) -> int:
+        """This rank's micro-batches of an epoch, as many as in each epoch of its stage."""
+        stage = self.stages.number(epoch)
+        if stage not in self._n_batches:
+            self._n_batches[stage] = len(self._plan_of(epoch))
+        return self._n_batches[stage]
+
+    def _epoch_is_over(self) -> bool:
+        return self.done >= self.n_batches(self.epoch)
+
+    def _steps_of(self, epoch: int) -> "_Steps":
+        return _Steps(self.pairs, epoch, self.stages.of(epoch).read_pair)
 
     def __iter__(self) -> Iterator[Batch]:
         """The rest of this epoch. The iteration after its end is the next epoch."""
@@ -185,12 +203,13 @@ class BatchLoader:
             yield batch
 
     def _rest_of_epoch(self) -> Iterator[Batch]:
-        if self.done >= len(self.plan):
+        if self._epoch_is_over():
             self.epoch, self.done = self.epoch + 1, 0
         plan, accumulate = self.plan, self.config.accumulate
+        self.stages.forget_others(self.epoch)
         begin = self.done - self.done % accumulate
         loader = DataLoader(
-            _Steps(self.pairs, self.epoch, self.read_pair),
+            self._steps_of(self.epoch),
             batch_size=None,
             sampler=(list(plan[start : start + accumulate]) for start in range(begin, len(plan), accumulate)),
             num_workers=self.config.n_workers,
@@ -210,7 +229,7 @@ class BatchLoader:
 
     def state_dict(self) -> dict[str, int]:
         """The epoch, the batches of it that are done, of how many, and the ranks that share the plan."""
-        return {"epoch": self.epoch, "done": self.done, "of": len(self.plan), "world_size": self.world_size}
+        return {"epoch": self.epoch, "done": self.done, "of": self.n_batches(self.epoch), "world_size": self.world_size}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Continue after the last batch before `state_dict`.

@@ -3,7 +3,8 @@
 A small source is rare among large ones. A *temperature* T >= 1 (Arivazhagan et al. 2019) gives a source of n pairs a
 share of the epoch in proportion to n ** (1 / T): T = 1 changes nothing, T = 100 makes all shares about equal. In the
 paper this is the probability of a random draw. Here no draw is needed: an epoch holds the largest source once, and each
-other source (n_max / n) ** (1 - 1 / T) times.
+other source (n_max / n) ** (1 - 1 / T) times. A *weight* multiplies that. A source with a *share* of its own has so
+much of the pairs of the epoch, and the others are mixed as if it were not there.
 """
 
 from collections.abc import Sequence
@@ -13,62 +14,120 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from seq2seq.config.doses import Dose
 from seq2seq.dataset.plan import Indices, Lengths, index_type, narrow
+from seq2seq.errors import ConfigError
 
 
-def copies(n_pairs: Sequence[int], temperature: float) -> list[tuple[int, int]]:
-    """For each source: how many whole copies an epoch holds, and how many pairs of a last, partial copy."""
-    times = [(max(n_pairs) / n) ** (1 - 1 / temperature) if n else 0.0 for n in n_pairs]
-    return [(int(r), round(r % 1 * n)) for n, r in zip(n_pairs, times, strict=True)]
+class Copies(NamedTuple):
+    """How often an epoch has the pairs of a source."""
+
+    n_whole: int  # whole copies
+    n_more: int  # pairs of a last, partial copy
+
+    def n_pairs(self, n: int) -> int:
+        """All pairs that an epoch has of a source of `n`, counted as often as they come."""
+        return self.n_whole * n + self.n_more
 
 
-class _Groups(NamedTuple):
-    """Which pairs share a slot."""
+def copies(n_pairs: Sequence[int], temperature: float, doses: Sequence[Dose] | None = None) -> list[Copies]:
+    """
+    Args:
+        n_pairs: of each source.
+        doses: of each source; None: they say nothing.
+    Raises:
+        ConfigError: an epoch would have no pair.
+    """
+    doses = doses or [Dose()] * len(n_pairs)
+    mixed = [n if dose.weight and not dose.share else 0 for n, dose in zip(n_pairs, doses, strict=True)]
+    largest = max(mixed)
+    n_an_epoch = [
+        n * dose.weight * (largest / n) ** (1 - 1 / temperature) if n else 0.0
+        for n, dose in zip(mixed, doses, strict=True)
+    ]
+    n_in_all = sum(n_an_epoch) / (1 - sum(dose.share for dose in doses))
+    found = [
+        Copies(*divmod(round(dose.share * n_in_all if dose.share else m), n)) if n else Copies(0, 0)
+        for n, m, dose in zip(n_pairs, n_an_epoch, doses, strict=True)
+    ]
+    if not any(map(any, found)):
+        raise ConfigError(
+            "an epoch would have no pair: the sources that fill it have too few; raise their weights (data.train, "
+            "data.stages), or check what was left out"
+        )
+    return found
 
-    alone: Indices  # pairs that have a slot of their own
-    in_turn: Indices  # pairs that take turns, group after group
-    n_members: Indices  # of each group
-    first: Indices  # of each group: where it begins among those in turn
-    turn: Indices  # of each group: whose it is in epoch 0
+
+class _Part(NamedTuple):
+    """A source of which an epoch holds some pairs, in as many slots. They take turns.
+
+    The pairs are sorted by length, and those of an epoch are spread evenly over them, as the points of a drawn line are
+    over the rows of a screen (Bresenham). From epoch to epoch they move on by one place. So a pair stands in n_slots of
+    len(pairs) epochs, spread as evenly: in any k epochs, k * n_slots / len(pairs) times, rounded up or down.
+    """
+
+    pairs: Indices
+    n_slots: int
+    turn: int  # where the first epoch begins, from 0 to len(pairs) - 1
+
+    def standing(self, epoch: int) -> Indices:
+        """The pair in each slot: those at the places p with ((p + epoch) * n_slots + turn) % len(pairs) < n_slots."""
+        begin = (self.turn + epoch * self.n_slots) % len(self.pairs)
+        places = np.arange(self.n_slots, dtype=np.int64) + (begin >= self.n_slots)
+        places *= len(self.pairs)
+        places += self.n_slots - 1 - begin
+        places //= self.n_slots
+        return self.pairs[places]
+
+    def longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Of the pairs that may stand in each slot."""
+        n, lengths = len(self.pairs), lengths[self.pairs]
+        bounds = np.arange(self.n_slots + 1, dtype=np.int64) * n
+        first, last = bounds[:-1] // self.n_slots, -(-bounds[1:] // self.n_slots) - 1
+        # A slot may share its last pair with the next one.
+        return np.maximum(np.maximum.reduceat(lengths, first), lengths[last])
 
 
 class Mixture:
     """The *slots* of an epoch. Each slot holds one pair. In some slots the pair changes from epoch to epoch.
 
-    Each pair has a slot in each whole copy of its source. For the partial copy, the pairs of the source are sorted by
-    length and cut into groups of neighbours, one group for each slot. The pairs of a group take turns in its slot.
+    Each pair has a slot in each whole copy of its source. In the slots of the partial copy, the pairs take turns.
 
     The lengths of a slot are those of its longest source and its longest target. So a plan of slots keeps its token
     budget with any of the pairs, and each epoch has the same number of batches.
     """
 
-    def __init__(self, lengths: Lengths, n_pairs: Sequence[int], temperature: float, seed: int) -> None:
+    def __init__(self, lengths: Lengths, n_pairs: Sequence[int], copies: Sequence[Copies], seed: int) -> None:
         """
         Args:
             lengths: of the pairs, those of the first source first, then those of the second, and so on.
             n_pairs: of each source.
+            copies: of each source.
         """
-        self._lengths, self._n_pairs, self._temperature, self._seed = lengths, n_pairs, temperature, seed
+        self._lengths, self._n_pairs, self._copies, self._seed = lengths, n_pairs, copies, seed
+
+    # Both are made when they are asked for: of the processes of a machine, only the one that plans may need them.
+    @cached_property
+    def _alone(self) -> Indices:
+        """The pairs that have a slot of their own."""
+        begins = np.cumsum([0, *self._n_pairs])
+        index = index_type(int(begins[-1]))
+        sources = zip(begins, self._n_pairs, self._copies, strict=False)
+        return np.concatenate([np.tile(np.arange(begin, begin + n, dtype=index), c.n_whole) for begin, n, c in sources])
 
     @cached_property
-    def _groups(self) -> _Groups:
-        # Made when it is asked for: of the processes of a machine, only the one that plans may need it.
-        none = np.zeros(0, dtype=index_type(sum(self._n_pairs)))
-        alone, in_turn, n_members, begin = [], [none], [none], 0
-        for n, (n_whole, n_more) in zip(self._n_pairs, copies(self._n_pairs, self._temperature), strict=True):
-            source = np.arange(begin, begin + n, dtype=none.dtype)
-            alone.append(np.tile(source, n_whole))
+    def _parts(self) -> list[_Part]:
+        parts, begin, rng = [], 0, np.random.default_rng(self._seed)
+        for n, (_, n_more) in zip(self._n_pairs, self._copies, strict=True):
             if n_more:
                 src, tgt = (
                     narrow(side[begin : begin + n]) for side in (self._lengths.src_lengths, self._lengths.tgt_lengths)
                 )
-                in_turn.append(source[np.lexsort((src, tgt))])
-                n_members.append(np.diff(np.arange(n_more + 1) * n // n_more).astype(none.dtype))
+                pairs = np.lexsort((src, tgt)).astype(self._alone.dtype)
+                pairs += begin
+                parts.append(_Part(pairs, n_more, int(rng.integers(n))))
             begin += n
-        members = np.concatenate(n_members)
-        first = np.cumsum(members, dtype=none.dtype) - members
-        turn = np.random.default_rng(self._seed).integers(members).astype(none.dtype)
-        return _Groups(np.concatenate(alone), np.concatenate(in_turn), members, first, turn)
+        return parts
 
     @cached_property
     def src_lengths(self) -> npt.NDArray[Any]:
@@ -80,11 +139,8 @@ class Mixture:
 
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The length of each slot."""
-        groups = self._groups
-        return np.concatenate([lengths[groups.alone], np.maximum.reduceat(lengths[groups.in_turn], groups.first)])
+        return np.concatenate([lengths[self._alone], *(part.longest(lengths) for part in self._parts)])
 
     def pairs(self, epoch: int) -> Indices:
         """The pair in each slot, as a function of (seed, epoch)."""
-        groups = self._groups
-        standing = groups.in_turn[groups.first + (groups.turn + epoch) % groups.n_members]
-        return np.concatenate([groups.alone, standing])
+        return np.concatenate([self._alone, *(part.standing(epoch) for part in self._parts)])

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec
+from seq2seq.config.stages import Stage
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
@@ -95,7 +96,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         ) from error
     finally:
         known.save()
-    seen = _seen(splits["train"], stores["train"], config.data.temperature)
+    seen = _seen(splits["train"], stores["train"], config.data)
     report = _report(config, text, splits, digests, tokenizer, stores)
     report["splits"]["train"]["sentences"] = seen.sentences
     logger.info("data report\n%s", render(report))
@@ -304,7 +305,7 @@ def _report(
         if store.n_references > len(store):
             split["references"] = store.n_references
         if name == "train":
-            split["sources"] = _shares(splits[name], store.n_pairs_of_sources, config.data.temperature)
+            split |= _stages(splits[name], store.n_pairs_of_sources, config.data)
         else:
             split["overlap"] = overlap_report(seen, store.hashes)
             split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
@@ -323,29 +324,44 @@ def _report(
     }
 
 
-def _seen(sources: list[Source], store: PairStore, temperature: float) -> SeenText:
-    """What an epoch of training has."""
+def _seen(sources: list[Source], store: PairStore, config: DataConfig) -> SeenText:
+    """What an epoch of training has, on the average over its stages. Sources that none of them has are left out."""
     n_pairs = store.n_pairs_of_sources
     ends = list(accumulate(n_pairs))
     of_sources = []
-    n_an_epoch = _pairs_an_epoch(n_pairs, temperature)
+    n_in_stages = [_pairs_an_epoch(n_pairs, config, stage) for stage in config.curriculum]
     for source, end, n, m, sentences, looks in zip(
-        sources, ends, n_pairs, n_an_epoch, store.sentences_of_sources, store.looks_of_sources, strict=True
+        sources,
+        ends,
+        n_pairs,
+        (sum(of_source) / len(n_in_stages) for of_source in zip(*n_in_stages, strict=True)),
+        store.sentences_of_sources,
+        store.looks_of_sources,
+        strict=True,
     ):
         src, tgt = (lengths[end - n : end] for lengths in (store.src_lengths, store.tgt_lengths))
         src = src - (src > 0) if source.tag else src
         of_sources.append(SeenSource(src, tgt, sentences, looks, m / max(n, 1)))
-    return seen_in_epoch(of_sources)
+    return seen_in_epoch([source for source in of_sources if source.times])
 
 
-def _pairs_an_epoch(n_pairs: list[int], temperature: float) -> list[int]:
-    """How many pairs of each source an epoch has, counted as often as they come."""
-    return [n_whole * n + n_more for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True)]
+def _pairs_an_epoch(n_pairs: list[int], config: DataConfig, stage: Stage) -> list[int]:
+    """How many pairs of each source an epoch of a stage has, counted as often as they come."""
+    return [c.n_pairs(n) for n, c in zip(n_pairs, copies(n_pairs, config.temperature, stage.doses), strict=True)]
 
 
-def _shares(sources: list[Source], n_pairs: list[int], temperature: float) -> list[dict[str, Any]]:
-    """The part of an epoch that each source has."""
-    n_an_epoch = _pairs_an_epoch(n_pairs, temperature)
+def _stages(sources: list[Source], n_pairs: list[int], config: DataConfig) -> dict[str, Any]:
+    """The part of an epoch that each source has; if there are several stages, in each of them."""
+    stages = config.curriculum
+    shares = [_shares(sources, n_pairs, _pairs_an_epoch(n_pairs, config, stage)) for stage in stages]
+    if len(stages) == 1:
+        return {"sources": shares[0]}
+    return {
+        "stages": [{"until_epoch": stage.until_epoch, "sources": of} for stage, of in zip(stages, shares, strict=True)]
+    }
+
+
+def _shares(sources: list[Source], n_pairs: list[int], n_an_epoch: list[int]) -> list[dict[str, Any]]:
     return [
         {
             "files": [str(file) for file in source.files],

@@ -44,7 +44,7 @@ def _resumed(job: Composed) -> "tuple[RunConfig, Checkpoint]":
     checkpoint = resumable(RunDirectory(run_dir))
     overrides = [override for override in _overrides(job) if not override.startswith("resume=")]
     with _telling_keys():
-        return resumed_config(job.cfg, overrides, checkpoint.model, run_dir), checkpoint
+        return resumed_config(job.cfg, overrides, checkpoint, run_dir), checkpoint
 
 
 def _started_or_continued(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
@@ -59,7 +59,7 @@ def _started_or_continued(job: Composed) -> "tuple[RunConfig, SweepPlace | None,
     if not run.has_checkpoints:
         return config, place, None
     checkpoint = resumable(run)
-    check_changes(config, checkpoint.model)
+    check_changes(config, checkpoint)
     return config, None, checkpoint
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, pinned
 from seq2seq.config import DROPOUTS, RunConfig, read_config
 from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
+from seq2seq.config.stages import changes
 from seq2seq.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
 
 
-def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedModel, run_dir: Path) -> RunConfig:
+def resumed_config(composed: DictConfig, overrides: Sequence[str], checkpoint: Checkpoint, run_dir: Path) -> RunConfig:
     """The configuration of a checkpoint, with the changes that a resumed run allows (config/on_resume.py).
 
     Args:
@@ -29,7 +30,7 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedM
     Raises:
         ConfigError: a key is to change that decides what is computed.
     """
-    merged = OmegaConf.create(dataclasses.asdict(read_config(saved.config)))
+    merged = OmegaConf.create(dataclasses.asdict(read_config(checkpoint.model.config)))
     for override in overrides:
         key = override.lstrip("+").split("=")[0]
         if key.split(".")[0] not in {item.name for item in dataclasses.fields(RunConfig)}:
@@ -39,17 +40,17 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], saved: SavedM
         OmegaConf.update(merged, key, OmegaConf.select(composed, key))
     config = read_config(merged)
     config.run_dir = str(run_dir)
-    check_changes(config, saved)
+    check_changes(config, checkpoint)
     return config
 
 
-def check_changes(config: RunConfig, saved: SavedModel) -> None:
+def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
     """Say which changes a resumed run makes to the configuration of its checkpoint. `auto` means the number found then.
 
     Raises:
-        ConfigError: a key is to change that decides what is computed.
+        ConfigError: a key is to change that decides what is computed, or what an epoch holds that has begun.
     """
-    before = read_config(saved.config)
+    before = read_config(checkpoint.model.config)
     if config.batch.is_auto:
         config.batch.max_tokens = before.batch.max_tokens
     for key, mark in classes(RunConfig).items():
@@ -61,6 +62,12 @@ def check_changes(config: RunConfig, saved: SavedModel) -> None:
             )
         if old != new and mark == HORIZON:
             log.info("%s: %r from here on, %r before", key, new, old)
+    n_begun = checkpoint.position["epoch"] + 1 if checkpoint.position else 0
+    for change in changes(config.data.train_sources, before.data.curriculum, config.data.curriculum, n_begun):
+        raise ConfigError(
+            f"data.stages cannot change what an epoch holds that has begun: {change}; leave the stages up to epoch "
+            f"{n_begun} as they were, or start a new run from these weights with finetune={config.run_dir}"
+        )
 
 
 def finetuned_config(composed: DictConfig, overrides: Sequence[str]) -> RunConfig:

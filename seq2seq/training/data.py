@@ -2,22 +2,34 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
-from seq2seq.dataset.augmentation import Augmentation
-from seq2seq.dataset.batches import BatchLoader, PairReader, Shape
+from seq2seq.config.stages import ends_of
+from seq2seq.dataset.augmentation import Augmentation, Growth, Growths
+from seq2seq.dataset.batches import BatchLoader, Shape
 from seq2seq.dataset.growth import measure_growths, measure_sampling
-from seq2seq.dataset.mixture import Mixture
+from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
 from seq2seq.dataset.plan import Slots
 from seq2seq.dataset.plan_ahead import Plans, is_large
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.room import Roomier
+from seq2seq.dataset.stages import PairReader, Stage, Stages
 from seq2seq.segmentation import RandomSegmentation
+from seq2seq.training.epochs import Epochs
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.shared_plans import SharedPlans
+from seq2seq.training.trial import largest
+
+
+class _EpochOfStage(NamedTuple):
+    """What all epochs of a stage have in common, on this rank."""
+
+    n_batches: int
+    largest: Shape  # of the micro-batches
 
 
 class TranslationData(pl.LightningDataModule):
@@ -46,8 +58,9 @@ class TranslationData(pl.LightningDataModule):
         Raises:
             ConfigError: the position is one of another number of processes.
         """
-        ranks, train, (slots, read_pair) = self._ranks, self.prepared.train, self._slots_and_reader()
-        is_shared = ranks.world_size > 1 and is_large(len(train))
+        ranks, train = self._ranks, self.prepared.train
+        n_slots = [sum(c.n_pairs(n) for c, n in zip(of, train.n_pairs_of_sources, strict=True)) for of in self._copies]
+        is_shared = ranks.world_size > 1 and is_large(max(n_slots))
 
         def share(plans: Plans) -> Plans:
             return SharedPlans(plans, ranks) if is_shared else plans
@@ -58,8 +71,7 @@ class TranslationData(pl.LightningDataModule):
             seed=self.config.seed,
             rank=ranks.rank,
             world_size=ranks.world_size,
-            read_pair=read_pair,
-            slots=slots,
+            stages=Stages(self._stage, ends_of(self.config.data.curriculum), max(n_slots)),
             share=share,
         )
         if self._start:
@@ -72,31 +84,69 @@ class TranslationData(pl.LightningDataModule):
         return self.loader.state_dict()
 
     @property
-    def shapes(self) -> list[Shape]:
-        """Of each micro-batch of this rank in an epoch."""
-        return self.loader.shapes()
+    def epochs(self) -> Epochs:
+        """The optimizer steps of the epochs that the run may come to."""
+        steps = [-(-epoch.n_batches // self.config.batch.accumulate) for epoch in self._stages]
+        return Epochs(steps, self.loader.stages.ends[: len(steps) - 1])
+
+    @property
+    def largest(self) -> Shape:
+        """The micro-batch of this rank that needs the most memory."""
+        return largest((epoch.largest for epoch in self._stages), self.config.model)
+
+    @cached_property
+    def _stages(self) -> list[_EpochOfStage]:
+        """Of each stage that the run may come to. This plans an epoch of each one."""
+        loader, last = self.loader, self.config.trainer.max_epochs
+        begins = [epoch for epoch in (0, *loader.stages.ends) if epoch < last or not last]
+        now = loader.stages.number(loader.epoch)
+        epochs = [loader.epoch if stage == now else epoch for stage, epoch in enumerate(begins)]
+        found = {}
+        for epoch in sorted(epochs, key=lambda epoch: epoch == loader.epoch):  # the plan that is needed next comes last
+            found[epoch] = _EpochOfStage(loader.n_batches(epoch), largest(loader.shapes(epoch), self.config.model))
+            loader.stages.forget_others(epoch)
+        return [found[epoch] for epoch in epochs]
 
     def train_dataloader(self) -> BatchLoader:
         return self.loader
 
-    def _slots_and_reader(self) -> tuple[Slots | None, PairReader | None]:
-        """The places of an epoch, and what reads their pairs; None: each pair once, and as it is stored."""
+    @cached_property
+    def _copies(self) -> list[list[Copies]]:
+        """Of each source, in each stage."""
+        data = self.config.data
+        n_pairs = self.prepared.train.n_pairs_of_sources
+        return [copies(n_pairs, data.temperature, stage.doses) for stage in data.curriculum]
+
+    @cached_property
+    def _growths(self) -> Growths:
+        """In disguise."""
+        return measure_growths(self.prepared.train, self.prepared.tokenizer, self.config.data.augment.shares)
+
+    @cached_property
+    def _sampling_growth(self) -> tuple[Growth, Growth]:
+        return measure_sampling(self.prepared.train, self._segment)
+
+    @property
+    def _segment(self) -> RandomSegmentation:
+        return RandomSegmentation(self.prepared.tokenizer, self.config.tokenizer.subword_regularization)
+
+    def _stage(self, number: int) -> Stage:
+        """The places of an epoch, and what reads their pairs."""
         data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
         train, tokenizer, shares = self.prepared.train, self.prepared.tokenizer, data.augment.shares
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
-        slots: Slots = Mixture(train, train.n_pairs_of_sources, data.temperature, seed)
+        n_pairs = train.n_pairs_of_sources
+        slots: Slots = Mixture(train, n_pairs, self._copies[number], seed)
         augmentation = sampling = None
         if shares:
-            growths = measure_growths(train, tokenizer, shares)
-            slots = augmentation = Augmentation(slots, shares, growths, longest, seed)
+            slots = augmentation = Augmentation(slots, shares, self._growths, longest, seed)
         if rate:
-            segment = RandomSegmentation(tokenizer, rate)
-            slots = Roomier(slots, measure_sampling(train, segment), longest)
-            sampling = SampledSegmentation(train, segment, slots, seed)
+            slots = Roomier(slots, self._sampling_growth, longest)
+            sampling = SampledSegmentation(train, self._segment, slots, seed)
         read_pair: PairReader | None = sampling
         if augmentation is not None:
             read_pair = Disguised(train, tokenizer, augmentation, seed, sampling)
         if tokenizer.tags and data.tag_dropout:
             read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
-        is_mixed = data.temperature != 1 and len(train.n_pairs_of_sources) > 1
-        return slots if is_mixed or shares or rate else None, read_pair
+        is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies[number], n_pairs, strict=True))
+        return Stage(slots if is_mixed or shares or rate else None, read_pair)

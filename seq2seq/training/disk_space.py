@@ -52,6 +52,7 @@ class CheckpointSizes:
 
         Args:
             total_steps: 0 if only time limits the run; then `trainer.keep_every_n_steps` is not counted.
+            steps_per_epoch: of the shortest epochs, if they differ.
         """
         every = config.val_every_n_steps or steps_per_epoch
         n_saves = max(1, total_steps // every) if total_steps else 10**9

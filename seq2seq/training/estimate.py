@@ -17,6 +17,7 @@ from pytorch_lightning.callbacks import Checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
 from seq2seq.dataset.batches import Batch, BatchLoader, Shape
+from seq2seq.dataset.plan import Rows
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.hardware import give_back_freed_memory
@@ -25,13 +26,12 @@ from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, readable_size
+from seq2seq.training.epochs import Epochs
 from seq2seq.training.fitting import fitting_max_tokens
-from seq2seq.training.module import trainable_steps
 from seq2seq.training.position import step_is_complete
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
-from seq2seq.training.trial import largest
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
 GOLDEN_RATIO = 0.618034  # its multiples, without their whole part, are spread evenly, however many there are
@@ -44,14 +44,14 @@ class Estimate:
     config: RunConfig
     machine: Machine
     n_parameters: int
-    largest: Shape  # of the micro-batches of an epoch
+    largest: Shape  # of all micro-batches
     memory: int | None  # of the process, at its highest in the steps; None where nobody says
     state: int  # weights, gradients, what the optimizer remembers, the average of the weights
     available: int | None
     checkpoints: int  # at most
     prepared: int
     cache: Path
-    steps_per_epoch: int
+    epochs: Epochs
     total_steps: int  # at most; 0 if only time limits the run
     seconds_per_step: float
     tokens_per_s: float  # target tokens
@@ -78,7 +78,7 @@ class Estimate:
             f"of up to {n_src} and {n_tgt} tokens",
             "disk": f"up to {readable_size(self.checkpoints)} for checkpoints, "
             f"{readable_size(self.prepared)} of prepared text in {self.cache}",
-            "steps": f"{self.steps_per_epoch:,} an epoch, {steps:,} in all",
+            "steps": f"{self.epochs}, {steps:,} in all",
             "time": f"{_duration(self.seconds)} of training ({self.seconds_per_step:.2g} s a step, "
             f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {self.n_measured})",
             " ": f"not measured: a validation {validations}, and the tests at the end",
@@ -105,8 +105,8 @@ def estimate(config: RunConfig) -> Estimate:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, None, ranks)
-    steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
-    total_steps = trainable_steps(config.trainer, steps_per_epoch)
+    epochs = data.epochs
+    total_steps = epochs.total_steps(config.trainer)
     module = task_of(config).new_module(config, prepared, total_steps, start)
     sizes = CheckpointSizes.of(module.model, config, machine.precision)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
@@ -117,7 +117,7 @@ def estimate(config: RunConfig) -> Estimate:
     trainer = build_trainer(replace(config, batch=batch, trainer=limits), machine, [], callbacks, ranks.environment)
     available = _available(machine)
     try:
-        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate), batch.accumulate))
+        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate, total_steps)))
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -130,14 +130,14 @@ def estimate(config: RunConfig) -> Estimate:
         config,
         machine,
         n_parameters=module.model.n_parameters,
-        largest=largest(data.shapes, config.model),
+        largest=data.largest,
         memory=clock.peak,
         state=sum(state),
         available=available,
-        checkpoints=sizes.of_new_run(config.trainer, total_steps, steps_per_epoch),
+        checkpoints=sizes.of_new_run(config.trainer, total_steps, min(epochs.steps)),
         prepared=_size(prepared),
         cache=prepared.train.directory.parents[1],
-        steps_per_epoch=steps_per_epoch,
+        epochs=epochs,
         total_steps=total_steps,
         seconds_per_step=seconds / n_measured,
         tokens_per_s=n_tokens / seconds,
@@ -145,36 +145,60 @@ def estimate(config: RunConfig) -> Estimate:
     )
 
 
-def _spread(data: TranslationData, accumulate: int) -> list[int]:
-    """Steps of the first epoch: the one with the largest micro-batch, then long and short ones in turn.
+Step = tuple[int, list[Rows]]  # an epoch, and the micro-batches of one of its steps
 
-    However many of them are done, they are spread evenly over the lengths.
-    """
-    shapes = data.shapes
+
+def _spread(data: TranslationData, accumulate: int, total_steps: int) -> list[Step]:
+    """The step with the largest micro-batch, then steps of each stage in proportion to those that it has in the run."""
+    worst: list[Step] = []
+    stages: list[list[Step]] = []
+    n_in_stages = data.epochs.steps_of_stages(total_steps)
+    for epoch in (0, *data.epochs.ends):
+        shapes = data.loader.shapes(epoch)
+        numbers = _spread_over_lengths(shapes, accumulate)
+        stages.append([(epoch, data.loader.rows(epoch, number, accumulate)) for number in numbers])
+        if data.largest in shapes and numbers:
+            number = min(shapes.index(data.largest), len(shapes) - accumulate) // accumulate
+            worst = [(epoch, data.loader.rows(epoch, number, accumulate))]
+    return worst + list(_in_proportion(stages, n_in_stages))
+
+
+def _in_proportion(stages: list[list[Step]], n_in_stages: list[int]) -> Iterator[Step]:
+    """Steps of all stages, each time of the one that lacks most."""
+    done = [0] * len(stages)
+    for n in range(1, MOST_STEPS + 1):
+        lacking = [n * of_run / sum(n_in_stages) - taken for of_run, taken in zip(n_in_stages, done, strict=True)]
+        stage = lacking.index(max(lacking))
+        if done[stage] == len(stages[stage]):
+            return
+        yield stages[stage][done[stage]]
+        done[stage] += 1
+
+
+def _spread_over_lengths(shapes: list[Shape], accumulate: int) -> list[int]:
+    """Numbers of steps, long and short ones in turn. However many of them are done, they are spread evenly."""
     n_steps = len(shapes) // accumulate  # the last step may have fewer micro-batches
-    worst = min(shapes.index(largest(shapes, data.config.model)) // accumulate, n_steps - 1)
 
     def length(step: int) -> int:
         return sum(shape.n_src + shape.n_tgt for shape in shapes[step * accumulate : (step + 1) * accumulate])
 
     by_length = sorted(range(n_steps), key=length)
-    n = min(MOST_STEPS, n_steps)
-    return [worst, *(by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n_steps)] for i in range(n))]
+    return [by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n_steps)] for i in range(min(MOST_STEPS, n_steps))]
 
 
 class _SomeSteps:
     """Each of these steps twice: only the second time are memory and products as in the middle of a run."""
 
-    def __init__(self, loader: BatchLoader, steps: list[int], accumulate: int) -> None:
-        self.loader, self.steps, self.accumulate = loader, steps, accumulate
+    def __init__(self, loader: BatchLoader, steps: list[Step]) -> None:
+        self.loader, self.steps = loader, steps
 
     def __iter__(self) -> Iterator[Batch]:
         end = time.perf_counter() + MOST_SECONDS
-        for i, step in enumerate(self.steps):
+        for i, (epoch, rows) in enumerate(self.steps):
             if i > 1 and time.perf_counter() > end:
                 return
             for _ in range(2):
-                yield from self.loader.step(step, self.accumulate)
+                yield from self.loader.read(epoch, rows)
 
 
 class _Clock(Checkpoint):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config import RunConfig
 from seq2seq.dataset.batches import Batch
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
@@ -283,8 +283,3 @@ def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) ->
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
     ]
-
-
-def trainable_steps(config: TrainerConfig, steps_per_epoch: int) -> int:
-    """Optimizer steps that the limits of a run allow; 0 if only time limits it."""
-    return min((limit for limit in (config.max_steps, config.max_epochs * steps_per_epoch) if limit), default=0)

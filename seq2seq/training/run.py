@@ -37,12 +37,13 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
+from seq2seq.training.epochs import Epochs
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.lineage import origins
 from seq2seq.training.loggers import log_final_scores, open_loggers
 from seq2seq.training.measuring import Measuring
-from seq2seq.training.module import TrainingModule, trainable_steps
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
@@ -100,8 +101,7 @@ def _train(
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
-    steps_per_epoch = -(-len(data.loader) // config.batch.accumulate)
-    total_steps = trainable_steps(config.trainer, steps_per_epoch)
+    total_steps = data.epochs.total_steps(config.trainer)
     task = task_of(config)
     validation = task.new_validation(config, prepared, machine.uses_bf16)
     module = task.new_module(config, prepared, total_steps, start)
@@ -135,7 +135,7 @@ def _train(
             run.write_config(config)
             run.write_provenance(module.provenance)
             _log_origins(loggers, config, prepared)
-            _log_start(config, module, machine, steps_per_epoch)
+            _log_start(config, module, machine, data.epochs)
         trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
@@ -231,14 +231,14 @@ def _callbacks(
     return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
 
 
-def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, steps_per_epoch: int) -> None:
+def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, epochs: Epochs) -> None:
     log.info(
-        "%s: %.1f M parameters, %s on %s, %s steps an epoch; %s",
+        "%s: %.1f M parameters, %s on %s, steps: %s; %s",
         config.name,
         module.model.n_parameters / 1e6,
         machine.precision,
         machine.accelerator,
-        steps_per_epoch,
+        epochs,
         config.run_dir,
     )
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.dataset.augmentation import BLOCK, Augmentation, Growth, n_joined
-from seq2seq.dataset.mixture import Mixture
+from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.plan import plan_epoch
 from tests.dataset.test_batches import Pairs, some_pairs
 
@@ -18,7 +18,7 @@ LONGEST = 30
 def augmented(n_pairs, seed=3, temperature=1.0, shares=SHARES, longest=LONGEST):
     """The augmentation of pairs of random lengths, and the mixture below it."""
     pairs = some_pairs(sum(n_pairs), seed)
-    mixture = Mixture(pairs, n_pairs, temperature, seed)
+    mixture = Mixture(pairs, n_pairs, copies(n_pairs, temperature), seed)
     growths = {name: GROWTHS[name] for name in shares if name in GROWTHS}
     return Augmentation(mixture, shares, growths, longest, seed), mixture, pairs
 
@@ -93,7 +93,7 @@ def test_the_draw_is_a_function_of_seed_and_epoch():
 
 def test_room_worked_out_by_hand():
     lengths = np.repeat([4, 7, 9], 9 * BLOCK)
-    mixture = Mixture(Pairs(lengths, lengths), [len(lengths)], 1, seed=0)
+    mixture = Mixture(Pairs(lengths, lengths), [len(lengths)], [Copies(1, 0)], seed=0)
     augmentation = Augmentation(mixture, SHARES, GROWTHS, 1000, seed=0)
     room = {}
     for slot in range(len(lengths)):
@@ -109,7 +109,9 @@ def test_room_worked_out_by_hand():
 
 def test_no_slot_is_cut_to_less_than_its_pairs():
     lengths = np.full(70, 9)
-    augmentation = Augmentation(Mixture(Pairs(lengths, lengths), [70], 1, seed=0), SHARES, GROWTHS, longest=5, seed=0)
+    augmentation = Augmentation(
+        Mixture(Pairs(lengths, lengths), [70], [Copies(1, 0)], seed=0), SHARES, GROWTHS, longest=5, seed=0
+    )
     assert set(augmentation.src_lengths) == {9}
 
 
@@ -117,7 +119,7 @@ def test_blocks_cost_few_batches():
     rng = np.random.default_rng(0)
     tgt = np.clip(rng.lognormal(2.7, 0.5, 20_000).astype(int), 1, 200)
     src = np.clip((tgt * rng.normal(1.1, 0.15, len(tgt))).astype(int), 1, 200)
-    augmentation = Augmentation(Mixture(Pairs(src, tgt), [20_000], 1, seed=0), {}, {}, 255, seed=0)
+    augmentation = Augmentation(Mixture(Pairs(src, tgt), [20_000], [Copies(1, 0)], seed=0), {}, {}, 255, seed=0)
     lengths = {"max_tokens": 4096, "seed": 0, "epoch": 0}
     n_batches = len(plan_epoch(augmentation.src_lengths, augmentation.tgt_lengths, **lengths))
     assert n_batches <= 1.02 * len(plan_epoch(src, tgt, **lengths))

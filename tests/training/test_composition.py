@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.saved_model import SavedModel
@@ -33,7 +34,7 @@ def test_the_configuration_of_a_checkpoint_is_not_resolved(nosy: SavedModel, tmp
     with pytest.raises(CheckpointError, match=REFUSAL):
         finetuned_config(composed(f"finetune={run}"), [])
     with pytest.raises(ConfigError, match=REFUSAL):
-        resumed_config(composed(), [], nosy, run)
+        resumed_config(composed(), [], Checkpoint(run, nosy, 0, "", is_state=True, position=None), run)
 
 
 def test_the_configuration_of_a_model_directory_is_not_resolved(nosy: SavedModel, tmp_path: Path) -> None:

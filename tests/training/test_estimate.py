@@ -53,7 +53,7 @@ def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConf
     found, config = wide
     assert found.n_parameters == Transformer(config.model, prepare(config).tokenizer.vocab_size).n_parameters
     assert found.total_steps == checkpoint(config.run_dir)["global_step"]
-    assert found.total_steps == 3 * found.steps_per_epoch
+    assert found.total_steps == 3 * found.epochs.steps[0]
 
 
 @pytest.mark.slow
@@ -97,11 +97,15 @@ def test_the_steps_that_are_measured_are_spread_over_the_lengths(
 
     config = tiny_config(corpus, tmp_path, {"batch.accumulate": 2, "batch.max_tokens": 66})
     data = TranslationData(config, prepare(config))
-    longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(data.shapes[::2], data.shapes[1::2], strict=False)]
+    shapes = data.loader.shapes(0)
+    longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(shapes[::2], shapes[1::2], strict=False)]
+    of_slots = [rows.slots.tolist() for rows in data.loader.plan]
     monkeypatch.setattr(estimates, "MOST_STEPS", 8)
-    steps = estimates._spread(data, 2)
-    assert len(steps) == 1 + 8 < len(data.shapes) // 2
-    assert all(0 <= step < len(data.shapes) // 2 for step in steps)
+    found = estimates._spread(data, 2, total_steps=30)
+    assert all(epoch == 0 and len(rows) == 2 for epoch, rows in found)
+    assert data.largest in [shapes[of_slots.index(rows.slots.tolist())] for rows in found[0][1]]
+    steps = [of_slots.index(rows[0].slots.tolist()) // 2 for _, rows in found]
+    assert len(steps) == 1 + 8 < len(shapes) // 2
     mean = statistics.mean(longest)
     assert statistics.mean(longest[step] for step in steps[1:]) == pytest.approx(mean, rel=0.1)
     assert statistics.mean(longest[step] for step in steps[1:5]) == pytest.approx(mean, rel=0.25)

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
+from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig
 from seq2seq.dataset.batches import BatchLoader
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.module import TranslationModule, trainable_steps
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.muon import MuonWithAdamW
 from seq2seq.training.schedule import learning_rate
 from seq2seq.training.validation import teacher_forced
@@ -242,14 +242,6 @@ def test_the_exponential_average_is_its_recursion():
     assert {f"model.{name}" for name in average.weights} == expected.keys()
     for name, weight in average.weights.items():
         torch.testing.assert_close(weight, expected[f"model.{name}"])
-
-
-@pytest.mark.parametrize(
-    ("limits", "steps"),
-    [({"max_steps": 7}, 7), ({"max_epochs": 3}, 15), ({"max_steps": 7, "max_epochs": 1}, 5), ({}, 0)],
-)
-def test_the_steps_of_a_run_are_those_of_its_first_limit(limits, steps):
-    assert trainable_steps(TrainerConfig(**limits), steps_per_epoch=5) == steps
 
 
 def test_training_never_asks_the_device_which_tokens_are_padding(monkeypatch) -> None:

@@ -71,6 +71,19 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "tokenizer.vocab_size": 390,
         "tokenizer.subword_regularization": 0.2,
     },
+    # 9 batches in each of two epochs, then 20 in each of two: the first stage ends at step 18.
+    "stages": {
+        "data.train": [{"source": "train", "weight": 0.4}, {"source": "valid", "tag": "b", "name": "few"}],
+        "data.stages": [{"until_epoch": 2}, {"weights": {"train": 1.0, "few": 2.5}}],
+        "data.valid": {"source": "valid", "tag": "b"},
+        "data.augment.join": 0.3,
+        "data.augment.typos": 0.3,
+        "tokenizer.subword_regularization": 0.2,
+        "batch.max_tokens": 320,
+        "optim.schedule": "cosine",
+        "trainer.max_epochs": 4,
+        "trainer.max_rollbacks": 0,
+    },
     "tags": {
         "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
         "data.valid": {"source": "valid", "tag": "b"},
@@ -115,6 +128,7 @@ def unbroken(corpus, tmp_path_factory):
         ("sampling", [6, 20]),  # 6: before a validation within an epoch
         ("workers", [15, 22]),
         ("temperature", [7, 22]),
+        ("stages", [5, 18, 31, 38]),
         ("tags", [9, 20]),
         ("disguises", [9, 40]),
         ("bf16", [11]),

@@ -10,7 +10,7 @@ from seq2seq.memory import available_memory, limited_memory
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.trial import fits, largest, missing_state, roomy
+from seq2seq.training.trial import fits, missing_state, roomy
 
 _NEVER = 1 << 30  # as a divisor: not even a single pair fits
 
@@ -33,7 +33,7 @@ class WorstBatch(pl.Callback):
         room, is_cpu = available_memory(), pl_module.device.type == "cpu"
         if is_cpu and room is None:
             return
-        shape = largest(self.data.shapes, self.config.model)
+        shape = self.data.largest
         trainer.strategy.barrier()  # all ranks of a machine know what is available before one of them takes it
         with limited_memory(room // trainer.num_devices if is_cpu and room is not None else None):
             divisor = self._divisor(pl_module, shape, trainer)

@@ -104,15 +104,15 @@ MUTANTS = [
     Mutant(
         fault="a slot of a mixture holds the same pair in every epoch",
         file="seq2seq/dataset/mixture.py",
-        text="(groups.turn + epoch) % groups.n_members",
-        becomes="groups.turn % groups.n_members",
+        text="begin = (self.turn + epoch * self.n_slots) % len(self.pairs)",
+        becomes="begin = self.turn % len(self.pairs)",
         tests=["tests/dataset/test_mixture.py::test_the_pairs_of_a_part_of_a_copy_take_turns"],
     ),
     Mutant(
         fault="a mixture plans a slot with the length of its first pair, not of its longest",
         file="seq2seq/dataset/mixture.py",
-        text="np.maximum.reduceat(lengths[groups.in_turn], groups.first)",
-        becomes="lengths[groups.in_turn][groups.first]",
+        text="np.maximum(np.maximum.reduceat(lengths, first), lengths[last])",
+        becomes="lengths[first]",
         tests=["tests/dataset/test_mixture.py::test_planned_lengths_are_never_below_the_actual_ones"],
     ),
     Mutant(
