@@ -116,8 +116,8 @@ def _stages(stages: Sequence[Mapping[str, Any]]) -> list[str]:
     lines, begin = [], 1
     for stage in stages:
         end = stage["until_epoch"]
-        which = f"epochs {begin} to {end}" if end else f"from epoch {begin} on"
-        lines += [f"  {which}:", *(f"  {line}" for line in _sources(stage["sources"]))]
+        epochs = f"epoch {begin}" if end == begin else f"epochs {begin} to {end}" if end else f"from epoch {begin} on"
+        lines += [f"  {epochs}:", *(f"  {line}" for line in _sources(stage["sources"]))]
         begin = (end or 0) + 1
     return lines
 

@@ -3,17 +3,25 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
+from seq2seq.config.doses import USUAL, Dose, check_doses
 from seq2seq.dataset.batches import BatchLoader
-from seq2seq.dataset.mixture import Mixture, copies
+from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.stages import Stages
+from seq2seq.errors import ConfigError
 from tests.dataset.test_batches import Pairs, members, some_pairs
 
 sources = st.lists(st.integers(0, 60), min_size=1, max_size=5).filter(any)
+doses = st.one_of(
+    st.just(USUAL),
+    st.floats(0, 4).map(Dose),
+    st.sampled_from([0.0, 0.5, 2 / 3, 2.0]).map(Dose),
+    st.floats(0.01, 0.4).map(lambda share: Dose(share=share)),
+)
 temperatures = st.one_of(st.just(1.0), st.floats(1, 200))
 
 
@@ -50,6 +58,68 @@ def test_shares_are_in_proportion_to_the_root_of_the_number_of_pairs(n_pairs, te
         assert n_whole * n + n_more == pytest.approx(probability * largest, abs=0.5 + 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("temperature", "given_doses", "expected"),
+    [
+        (1, [Dose(1), Dose(2), Dose(0.55)], [(1, 0), (2, 0), (0, 6)]),  # 5.5 is rounded to the even number
+        (2, [Dose(1), Dose(2), Dose(0.5)], [(1, 0), (6, 32), (5, 0)]),  # 2 x 3.162 and 0.5 x 10
+        (2, [Dose(0), Dose(1), Dose(1)], [(0, 0), (1, 0), (3, 2)]),  # the largest that is left counts as such
+        (1, [Dose(1), Dose(share=0.2), Dose(1)], [(1, 0), (2, 52), (1, 0)]),  # 252.5 of 1262.5
+        (5, [Dose(0), Dose(share=0.75), Dose(2)], [(0, 0), (0, 60), (2, 0)]),  # the share has no part in the mixing
+        (1, [Dose(share=0.5), Dose(share=0.25), Dose(100)], [(2, 0), (10, 0), (100, 0)]),
+    ],
+)
+def test_doses_worked_out_by_hand(temperature, given_doses, expected):
+    assert copies([1000, 100, 10], temperature, given_doses) == expected
+    assert copies([1000, 100, 10, 0], temperature, [*given_doses, Dose(3)])[:3] == expected
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "given_doses"),
+    [([0, 5], [Dose(1), Dose(0)]), ([0, 5], [Dose(1), Dose(share=0.5)]), ([9], [Dose(0.01)])],
+)
+def test_an_epoch_without_pairs_is_refused(n_pairs, given_doses):
+    with pytest.raises(ConfigError, match=r"an epoch would have no pair: the sources that fill it have too few"):
+        copies(n_pairs, 2.0, given_doses)
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), doses), min_size=1, max_size=4), temperatures, st.integers(0, 9))
+@settings(deadline=None)
+def test_each_pair_comes_as_often_as_its_source_says(mix, temperature, seed):
+    """In each epoch, and over any epochs in sequence: as many times as that makes, rounded up or down."""
+    n_pairs, of_sources = zip(*mix, strict=True)
+    try:
+        check_doses("", of_sources)
+        expected = copies(n_pairs, temperature, of_sources)
+    except ConfigError:
+        reject()
+    pairs = some_pairs(sum(n_pairs), seed)
+    mixture = Mixture(pairs, n_pairs, expected, seed)
+    epochs = [n_times(mixture, epoch) for epoch in range(9)]
+    n_before = dict.fromkeys(range(len(pairs)), 0)
+    for n_epochs, found in enumerate(epochs, start=1):
+        begin = 0
+        for n, of_source in zip(n_pairs, expected, strict=True):
+            m = of_source.n_pairs(n)
+            assert sum(found[pair] for pair in range(begin, begin + n)) == m
+            for pair in range(begin, begin + n):
+                n_before[pair] += found[pair]
+                assert n_epochs * m // n <= n_before[pair] <= -(-n_epochs * m // n)
+            begin += n
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 9))
+def test_any_pair_of_a_slot_fits_and_slots_keep_their_place(n, n_slots, seed):
+    """The longest pair of a slot is one that stands there in some epoch, where every turn comes."""
+    n_slots = min(n, n_slots)
+    pairs = some_pairs(n, seed)
+    mixture = Mixture(pairs, [n], [Copies(0, n_slots)], seed)
+    standing = np.stack([pairs.tgt_lengths[mixture.pairs(epoch)] for epoch in range(n)])
+    assert (standing <= mixture.tgt_lengths).all()
+    if math.gcd(n, n_slots) == 1:
+        assert (standing.max(axis=0) == mixture.tgt_lengths).all()
+
+
 @given(sources, temperatures, st.integers(0, 9), st.integers(0, 9))
 @settings(deadline=None)
 def test_each_pair_stands_in_each_epoch_about_as_often_as_its_source(n_pairs, temperature, seed, epoch):
@@ -79,11 +149,15 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
 
 
 @pytest.mark.slow
-@given(sources, temperatures, st.integers(1, 3), st.integers(13, 60))
+@given(sources, temperatures, st.floats(0, 3), st.integers(1, 3), st.integers(26, 60))
 @settings(deadline=None)
-def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(n_pairs, temperature, world_size, max_tokens):
+def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
+    n_pairs, temperature, weight, world_size, max_tokens
+):
     n_pairs = [*n_pairs, 20]  # enough for three ranks
-    mixture, pairs = mixed(n_pairs, temperature)
+    pairs = some_pairs(sum(n_pairs), 3)
+    of_sources = copies(n_pairs, temperature, [*[Dose(weight)] * (len(n_pairs) - 1), Dose(1.3)])
+    mixture = Mixture(pairs, n_pairs, of_sources, 3)
     loaders = [
         BatchLoader(
             pairs,

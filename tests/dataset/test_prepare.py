@@ -66,6 +66,24 @@ def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
     ]
 
 
+def test_the_report_says_what_each_stage_has(config, corpus):
+    config.data.train = ["train", {"source": "valid", "share": 0.25}]
+    config.data.stages = [{"until_epoch": 3}, {"weights": {"train": 0, "valid": 2}}]
+    prepared = prepare(config)
+    split = prepared.report["splits"]["train"]
+    assert "sources" not in split
+    assert [stage["until_epoch"] for stage in split["stages"]] == [3, None]
+    assert [[(each["pairs"], each["times"]) for each in stage["sources"]] for stage in split["stages"]] == [
+        [(301, 1.0), (41, 100 / 41)],  # a third of 301
+        [(301, 0.0), (41, 2.0)],
+    ]
+    assert prepared.report["splits"]["train"]["pairs_kept"] == prepared.seen.n_pairs == 342
+    config.data.stages = [{"weights": {"train": 0, "valid": 2}}]
+    only_valid = prepare(config)
+    assert only_valid.train.directory == prepared.train.directory  # the same text is prepared once
+    assert only_valid.seen.n_pairs == 41 and only_valid.seen.tgt_tokens != prepared.seen.tgt_tokens
+
+
 def test_lengths_are_those_that_an_epoch_of_training_has(config, corpus):
     pairs = [("Un chat dort. Un chien court. Il pleut.", "A cat."), ("Deux chats dorment.", "Two cats. They sleep.")]
     write_split(corpus, "two", [*pairs, ("", "left out"), ("also left out", "")])

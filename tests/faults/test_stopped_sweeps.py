@@ -99,4 +99,4 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
     assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(90))
     assert len(search.study.trials[0].intermediate_values) == 6
     log = sweep.log_file(run.path.name).read_text()
-    assert "stopped and saved" in log and log.count("steps an epoch") == 2
+    assert "stopped and saved" in log and log.count(" an epoch; ") == 2

@@ -139,17 +139,25 @@ def test_memory_of_another_process_is_not_taken_for_a_plan():
 @linux
 @pytest.mark.slow
 def test_two_processes_with_one_plan_train_as_with_two(corpus, tmp_path):
-    """Also with data workers, and with slots that hold other pairs in each epoch."""
+    """Also with data workers, in stages whose slots hold other pairs in each epoch, and stopped where a stage ends."""
     script, notes = tmp_path / "train.py", tmp_path / "notes"
     script.write_text(SHARING)
     keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "batch.n_workers": 1}
-    keys |= {"data.train": "[train,valid]", "data.temperature": 2, "trainer.devices": 2, "data.test": "null"}
+    keys |= {"data.train": "[{source: train, weight: 0.4}, valid]", "data.test": "null", "trainer.devices": 2}
+    keys |= {"data.stages": "[{until_epoch: 1}, {weights: {train: 0.6, valid: 2.5}}]"}
+    keys |= {"tokenizer.subword_regularization": 0.2, "data.augment.join": 0.3}
     words = ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
-    for name, program in (("alone", TRAIN), ("shared", script)):
-        status, err = run(program, *words, f"run_dir={tmp_path / name}", cwd=tmp_path, NOTES=notes)
+    parts = f"run_dir={tmp_path / 'parts'}"
+    for program, command in (
+        (TRAIN, [*words, f"run_dir={tmp_path / 'alone'}"]),
+        (script, [*words, parts, "trainer.max_epochs=1"]),
+        (script, [*words, parts, "resume=auto"]),
+    ):
+        status, err = run(program, *command, cwd=tmp_path, NOTES=notes)
         assert status == 0, err
-    assert notes.read_text().splitlines() == [f"epoch {epoch} by 0" for epoch in range(3)]
-    alone, shared = (checkpoint(tmp_path / name) for name in ("alone", "shared"))
+    first = ["epoch 0 by 0", "epoch 1 by 0"]  # the latter is made ahead, and for nothing
+    assert notes.read_text().splitlines() == [*first, "epoch 1 by 0", "epoch 0 by 0", "epoch 1 by 0", "epoch 2 by 0"]
+    alone, shared = (checkpoint(tmp_path / name) for name in ("alone", "parts"))
     assert alone["position"] == shared["position"] and shared["position"]["epoch"] == 1
     for name, weight in alone["state_dict"].items():
         assert torch.equal(weight, shared["state_dict"][name]), name

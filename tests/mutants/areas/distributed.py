@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         fault="a process trains on the batches of another step",
         file="seq2seq/dataset/batches.py",
-        text="self._plans.of(self.epoch)[self.rank :: self.world_size]",
-        becomes="(whole := self._plans.of(self.epoch))[self.rank * (n := len(whole) // self.world_size) :][:n]",
+        text="self._plans.of(epoch)[self.rank :: self.world_size]",
+        becomes="(whole := self._plans.of(epoch))[self.rank * (n := len(whole) // self.world_size) :][:n]",
         tests=["tests/dataset/test_batches.py::test_ranks_get_equally_many_batches_of_about_the_same_work"],
     ),
     Mutant(
