@@ -38,7 +38,7 @@ class DataConfig:
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
     drop_duplicates: bool = False  # leave out repeated pairs of the training text
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
-    stages: Any = horizon(None)  # what an epoch has of each source, first and later: a list as in config/stages.py
+    stages: Any = horizon(None)  # what epochs have of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
     cache_dir: str = runtime("")  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq

@@ -139,6 +139,7 @@ class Mixture:
 
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The length of each slot."""
+        lengths = narrow(lengths)
         return np.concatenate([lengths[self._alone], *(part.longest(lengths) for part in self._parts)])
 
     def pairs(self, epoch: int) -> Indices:
