@@ -18,6 +18,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference
 from seq2seq.config import RunConfig, TrainerConfig, read_config
+from seq2seq.config.stages import ends_of
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import ConfigError, RunError
@@ -241,6 +242,9 @@ def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, epoc
         epochs,
         config.run_dir,
     )
+    if (n := len(epochs.steps)) <= len(ends := ends_of(config.data.curriculum)):
+        limit = f"trainer.max_epochs={config.trainer.max_epochs}"
+        log.warning("%s ends this run before data.stages[%d], which begins after epoch %d", limit, n, ends[n - 1])
 
 
 def _write_summary(run: RunDirectory, text: str) -> None:

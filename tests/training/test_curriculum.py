@@ -101,7 +101,7 @@ def test_good_text_at_the_end_is_better_than_the_same_text_all_along(corpus, tmp
 
 
 @pytest.mark.slow
-def test_later_stages_may_be_planned_anew_and_earlier_ones_not(corpus, tmp_path):
+def test_later_stages_may_be_planned_anew_and_earlier_ones_not(corpus, tmp_path, caplog):
     base = {"data.train": ["crawl", "news"], "data.test": None}
     train_with(tiny_config(corpus, tmp_path / "parts", base | {"trainer.max_epochs": 1}))
     resume = (f"resume={tmp_path / 'parts'}", "trainer.max_epochs=2")
@@ -115,7 +115,9 @@ def test_later_stages_may_be_planned_anew_and_earlier_ones_not(corpus, tmp_path)
     done = command(*resume, "data.stages=[{until_epoch: 1}, {weights: {crawl: 0}}]")
     assert done.returncode == 0, done.stderr
     assert "data.stages: [{'until_epoch': 1}, {'weights': {'crawl': 0}}] from here on, None before" in done.stderr
-    stages = {"data.stages": [{"until_epoch": 1}, {"weights": {"crawl": 0}}]}
+    assert "trainer.max_epochs=2 ends" not in done.stderr
+    stages = {"data.stages": [{"until_epoch": 1}, {"until_epoch": 7, "weights": {"crawl": 0}}, {}]}
     train_with(tiny_config(corpus, tmp_path / "whole", base | stages))
+    assert "trainer.max_epochs=2 ends this run before data.stages[2], which begins after epoch 7" in caplog.text
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
     assert checkpoint(tmp_path / "parts")["position"] == checkpoint(tmp_path / "whole")["position"]
