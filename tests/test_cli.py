@@ -18,6 +18,7 @@ COMMANDS = [
     "classify",
     "compare",
     "contrast",
+    "corpus",
     "disguise",
     "encode",
     "export",
