@@ -46,6 +46,14 @@ def cache_directory(chosen: str = "") -> Path:
     return Path(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq").expanduser().absolute()
 
 
+def readable_size(n_bytes: int) -> str:
+    """For people: 6.6 GB, 604 kB."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{n_bytes / 1000:.0f} kB"
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name only when it is whole and on disk. Missing folders are made.

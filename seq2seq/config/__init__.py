@@ -13,12 +13,13 @@ from seq2seq.config.model import DROPOUTS, ModelConfig
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.read import describe, read_config, unknown_key
 from seq2seq.config.run import RunConfig
-from seq2seq.config.sources import SourceFiles, SourcePath, SourceSpec
+from seq2seq.config.sources import CORPUS, SourceFiles, SourcePath, SourceSpec, is_named
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import TrainerConfig
 
 __all__ = [
     "BUNDLED",
+    "CORPUS",
     "DROPOUTS",
     "BatchConfig",
     "ClassifyConfig",
@@ -34,6 +35,7 @@ __all__ = [
     "TokenizerConfig",
     "TrainerConfig",
     "describe",
+    "is_named",
     "read_config",
     "unknown_key",
 ]

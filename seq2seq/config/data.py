@@ -26,7 +26,7 @@ class DataConfig:
     """
 
     name: str = "sample"  # in logs and titles
-    dir: str = runtime("")  # where sources start; `bundled:NAME`: a corpus of the project; empty: here
+    dir: str = runtime("")  # where sources start; `bundled:NAME`: in the project; `corpus:NAME`: by name; empty: here
     src_lang: str = "fr"  # language to translate from; also the ending of its files
     tgt_lang: str = "en"  # language to translate into; also the ending of its files
     train: WrittenSources = "train"  # training text: a source or a list of sources
@@ -41,7 +41,10 @@ class DataConfig:
     stages: Any = horizon(None)  # what epochs have of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
-    cache_dir: str = runtime("")  # for prepared corpora and tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
+    cache_dir: str = runtime("")  # fetched and prepared corpora, tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
+    shared_cache: str = runtime("")  # another cache, only read from, for fetched corpora; empty: $SEQ2SEQ_SHARED_CACHE
+    catalogue: str = runtime("")  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
+    offline: bool = runtime(False)  # fetch nothing: what is not there is an error; also by SEQ2SEQ_OFFLINE=1
 
     @property
     def train_sources(self) -> list[SourceSpec]:

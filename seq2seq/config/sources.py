@@ -3,12 +3,16 @@
 corpus/train                      a prefix: the files corpus/train.fr and corpus/train.en
 corpus/train.tsv                  one file with both languages; also .jsonl
 {src: FILE, tgt: FILE}            two files
+corpus:multi30k/train             text that is fetched by its name (seq2seq/corpus/named/); also sacrebleu:wmt14,
+                                  opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en, mtdata:ID
+https://HOST/FILE#sha256=DIGEST   a prefix or a file there; also {url: URL, sha256: DIGEST}, and in {src: ..., tgt: ...}
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
 {source: SOURCE, disguise: NAMES} a test set as people write it (seq2seq/corpus/disguises/); also with a tag
 {source: SOURCE, weight: 2}       training text that is read more or less often; or `share: 0.3` (config/doses.py)
 {source: SOURCE, name: NAME}      training text that data.stages calls so (config/stages.py); also with others of these
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +21,9 @@ from typing import Any
 from seq2seq.config.doses import USUAL, Dose, read_share, read_weight
 from seq2seq.errors import ConfigError
 
+CORPUS = "corpus:"  # begins the name of a corpus in conf/corpora.yaml, and a `data.dir` where sources are such names
+SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "mtdata:", "https://", "http://")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 # What there may be to say about a source.
 _OF_TRAINING = {"weight", "share", "name"}
 _OF_SOURCES = {"tag", "disguise"} | _OF_TRAINING
@@ -24,7 +31,7 @@ _OF_SOURCES = {"tag", "disguise"} | _OF_TRAINING
 
 @dataclass(frozen=True)
 class SourcePath:
-    """A prefix of two files, or a `.tsv` or `.jsonl` file."""
+    """A prefix of two files, a `.tsv` or `.jsonl` file, or a name that begins with one of `SCHEMES`."""
 
     path: str
     tag: str | None = None
@@ -34,7 +41,10 @@ class SourcePath:
 
     @property
     def stem(self) -> str:
-        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` in disguise."""
+        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` in disguise.
+
+        `wmt14-full` for `sacrebleu:wmt14/full`, and `Tatoeba` for `opus:Tatoeba/v2023-04-12`.
+        """
         return _stem(self.path, self.disguises)
 
     @property
@@ -135,14 +145,23 @@ def _disguises(key: str, value: object) -> tuple[str, ...]:
     return tuple(names)
 
 
+def is_named(path: str) -> bool:
+    """Whether this is the name or the address of text that has to be fetched, and not a path."""
+    return path.startswith(SCHEMES)
+
+
 def _parse_files(key: str, entry: object) -> SourceSpec:
     if isinstance(entry, Mapping):
-        if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in entry.values()):
+        if "url" in entry:
+            return SourcePath(_address(key, entry))
+        files = [_address(key, name) if isinstance(name, Mapping) else name for name in entry.values()]
+        if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in files):
             raise ConfigError(
-                f"{key}: the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}} or "
-                "{source: SOURCE, tag: NAME, disguise: NAME}"
+                f"{key}: the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}}, "
+                "{url: URL, sha256: DIGEST} or {source: SOURCE, tag: NAME, disguise: NAME}"
             )
-        return SourceFiles(entry["src"], entry["tgt"])
+        named = dict(zip(map(str, entry), files, strict=True))
+        return SourceFiles(named["src"], named["tgt"])
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
             f"{key}: the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or "
@@ -151,9 +170,22 @@ def _parse_files(key: str, entry: object) -> SourceSpec:
     return SourcePath(entry)
 
 
+def _address(key: str, entry: Mapping[object, object]) -> str:
+    """`{url: URL, sha256: DIGEST}` on one line."""
+    url, digest = entry.get("url"), entry.get("sha256", "")
+    is_url = isinstance(url, str) and url.startswith(("https://", "http://"))
+    if not is_url or set(entry) - {"url", "sha256"} or not isinstance(digest, str):
+        raise ConfigError(
+            f"{key}: the data source {dict(entry)} is not of the form {{url: https://..., sha256: DIGEST}}"
+        )
+    if digest and not _SHA256.fullmatch(digest):
+        raise ConfigError(f"{key}: sha256={digest!r} of {url} is not a SHA-256; give its 64 digits of 0-9 and a-f")
+    return f"{url}#sha256={digest}" if digest else str(url)
+
+
 def _is_one_source(value: Mapping[Any, object]) -> bool:
     """False for a mapping from names of test sets to sources."""
-    return bool({"src", "tgt"}.intersection(value)) or _says_more(value)
+    return bool({"src", "tgt", "url"}.intersection(value)) or _says_more(value)
 
 
 def _says_more(entry: Mapping[Any, object]) -> bool:
@@ -162,4 +194,9 @@ def _says_more(entry: Mapping[Any, object]) -> bool:
 
 
 def _stem(path: str, disguises: Sequence[str]) -> str:
-    return "/".join([Path(path).name.split(".")[0], *(["+".join(disguises)] if disguises else [])])
+    name = Path(path.partition("#")[0]).name
+    scheme, colon, rest = path.partition(":")
+    if is_named(path) and not rest.startswith("//"):
+        parts = rest.partition("@")[0].split("/")
+        name = {CORPUS: parts[-1], "sacrebleu:": "-".join(parts)}.get(scheme + colon, parts[0])
+    return "/".join([name.split(".")[0], *(["+".join(disguises)] if disguises else [])])

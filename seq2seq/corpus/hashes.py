@@ -34,7 +34,15 @@ def contained(hashes: Hashes, in_sorted: Hashes) -> NDArray[np.bool_]:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
-    digest = hashlib.sha256()
+    return _file_digest(path, hashlib.sha256())
+
+
+def file_md5(path: Path) -> str:
+    """MD5 of a file's bytes, in hex: some publishers name no other one."""
+    return _file_digest(path, hashlib.md5(usedforsecurity=False))
+
+
+def _file_digest(path: Path, digest: "hashlib._Hash") -> str:
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
             digest.update(block)

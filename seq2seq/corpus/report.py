@@ -70,6 +70,8 @@ def render(report: Mapping[str, Any]) -> str:
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))
         lines += _stages(split.get("stages", []))
+        for origin in split.get("origins", []):
+            lines.append(f"  from {origin['name']}" + (f" (licence: {origin['licence']})" if origin["licence"] else ""))
         for side, n_tokens in split["tokens"].items():
             percentiles = split["length_percentiles"][side]
             shape = ", ".join(f"{value} at {key}%" for key, value in percentiles.items())

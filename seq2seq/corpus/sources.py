@@ -1,4 +1,4 @@
-"""From the sources that a configuration names to files that exist."""
+"""From the paths that a configuration names to files that exist. `named/` fetches what has another name."""
 
 import difflib
 from collections.abc import Sequence
@@ -6,12 +6,20 @@ from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
 
-from seq2seq.config import BUNDLED, DataConfig, SourceFiles, SourceSpec
+from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourceSpec
 from seq2seq.corpus.disguises import named
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import bundled_corpus
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where text comes from that was fetched by its name."""
+
+    name: str  # as the configuration has it, such as corpus:multi30k/train
+    licence: str  # in words; empty: nobody has said
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,7 @@ class PairedFiles:
     references: tuple[Path, ...] = ()
     tag: str = ""  # what kind of text this is; empty: none
     disguises: tuple[str, ...] = ()  # what its text is read in, one after another
+    origin: Origin | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -48,6 +57,7 @@ class TsvFile:
     n_columns: int
     tag: str = ""
     disguises: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,6 +77,7 @@ class JsonlFile:
     tgt_key: str
     tag: str = ""
     disguises: tuple[str, ...] = ()
+    origin: Origin | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -112,7 +123,7 @@ def without_compression(path: Path) -> Path:
 
 
 def corpus_dir(config: DataConfig) -> Path:
-    """The directory where relative sources start.
+    """The directory where relative sources start. Of names there is none, and paths among them start here.
 
     Raises:
         CorpusError: it does not exist.
@@ -126,6 +137,8 @@ def corpus_dir(config: DataConfig) -> Path:
                 f"choose one of {', '.join(shipped) or '(none)'} or give a directory"
             )
         return folder
+    if config.dir.startswith(CORPUS):
+        return Path()
     folder = Path(config.dir).expanduser()
     if not folder.is_dir():
         raise CorpusError(f"data.dir={config.dir}: {folder.absolute()} is not a directory; correct data.dir")

@@ -28,9 +28,10 @@ from seq2seq.config.stages import Stage
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_references
 from seq2seq.corpus.report import overlap_report, render
-from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir, find_sources
+from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.file_digests import FileDigests
@@ -121,7 +122,7 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     problems: list[str] = []
     for split, specs in wanted.items():
         try:
-            splits[split] = find_sources(config, specs, with_references=split != "train")
+            splits[split] = fetch_sources(config, specs, with_references=split != "train")
         except (CorpusError, ConfigError) as error:
             key = split.replace(_TEST, "test.")
             problems += [f"data.{key}: {line}" for line in str(error).splitlines()]
@@ -129,7 +130,7 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
         raise CorpusError("\n".join(problems))
     for name, test in tests.items():
         if test.clean:  # the files of a test set that was found
-            splits[_TEST + name] = find_sources(config, test.sources, with_references=True)
+            splits[_TEST + name] = fetch_sources(config, test.sources, with_references=True)
     return splits
 
 
@@ -302,6 +303,8 @@ def _report(
     for name, store in stores.items():
         split = store.manifest["report"] | text.facts(store)
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
+        if origins := list(dict.fromkeys(source.origin for source in splits[name] if source.origin is not None)):
+            split["origins"] = [asdict(origin) for origin in origins]
         if store.n_references > len(store):
             split["references"] = store.n_references
         if name == "train":

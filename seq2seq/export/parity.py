@@ -7,8 +7,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from seq2seq.config import DecodingConfig, RunConfig
+from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
-from seq2seq.corpus.sources import find_sources
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import ConfigError, CorpusError, UserError
 from seq2seq.evaluation.scores import corpus_scores, difference_interval
@@ -140,7 +140,7 @@ def find_lines(
 
 def _validation(config: RunConfig) -> Lines | None:
     try:
-        sources = find_sources(config.data, config.data.valid_sources)
+        sources = fetch_sources(config.data, config.data.valid_sources, is_offline=True)
         pairs = list(islice(chain.from_iterable(map(read_pairs, sources)), 10 * N_LINES))
     except (CorpusError, ConfigError):  # not on this machine, or not any more
         return None

@@ -8,8 +8,8 @@ from pathlib import Path
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DataConfig
+from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_aligned, read_pairs, read_references
-from seq2seq.corpus.sources import find_sources
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.errors import CorpusError, RunError
 from seq2seq.training.domains import spread
@@ -74,7 +74,7 @@ def of_test_set(model: TrainedModel, run: RunDirectory, test: str) -> PairedText
     if (run.path / "config.yaml").is_file() and test in run.tests() and (kept := run.sources(test)):
         return PairedText(test, kept, [list(references) for references in run.references(test)])
     try:
-        files = find_sources(model.config.data, sets[test].sources, with_references=True)
+        files = fetch_sources(model.config.data, sets[test].sources, with_references=True)
     except CorpusError as error:
         raise CorpusError(
             f"{error}\nThe run kept no sources of {test}, so give two files: --src FILE --tgt FILE"
@@ -94,7 +94,7 @@ def training_pairs(config: DataConfig) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     n_cells = 0
-    for pair in chain.from_iterable(map(read_pairs, find_sources(config, config.train_sources))):
+    for pair in chain.from_iterable(map(read_pairs, fetch_sources(config, config.train_sources))):
         n_cells += n_word_pairs(pair)
         if n_cells > _MOST_CELLS:
             break

@@ -16,6 +16,7 @@ from torch import nn
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.errors import RunError
+from seq2seq.files import readable_size
 from seq2seq.training.muon import parameters_of
 
 _BYTES = {"bf16-true": 2, "64-true": 8}  # of a weight; 4 in all other precisions
@@ -142,13 +143,6 @@ def _bytes_of_one_name(file: Path) -> int:
         found = file.stat()
         return found.st_size if found.st_nlink == 1 else 0
     return 0
-
-
-def readable_size(n_bytes: int) -> str:
-    for unit, size in (("GB", 10**9), ("MB", 10**6)):
-        if n_bytes >= size:
-            return f"{n_bytes / size:.1f} {unit}"
-    return f"{n_bytes / 1000:.0f} kB"
 
 
 def _either(remedies: list[str]) -> str:

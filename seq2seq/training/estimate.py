@@ -20,12 +20,13 @@ from seq2seq.dataset.batches import Batch, BatchLoader, Shape
 from seq2seq.dataset.plan import Rows
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.errors import ConfigError, RunError
+from seq2seq.files import readable_size
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import available_memory, is_out_of_memory
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.data import TranslationData
-from seq2seq.training.disk_space import CheckpointSizes, readable_size
+from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.epochs import Epochs
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.position import step_is_complete

@@ -2,10 +2,17 @@
 
 import argparse
 
+from seq2seq.commands.corpus.places import add_places, library_of
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = ""
+    parser.description = "List the corpora in the cache with their sizes and licences, and downloads that were cut."
+    add_places(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    raise NotImplementedError
+    library = library_of(args)
+
+    from seq2seq.corpus.named.found import cached
+
+    print("\n".join(cached(library)))

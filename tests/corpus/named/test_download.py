@@ -1,0 +1,155 @@
+"""One address to one file: what goes wrong on the way, and what is asked for again."""
+
+import random
+import shutil
+import socket
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from seq2seq.corpus.named.download import NotThere, Patience, download, shown
+from seq2seq.errors import CorpusError
+from tests.corpus.named.library import IMPATIENT
+from tests.corpus.named.server import Server, cut_after, instead, silent_for, status
+
+TEXT = random.Random(0).randbytes(300_007)
+
+
+def fetched(server: Server, folder: Path, path: str = "/a.gz", patience: Patience = IMPATIENT) -> bytes:
+    return download(server.url + path, folder / "partial", title="a.gz", patience=patience).read_bytes()
+
+
+def test_a_cut_download_goes_on_where_it_was_cut(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(200_000), cut_after(50_000)]
+    assert fetched(server, tmp_path) == TEXT
+    assert server.ranges["/a.gz"] == ["", "bytes=200000-", "bytes=250000-"]
+
+
+def test_a_download_that_a_process_left_goes_on_in_the_next_one(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(1000)]
+    with pytest.raises(CorpusError, match=r"the connection was cut after 1 kB, 1 times in a row"):
+        fetched(server, tmp_path, patience=Patience(attempts=1))
+    assert fetched(server, tmp_path) == TEXT
+    assert server.ranges["/a.gz"] == ["", "bytes=1000-"]
+
+
+def test_progress_resets_the_count_of_attempts(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(40_000)] * 7  # more than the attempts in a row
+    assert fetched(server, tmp_path) == TEXT
+
+
+def test_the_rest_of_another_file_is_never_added(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = b"old" * 1000
+    server.faults["/a.gz"] = [cut_after(1500)]
+    with pytest.raises(CorpusError):
+        fetched(server, tmp_path, patience=Patience(attempts=1))
+    server.files["/a.gz"] = TEXT
+    assert fetched(server, tmp_path) == TEXT
+
+
+def test_without_a_validator_a_download_starts_anew(server: Server, tmp_path: Path) -> None:
+    server.has_validators = False
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(1000)]
+    assert fetched(server, tmp_path) == TEXT
+    assert server.ranges["/a.gz"] == ["", ""]
+
+
+def test_more_bytes_than_the_file_has_are_thrown_away(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(5000)]
+    with pytest.raises(CorpusError):
+        fetched(server, tmp_path, patience=Patience(attempts=1))
+    with (tmp_path / "partial/content").open("ab") as file:
+        file.write(b"x" * 400_000)
+    assert fetched(server, tmp_path) == TEXT
+
+
+@pytest.mark.parametrize("fault", [status(500), status(503, Retry_After="0"), silent_for(0.4)])
+def test_a_passing_fault_is_tried_again(server: Server, tmp_path: Path, fault: object) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [fault]  # type: ignore[list-item]
+    assert fetched(server, tmp_path, patience=Patience(attempts=2, wait_s=0.01, silence_s=0.2)) == TEXT
+    assert server.asked["/a.gz"] == 2
+
+
+def test_a_server_that_stays_ill_is_left_after_so_many_attempts(server: Server, tmp_path: Path) -> None:
+    server.faults["/a.gz"] = [status(500)] * 9
+    with pytest.raises(CorpusError, match=r"^http://127.0.0.1:\d+/a.gz: the server answers 500 .*, 3 times in a row$"):
+        fetched(server, tmp_path)
+    assert server.asked["/a.gz"] == 3
+
+
+def test_a_server_that_says_nothing_is_left(server: Server, tmp_path: Path) -> None:
+    server.faults["/a.gz"] = [silent_for(0.3)] * 2
+    with pytest.raises(CorpusError, match=r"no answer for 0.1 s, 2 times in a row"):
+        fetched(server, tmp_path, patience=Patience(attempts=2, wait_s=0.01, silence_s=0.1))
+
+
+def test_a_file_that_is_not_there_is_asked_for_once(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(NotThere, match=r"^http://127.0.0.1:\d+/a.gz: the server answers 404 Not Found$"):
+        fetched(server, tmp_path)
+    assert server.asked["/a.gz"] == 1
+
+
+def test_redirects_are_followed_but_not_in_a_circle(server: Server, tmp_path: Path) -> None:
+    server.files["/b.gz"] = TEXT
+    server.faults["/a.gz"] = [status(302, Location="/b.gz")]
+    assert fetched(server, tmp_path) == TEXT
+    server.faults["/c.gz"] = [status(302, Location="/c.gz")] * 40
+    with pytest.raises(CorpusError, match="leads in a circle of redirects; correct the address"):
+        fetched(server, tmp_path, "/c.gz")
+
+
+def test_without_a_network_one_sentence_says_so(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{unused.getsockname()[1]}/a.gz"
+    with pytest.raises(
+        CorpusError, match=r"a.gz: no connection \(\[Errno \d+\] Connection refused\), 3 times in a row"
+    ):
+        download(address, tmp_path, title="a.gz", patience=IMPATIENT)
+
+
+def test_a_proxy_that_refuses_is_named(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", server.url)  # which knows no CONNECT
+    with pytest.raises(CorpusError, match=r"the proxy does not let this through \(.*501.*\); correct or unset \$HTTPS"):
+        download("https://example.invalid/a.gz", tmp_path, title="a.gz", patience=IMPATIENT)
+
+
+def test_a_file_that_does_not_fit_is_not_begun(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.files["/a.gz"] = TEXT
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=299_999))
+    with pytest.raises(CorpusError, match=r"300 kB do not fit on the disk of .*, which has 300 kB free; make room, or"):
+        fetched(server, tmp_path)
+    assert not (tmp_path / "partial/content").exists()
+
+
+def test_what_is_there_counts_when_room_is_looked_for(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(200_000)]
+    with pytest.raises(CorpusError):
+        fetched(server, tmp_path, patience=Patience(attempts=1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100_007))
+    assert fetched(server, tmp_path) == TEXT
+
+
+def test_an_address_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="is not an address"):
+        download("http://[/a.gz", tmp_path, title="a.gz", patience=IMPATIENT)
+
+
+def test_a_password_is_not_shown() -> None:
+    assert shown("https://ann:secret@host/a.gz") == "https://***@host/a.gz"
+
+
+def test_what_comes_is_kept_as_it_is(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [instead(b"\x1f\x8bnot really gzip")]
+    assert fetched(server, tmp_path) == b"\x1f\x8bnot really gzip"

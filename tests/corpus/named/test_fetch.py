@@ -1,0 +1,279 @@
+"""Sources by name: what each scheme gives, what comes before a download, and what is said of a wrong name."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.config import DataConfig
+from seq2seq.config.sources import parse_sources
+from seq2seq.corpus.named.catalogue import read_catalogue
+from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.reader import read_pairs, read_references
+from seq2seq.corpus.sources import Origin, Source
+from seq2seq.corpus.split import split_corpus
+from seq2seq.corpus.split_options import SplitOptions
+from seq2seq.errors import ConfigError, CorpusError
+from tests.corpus.named.archives import tar, zipped
+from tests.corpus.named.library import path_of, publish, settings
+from tests.corpus.named.server import Server
+
+RAW = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+FR, EN = b"Un chien.\nDeux chats.\n", b"A dog.\nTwo cats.\n"
+PAIRS = [("Un chien.", "A dog."), ("Deux chats.", "Two cats.")]
+
+
+def lines(*words: str) -> bytes:
+    return "".join(f"{word}\n" for word in words).encode()
+
+
+def fetched(config: DataConfig, value: object, **more: Any) -> list[Source]:
+    return fetch_sources(config, parse_sources("data.valid", value), **more)
+
+
+def captions(server: Server, part: str = "train", home: str = "https://captions.example.org") -> dict[str, Any]:
+    entry = {
+        "en": publish(server, f"{home}/{part}.en.gz", gzip.compress(EN, mtime=0)),
+        "fr": publish(server, f"{home}/{part}.fr.gz", gzip.compress(FR, mtime=0)),
+    }
+    return {"captions": {"licence": "free", "parts": {part: entry}}}
+
+
+@pytest.mark.parametrize(
+    ("folder", "value"), [("corpus:captions", "train"), ("corpus:", "captions/train"), ("", "corpus:captions/train")]
+)
+def test_a_part_of_two_files(server: Server, tmp_path: Path, folder: str, value: str) -> None:
+    (source,) = fetched(settings(tmp_path, server, captions(server), dir=folder), value)
+    assert list(read_pairs(source)) == PAIRS
+    assert source.origin == Origin("corpus:captions/train", "free")
+
+
+def test_tags_and_the_other_direction(server: Server, tmp_path: Path) -> None:
+    config = settings(tmp_path, server, captions(server), src_lang="en", tgt_lang="fr")
+    (source,) = fetched(config, {"source": "corpus:captions/train", "tag": "t"})
+    assert source.tag == "t" and list(read_pairs(source)) == [(en, fr) for fr, en in PAIRS]
+
+
+def test_files_in_data_here_come_before_a_download(server: Server, tmp_path: Path) -> None:
+    folder = Path("data/captions")
+    folder.mkdir(parents=True)
+    (folder / "train.fr").write_bytes(b"Le mien.\n")
+    config = settings(tmp_path, server, captions(server), dir="corpus:captions")
+    assert list(read_pairs(fetched(config, "train")[0])) == PAIRS  # one of two files is not enough
+    (folder / "train.en").write_bytes(b"Mine.\n")
+    (source,) = fetched(config, "train")
+    assert list(read_pairs(source)) == [("Le mien.", "Mine.")]
+    assert source.origin == Origin("corpus:captions/train", "free")
+
+
+def test_a_directory_that_is_named_comes_before_all(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "train.fr").write_bytes(b"Le mien.\n")
+    (tmp_path / "train.en").write_bytes(b"Mine.\n")
+    (source,) = fetched(settings(tmp_path, server, captions(server), dir=str(tmp_path)), "train")
+    assert list(read_pairs(source)) == [("Le mien.", "Mine.")] and source.origin is None
+    assert not server.asked
+
+
+def test_parts_of_an_archive_that_is_fetched_once(server: Server, tmp_path: Path) -> None:
+    url = "https://www.statmt.org/wmt13/dev.tgz"
+    files = {
+        f"dev/{name}.{language}": lines(f"{name} {language}")
+        for name in ("news-test2008", *(f"newstest{year}" for year in range(2009, 2013)))
+        for language in ("fr", "en", "de")
+    }
+    server.files[path_of(url)] = tar(files, "gz")
+    config = settings(tmp_path, server, dir="corpus:news")  # the project's own entry
+    found = [list(read_pairs(source)) for source in fetched(config, ["train", "valid", "test"])]
+    years = [f"newstest{year}" for year in (2009, 2010, 2011)]
+    assert found[0] == [(f"{year} fr", f"{year} en") for year in years]
+    assert found[1:] == [[("news-test2008 fr", "news-test2008 en")], [("newstest2012 fr", "newstest2012 en")]]
+    assert server.asked[path_of(url)] == 1
+
+
+def test_a_compressed_member_stays_compressed(server: Server, tmp_path: Path) -> None:
+    config = settings(tmp_path, server, dir="corpus:wmt14")
+    entry = read_catalogue().corpora["wmt14"].parts["giga-fren.release2.fixed"]
+    content = {f"giga-fren.release2.fixed.{name}.gz": gzip.compress(text) for name, text in (("fr", FR), ("en", EN))}
+    wrong_size = tar(content)
+    server.files[path_of(entry.archive.url)] = wrong_size  # type: ignore[union-attr]
+    with pytest.raises(CorpusError, match=r"the catalogue says 2,595,102,720 bytes instead of"):
+        fetched(config, "giga-fren.release2.fixed")
+    own = {"mine": {"parts": {"a": {"archive": "https://x.org/a.tar", "fr": "a/1.fr.gz", "en": "a/1.en.gz"}}}}
+    server.files["/https/x.org/a.tar"] = tar({"a/1.fr.gz": gzip.compress(FR), "a/1.en.gz": gzip.compress(EN)})
+    (source,) = fetched(settings(tmp_path, server, own, dir="corpus:mine"), "a")
+    assert [file.suffix for file in source.files] == [".gz", ".gz"] and list(read_pairs(source)) == PAIRS
+
+
+def table(n: int) -> list[tuple[str, str]]:
+    return [(f"Sentence {i // 2}.", f"Phrase {i}.") for i in range(n)]
+
+
+def test_a_table_is_cut_as_the_command_cuts_it(server: Server, tmp_path: Path) -> None:
+    rows = table(60)
+    licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #1"
+    server.files["/https/example.org/fra-eng.zip"] = zipped(
+        {"_about.txt": b"!", "fra.txt": lines(*("\t".join([*row, licence]) for row in rows))}
+    )
+    own = {
+        "pairs": {
+            "table": {"url": "https://example.org/fra-eng.zip", "member": "fra.txt", "columns": ["en", "fr", "-"]},
+            "split": {"valid": 3, "test": 5, "max_group": 4, "seed": 2},
+        }
+    }
+    config = settings(tmp_path, server, own, dir="corpus:pairs")
+    (train, valid) = fetched(config, ["train", "valid.fr-en"], with_references=True)
+    plain = tmp_path / "pairs.tsv"
+    plain.write_bytes(lines(*("\t".join(row) for row in rows)))
+    options = SplitOptions(
+        files=(plain,), languages=("en", "fr"), output=tmp_path / "split", n_valid=3, n_test=5, seed=2
+    )
+    split_corpus(SplitOptions(**{**vars(options), "max_group": 4}))
+    made = train.files[0].parent
+    expected = {path.name: path.read_bytes() for path in (tmp_path / "split").iterdir() if path.name != "split.txt"}
+    assert {path.name: path.read_bytes() for path in made.iterdir() if path.suffix not in (".txt", ".json")} == expected
+    assert "read https://example.org/fra-eng.zip, seed 2" in (made / "split.txt").read_text()
+    (back,) = fetched(
+        settings(tmp_path, server, own, dir="corpus:pairs", src_lang="en", tgt_lang="fr"),
+        "valid.en-fr",
+        with_references=True,
+    )
+    assert any(list(read_references(back))) and valid.files[0].parent == made
+    assert server.asked["/https/example.org/fra-eng.zip"] == 1
+
+
+# --- other schemes ---
+
+
+def wmt_sgm(name: str, kind: str, language: str, words: list[str]) -> bytes:
+    segments = "".join(f'<seg id="{i}"> {word} </seg>\n' for i, word in enumerate(words, start=1))
+    return f'<{kind}set setid="{name}">\n<doc docid="d">\n{segments}</doc>\n</{kind}set>\n'.encode()
+
+
+def test_a_test_set_of_sacrebleu(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sacrebleu.dataset import DATASETS
+
+    content = tar(
+        {
+            "test-full/newstest2014-fren-src.fr.sgm": wmt_sgm("n", "src", "fr", ["Un  chien.", "Deux\u00a0chats."]),
+            "test-full/newstest2014-fren-ref.en.sgm": wmt_sgm("n", "ref", "en", ["A dog.", "Two cats."]),
+        },
+        "gz",
+    )
+    monkeypatch.setattr(DATASETS["wmt14/full"], "md5", [hashlib.md5(content).hexdigest()])
+    server.files["/https/statmt.org/wmt14/test-full.tgz"] = content
+    (source,) = fetched(settings(tmp_path, server), "sacrebleu:wmt14/full", with_references=True)
+    assert list(read_pairs(source)) == PAIRS  # as sacreBLEU's own --echo, with one space for any white space
+    assert sorted(path.name for path in source.files[0].parent.iterdir()) == [
+        "made.json", "wmt14-full.fr-en.en", "wmt14-full.fr-en.fr",
+    ]  # fmt: skip
+    (part,) = fetched(settings(tmp_path, server, dir="corpus:wmt14"), "newstest2014")
+    assert list(read_pairs(part)) == PAIRS
+    assert server.asked["/https/statmt.org/wmt14/test-full.tgz"] == 1
+
+
+def test_all_references_of_a_test_set(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sacrebleu.dataset import DATASETS
+    from sacrebleu.dataset.plain_text import PlainTextDataset
+
+    content = tar({"x/a.fr": FR, "x/a.en": EN, "x/b.en": lines("One dog.", "Cats.")})
+
+    class Several(PlainTextDataset):
+        def fieldnames(self, langpair: str) -> list[str]:
+            return ["src", "ref:0", "ref:1"]
+
+    langpairs = {"fr-en": ["x/a.fr", "x/a.en", "x/b.en"]}
+    data = Several(
+        "several", data=["https://example.org/several.tgz"], md5=[hashlib.md5(content).hexdigest()], langpairs=langpairs
+    )  # type: ignore[arg-type]
+    monkeypatch.setitem(DATASETS, "several", data)
+    server.files["/https/example.org/several.tgz"] = content
+    (source,) = fetched(settings(tmp_path, server), "sacrebleu:several", with_references=True)
+    assert list(read_references(source)) == [["One dog."], ["Cats."]]
+
+
+def test_a_corpus_of_opus(server: Server, tmp_path: Path) -> None:
+    url = "https://object.pouta.csc.fi/OPUS-Tatoeba/v2023-04-12/moses/en-fr.txt.zip"
+    server.files[path_of(url)] = zipped({"README": b"", "Tatoeba.en-fr.en": EN, "Tatoeba.en-fr.fr": FR, "LICENSE": b""})
+    (source,) = fetched(settings(tmp_path, server), "opus:Tatoeba/v2023-04-12")
+    assert list(read_pairs(source)) == PAIRS
+    assert source.origin == Origin("opus:Tatoeba/v2023-04-12", "see https://opus.nlpl.eu/Tatoeba")
+    (back,) = fetched(settings(tmp_path, server, src_lang="en", tgt_lang="fr"), "opus:Tatoeba/v2023-04-12")
+    assert list(read_pairs(back)) == [(en, fr) for fr, en in PAIRS]
+    assert server.asked[path_of(url)] == 1
+
+
+def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: Path) -> None:
+    both = publish(server, "https://x.org/a.tsv.gz", gzip.compress(b"Un chien.\tA dog.\nDeux chats.\tTwo cats.\n"))
+    fr, en = publish(server, "https://x.org/t.fr", FR), publish(server, "https://x.org/t.en.gz", gzip.compress(EN))
+    rows = [{"fr": fr_line, "en": en_line} for fr_line, en_line in PAIRS]
+    publish(server, "https://x.org/a.jsonl", lines(*map(json.dumps, rows)))
+    (tmp_path / "own.en").write_bytes(EN)
+    for value in (
+        {"url": both["url"], "sha256": both["sha256"]},
+        f"https://x.org/a.tsv.gz#sha256={both['sha256']}",
+        "https://x.org/a.jsonl",
+        "https://x.org/t",
+        f"https://x.org/t#sha256={fr['sha256']},{en['sha256']}",
+        {"src": {"url": fr["url"], "sha256": fr["sha256"]}, "tgt": en["url"]},
+        {"src": f"{fr['url']}#sha256={fr['sha256']}", "tgt": str(tmp_path / "own.en")},
+    ):
+        (source,) = fetched(settings(tmp_path, server), value)
+        assert list(read_pairs(source)) == PAIRS, value
+    wrong = "0" * 64
+    with pytest.raises(CorpusError, match="the catalogue says 000000000000"):
+        fetched(settings(tmp_path, server), f"https://x.org/a.tsv.gz#sha256={wrong}")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("https://x.org/a.tsv#sha256=12", r"#sha256=12 is not of the form #sha256= and 64 digits"),
+        (f"https://x.org/a.tsv#sha256={'0' * 64},{'1' * 64}", "has two digests, and it is one file"),
+        (f"https://x.org/a#sha256={'0' * 64}", r"has one digest for the two files of a prefix; write #sha256=FR,EN"),
+        ({"src": f"https://x.org/a#sha256={'0' * 64},{'1' * 64}", "tgt": "b"}, "has two digests, and it is one file"),
+        ({"src": "corpus:captions/train", "tgt": "b"}, "is both sides of a text; write it alone"),
+        ("corpus:captoins/train", r"there is no such corpus; do you mean captions\?; `python -m seq2seq corpus find`"),
+        ("corpus:captions/trian", r"captions has no part 'trian'; do you mean train\?; its parts are train"),
+        ("corpus:captions", r"captions has no part ''; its parts are train"),
+        ("sacrebleu:wmt41", r"sacreBLEU \S+ has no such test set; do you mean wmt24 or"),
+        ("sacrebleu:wmt18", r"sacrebleu:wmt18: has no direction fr-en, but cs-en, "),
+        ("opus:Tatoeba", r"is not of the form opus:CORPUS/VERSION, such as .*corpus find --languages fr en` lists"),
+        ("hf:wmt14", r"is not of the form hf:NAME/CONFIG or hf:NAME/CONFIG@SPLIT"),
+        ("mtdata:europarl", r"is not an ID of mtdata, such as Statmt-europarl-10-fra-eng"),
+        ("mtdata:Statmt-europarl-10-deu-eng", "has the languages deu and eng, and the run has fr and en"),
+    ],
+)
+def test_a_wrong_name_is_told_before_anything_is_asked(
+    server: Server, tmp_path: Path, value: object, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        fetched(settings(tmp_path, server, captions(server)), value)
+    assert not server.asked
+
+
+def test_a_language_that_a_part_has_not(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"corpus:captions/train has en, fr and not de; correct data.src_lang and"):
+        fetched(settings(tmp_path, server, captions(server), tgt_lang="de"), "corpus:captions/train")
+
+
+def test_two_files_below_a_name_are_refused(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"data.dir=corpus:captions: \{src: a, tgt: b\} is no part of it"):
+        fetched(settings(tmp_path, server, captions(server), dir="corpus:captions"), {"src": "a", "tgt": "b"})
+
+
+def test_the_problems_of_all_sources_come_together(server: Server, tmp_path: Path) -> None:
+    config = settings(tmp_path, server, captions(server), dir=str(tmp_path))
+    with pytest.raises(CorpusError) as caught:
+        fetched(config, ["nowhere", "opus:A/v1", "https://x.org/b.tsv"])
+    first, _, second, third = str(caught.value).splitlines()
+    assert "found no file" in first and "opus:A/v1: cannot fetch en-fr.txt.zip" in second and "b.tsv" in third
+
+
+def test_nothing_is_fetched_where_that_is_not_wanted(server: Server, tmp_path: Path) -> None:
+    config = settings(tmp_path, server, captions(server), dir="corpus:captions")
+    with pytest.raises(CorpusError, match="forbids to fetch it"):
+        fetched(config, "train", is_offline=True)
+    assert not server.asked

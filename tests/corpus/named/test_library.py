@@ -1,0 +1,232 @@
+"""What is kept of downloads: checked, recorded, shared between processes, and never half-written."""
+
+import json
+import multiprocessing
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.corpus.named.catalogue import Download
+from seq2seq.corpus.named.download import Patience
+from seq2seq.errors import CorpusError
+from tests.corpus.named.library import library_of, path_of, publish
+from tests.corpus.named.server import Server, cut_after, slow, status
+
+URL = "https://example.org/text/a.tsv.gz"
+TEXT = b"never mind what\n" * 1000
+
+
+def pinned(server: Server, content: bytes = TEXT, **more: Any) -> Download:
+    return Download(**publish(server, URL, content), **more)
+
+
+def test_a_download_is_made_once_and_noted(server: Server, tmp_path: Path) -> None:
+    library = library_of(tmp_path, server)
+    wanted = pinned(server)
+    path = library.download(wanted, "mine")
+    assert path.name == "a.tsv.gz" and path.read_bytes() == TEXT
+    assert library.download(wanted, "mine") == path
+    assert server.asked[path_of(URL)] == 1
+    (kept,) = library.kept()
+    assert (kept.corpus, kept.size, kept.is_made) == ("mine", len(TEXT), False)
+    assert kept.facts["url"] == URL and kept.facts["from"] == server.url + path_of(URL)
+    assert not library.partials()
+
+
+def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Path) -> None:
+    library = library_of(tmp_path, server)
+    wanted = pinned(server)
+    server.files[path_of(URL)] = b"<html>log in</html>"
+    with pytest.raises(CorpusError) as caught:
+        library.download(wanted, "mine")
+    assert str(caught.value).startswith(
+        f"mine: cannot fetch a.tsv.gz: {server.url}{path_of(URL)} has 0 kB with the SHA-"
+    )
+    assert f"and the catalogue says {wanted.sha256[:12]}…" in str(caught.value)
+    assert str(caught.value).endswith("or set data.dir to a directory that has the files")
+    assert not library.kept() and not library.partials()
+    server.files[path_of(URL)] = TEXT
+    assert library.download(wanted, "mine").read_bytes() == TEXT
+
+
+def test_a_wrong_rest_of_a_cut_download_costs_one_more_attempt(server: Server, tmp_path: Path) -> None:
+    wanted = pinned(server)
+    server.faults[path_of(URL)] = [cut_after(1000)]
+    with pytest.raises(CorpusError):
+        library_of(tmp_path, server, patience=Patience(attempts=1)).download(wanted, "mine")
+    library = library_of(tmp_path, server)
+    (partial,) = library.partials()
+    (partial / "content").write_bytes(b"x" * 1000)
+    assert library.download(wanted, "mine").read_bytes() == TEXT
+    assert server.ranges[path_of(URL)] == ["", "bytes=1000-", ""]
+
+
+def test_a_mirror_is_asked_after_the_first_address(server: Server, tmp_path: Path) -> None:
+    mirror = "https://mirror.example.org/a.gz"
+    wanted = pinned(server, mirrors=(mirror,))
+    server.files[path_of(mirror)] = server.files.pop(path_of(URL))
+    assert library_of(tmp_path, server).download(wanted, "mine").read_bytes() == TEXT
+    assert server.asked == {path_of(URL): 1, path_of(mirror): 1}
+
+
+def test_the_problem_of_each_mirror_is_told(server: Server, tmp_path: Path) -> None:
+    mirror = "https://mirror.example.org/a.gz"
+    wanted = pinned(server, mirrors=(mirror,))
+    server.faults[path_of(URL)] = [status(500)] * 3
+    with pytest.raises(CorpusError) as caught:
+        library_of(tmp_path, server).download(wanted, "mine")
+    assert "answers 500 Internal Server Error, 3 times in a row; " in str(caught.value)
+    assert "answers 404 Not Found, so the publisher may have moved the file. Try again later" in str(caught.value)
+
+
+def test_where_nobody_publishes_a_checksum_the_first_download_is_remembered(server: Server, tmp_path: Path) -> None:
+    server.files[path_of(URL)] = TEXT
+    wanted = Download(URL)
+    library = library_of(tmp_path, server)
+    library.download(wanted, "mine")
+    for kept in library.kept():
+        library.remove(kept)
+    library.download(wanted, "mine")  # the same again
+    for kept in library.kept():
+        library.remove(kept)
+    server.files[path_of(URL)] = TEXT + b"one more\n"
+    with pytest.raises(
+        CorpusError, match=r"and the first download on \d{4}-\d\d-\d\d had .*: the publisher has changed"
+    ):
+        library.download(wanted, "mine")
+    accepting = replace(library, is_accepting=True)
+    assert accepting.download(wanted, "mine").read_bytes() == TEXT + b"one more\n"
+    for kept in library.kept():
+        library.remove(kept)
+    assert library.download(wanted, "mine").read_bytes() == TEXT + b"one more\n"
+
+
+def test_a_damaged_record_of_checksums_is_told(server: Server, tmp_path: Path) -> None:
+    server.files[path_of(URL)] = TEXT
+    library = library_of(tmp_path, server)
+    library.download(Download(URL), "mine")
+    file = library.root / "checksums.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"https://other": [1, "0", "0"]}))
+    server.files["/https/example.org/b"] = TEXT
+    with pytest.raises(CorpusError, match=r"checksums.json: is damaged; repair it, or remove it"):
+        library.download(Download("https://example.org/b"), "mine")
+
+
+def test_offline_names_the_command_that_fetches(server: Server, tmp_path: Path) -> None:
+    wanted = pinned(server)
+    offline = library_of(tmp_path, server, offline=True)
+    with pytest.raises(CorpusError) as caught:
+        offline.download(wanted, "mine")
+    assert str(caught.value) == (
+        f"mine: not in {tmp_path / 'cache/corpora'}, and data.offline or $SEQ2SEQ_OFFLINE forbids to fetch it; where "
+        "there is a network, run: python -m seq2seq corpus get mine"
+    )
+    path = library_of(tmp_path, server).download(wanted, "mine")
+    assert offline.download(wanted, "mine") == path
+
+
+def test_the_environment_makes_a_library_offline(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value, is_offline in (("1", True), ("0", False), ("", False)):
+        monkeypatch.setenv("SEQ2SEQ_OFFLINE", value)
+        assert library_of(tmp_path, server).is_offline == is_offline
+
+
+def test_a_shared_cache_is_read_and_not_written(server: Server, tmp_path: Path) -> None:
+    wanted = pinned(server)
+    (tmp_path / "shared").mkdir()
+    first = library_of(tmp_path / "shared", server)
+    there = first.download(wanted, "mine")
+    before = sorted((tmp_path / "shared").rglob("*"))
+    for path in before:
+        if path.is_dir():
+            path.chmod(0o555)
+    try:
+        library = library_of(tmp_path, server, shared_cache=str(tmp_path / "shared/cache"), offline=True)
+        assert library.download(wanted, "mine") == there
+        # What the catalogue names now is not what the shared cache has.
+        other = Download(**publish(server, URL, TEXT * 2))
+        online = library_of(tmp_path, server, shared_cache=str(tmp_path / "shared/cache"))
+        assert online.download(other, "mine").read_bytes() == TEXT * 2
+        assert there.read_bytes() == TEXT and sorted((tmp_path / "shared").rglob("*")) == before
+    finally:
+        for path in before:
+            if path.is_dir():
+                path.chmod(0o755)
+
+
+def test_a_damaged_download_is_fetched_again(server: Server, tmp_path: Path) -> None:
+    library = library_of(tmp_path, server)
+    wanted = pinned(server)
+    path = library.download(wanted, "mine")
+    path.write_bytes(TEXT[:-1])
+    assert library.download(wanted, "mine").read_bytes() == TEXT
+
+
+def test_the_md5_of_a_library_is_compared(server: Server, tmp_path: Path) -> None:
+    server.files[path_of(URL)] = TEXT
+    with pytest.raises(CorpusError, match="and not the MD5 0000"):
+        library_of(tmp_path, server).download(Download(URL, md5="0" * 32), "sacrebleu:x")
+
+
+def _download(folder: Path, url: str, ready: Any) -> None:
+    ready.wait(10)
+    library_of(folder, Server(url)).download(Download(URL), "mine")
+
+
+def test_processes_that_want_the_same_share_one_download(server: Server, tmp_path: Path) -> None:
+    server.files[path_of(URL)] = TEXT
+    server.faults[path_of(URL)] = [slow(0.3)]
+    context = multiprocessing.get_context("fork")
+    ready = context.Barrier(3)
+    workers = [context.Process(target=_download, args=(tmp_path, server.url, ready)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert server.asked[path_of(URL)] == 1
+
+
+def test_a_cache_that_cannot_be_written_is_named(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(
+        CorpusError, match=r"cannot keep fetched text under .*/cache/corpora: .*; set data.cache_dir to"
+    ):
+        library_of(tmp_path, server).download(pinned(server), "mine")
+
+
+def test_what_is_made_is_made_once_and_whole(server: Server, tmp_path: Path) -> None:
+    library = library_of(tmp_path, server)
+    made: list[Path] = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        (folder / "a.fr").write_text("un\n")
+        if len(made) == 1:
+            raise CorpusError("stopped")
+
+    with pytest.raises(CorpusError, match="stopped"):
+        library.made("mine", {"a": 1}, "free", make)
+    assert not library.kept()
+    folder = library.made("mine", {"a": 1}, "free", make)
+    assert library.made("mine", {"a": 1}, "free", make) == folder and len(made) == 2
+    assert (folder / "a.fr").read_text() == "un\n"
+    assert library.made("mine", {"a": 2}, "free", make) != folder
+    (folder / "a.fr").write_text("un peu")
+    assert (library.made("mine", {"a": 1}, "free", make) / "a.fr").read_text() == "un\n"
+    assert {kept.is_made for kept in library.kept()} == {True}
+
+
+def test_a_cut_by_a_full_disk_is_told(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = library_of(tmp_path, server)
+
+    def make(folder: Path) -> None:
+        raise OSError(28, os.strerror(28))
+
+    with pytest.raises(CorpusError, match=r"mine: cannot be unpacked \(No space left on device\): no room is left on"):
+        library.made("mine", {}, "", make)
