@@ -1,0 +1,71 @@
+"""An experiment on a fresh machine: its text comes by itself, once, and the run goes on wherever the text lies."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.corpus.named.library import catalogue_file, path_of, publish
+from tests.corpus.named.server import cut_after, serving, status
+from tests.training.tiny_runs import TINY, command, reversed_pairs
+
+pytestmark = pytest.mark.slow
+
+HOME = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/tok"
+SPLITS = {"train": 200, "val": 9, "test_2016_flickr": 7}
+
+
+def text(n: int, language: str) -> bytes:
+    sides = zip(*reversed_pairs(n, seed=n), strict=True)
+    return "".join(f"{line}\n" for line in dict(zip(("fr", "en"), sides, strict=True))[language]).encode()
+
+
+def words(folder: Path, **changes: Any) -> list[str]:
+    small = {name: value for name, value in TINY.items() if name not in ("data.name", "trainer.max_epochs")}
+    keys = small | {"data.cache_dir": folder / "cache", "run_dir": folder / "run", "trainer.max_steps": 2}
+    keys |= {name.replace("__", "."): value for name, value in changes.items()}
+    return ["experiment=multi30k_tiny", "logger=csv", *(f"{name}={value}" for name, value in keys.items())]
+
+
+def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    with serving() as server:
+        parts: dict[str, Any] = {}
+        for split, n in SPLITS.items():
+            part = f"{split}.lc.norm.tok"
+            for language in ("en", "fr"):
+                content = gzip.compress(text(n, language), mtime=0)
+                name = f"{part}.{language}.gz"
+                parts.setdefault(part, {})[language] = publish(server, f"{HOME}/{name}", content)
+                (tmp_path / "elsewhere" / name).write_bytes(content)
+        own = catalogue_file(tmp_path, server, {"multi30k": {"licence": "free for all", "parts": parts}})
+        train, valid = (path_of(f"{HOME}/{name}.lc.norm.tok.fr.gz") for name in ("train", "val"))
+        server.faults[train], server.faults[valid] = [cut_after(500)], [status(503)]
+        done = command(*words(tmp_path, trainer__devices=2), env={"SEQ2SEQ_CATALOGUE": str(own)})
+        assert done.returncode == 0, done.stderr
+        assert set(server.asked.values()) == {1, 2}  # one process of two fetches, and only what failed a second time
+        assert {path for path, n in server.asked.items() if n == 2} == {train, valid}
+        assert server.ranges[train] == ["", "bytes=500-"]
+    assert "from corpus:multi30k/train.lc.norm.tok (licence: free for all)" in done.stderr
+    noted = json.loads((tmp_path / "run/provenance.json").read_text())["data_report"]["splits"]
+    assert noted["valid"]["origins"] == [{"name": "corpus:multi30k/val.lc.norm.tok", "licence": "free for all"}]
+    done = command(
+        f"resume={tmp_path / 'run'}", f"data.dir={tmp_path / 'elsewhere'}", f"data.cache_dir={tmp_path / 'other'}",
+        "trainer.max_steps=4", env={"SEQ2SEQ_OFFLINE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "elsewhere/train.lc.norm.tok.fr.gz").write_bytes(gzip.compress(text(200, "en")))
+    done = command(f"resume={tmp_path / 'run'}", f"data.dir={tmp_path / 'elsewhere'}", "trainer.max_steps=6")
+    assert done.returncode == 2 and "began with other text in train" in done.stderr
+
+
+def test_without_a_network_a_run_ends_with_one_sentence_for_each_text(tmp_path: Path) -> None:
+    done = command(*words(tmp_path), env={"SEQ2SEQ_OFFLINE": "1"})
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    told = [line for line in done.stderr.splitlines() if "python -m seq2seq corpus get multi30k" in line]
+    assert [line.partition(": multi30k")[0] for line in told] == [
+        "error: data.train", "data.valid", "data.test.test_2016_flickr",
+    ]  # fmt: skip
+    assert not (tmp_path / "run").exists()
