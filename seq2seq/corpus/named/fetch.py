@@ -86,19 +86,29 @@ def fetch_all(library: Library, names: Sequence[str], languages: tuple[str, str]
     Yields:
         The name of each text, and its files.
     Raises:
-        ConfigError, CorpusError: see `fetch_sources`.
+        ConfigError: a wrong name, before anything is fetched, or a wrong language.
+        CorpusError: what could not be fetched, after all else has been.
     """
-    for name in names:
-        for each in _texts(library, name if is_named(name) else CORPUS + name, languages):
+    problems: list[str] = []
+    for each in [each for name in names for each in _texts(library, name, languages)]:
+        try:
             spec = fetch(library, each, languages).spec
-            files = f"{spec.src} {spec.tgt}" if isinstance(spec, SourceFiles) else spec.path
-            yield each, files
+        except CorpusError as error:
+            problems.append(str(error))
+        else:
+            yield each, f"{spec.src} {spec.tgt}" if isinstance(spec, SourceFiles) else spec.path
+    if problems:
+        raise CorpusError("\n".join(problems))
 
 
 def _texts(library: Library, name: str, languages: tuple[str, str]) -> list[str]:
     """The name itself, or those of all parts of a corpus."""
+    name = name if is_named(name) else CORPUS + name
     rest = name.removeprefix(CORPUS)
-    if not name.startswith(CORPUS) or "/" in rest:
+    if not name.startswith(CORPUS):
+        return [name]
+    if "/" in rest:
+        find_part(library, rest)
         return [name]
     parts = library.catalogue.corpus(rest).parts
     found = [

@@ -65,9 +65,8 @@ def cached(library: Library) -> list[str]:
         parts = f"downloads {readable_size(downloads)}, unpacked {readable_size(made)}"
         terms = licence(library, name, own) or "not known"
         lines.append(f"{name}  {readable_size(downloads + made):>9}  {parts}; licence: {terms}")
-    if partials := library.partials():
-        size = sum(file.stat().st_size for folder in partials for file in folder.iterdir())
-        lines.append(f"{len(partials)} downloads that were cut: {readable_size(size)}; `corpus get` goes on with them")
+    for each in library.cut():
+        lines.append(f"{each.corpus}  {readable_size(each.size):>9}  of a download that was cut; `corpus get` goes on")
     lines.append(f"{readable_size(sum(each.size for each in kept))} in {library.root}")
     return lines
 
@@ -88,9 +87,9 @@ def remove(library: Library, name: str, *, only_archives: bool) -> str:
         ConfigError: it is not there.
     """
     name = name.removeprefix(CORPUS)
-    kept = library.kept()
+    kept = [*library.kept(), *library.cut()]
     doomed = [each for each in kept if each.corpus == name]
-    if not doomed and not library.partials():
+    if not doomed:
         there = {each.corpus for each in kept}
         raise ConfigError(
             f"{name}: not in {library.root}{nearest(name, there)}; there are {', '.join(sorted(there)) or 'no corpora'}"

@@ -7,7 +7,7 @@
         made/NAME/KEY/                  KEY is made of the recipe and of what it was made from
             train.fr, ...               files of a corpus, made of downloads
             made.json                   {corpus, licence, files: {NAME: [size, SHA-256]}, time}
-        partial/KEY/                    downloads that are not whole yet (download.py)
+        partial/KEY/                    a download that is not whole yet (download.py), and its download.json {corpus}
         locks/KEY.lock
         checksums.json                  {URL: [size, SHA-256, time]} of the first download, where nobody publishes one
 
@@ -157,6 +157,8 @@ class Library:
     def _fetch_from(self, address: str, wanted: Download, corpus: str, begun: Path, target: Path) -> None:
         size = wanted.size or None
         title = f"{corpus} ({wanted.file_name})"
+        begun.mkdir(parents=True, exist_ok=True)
+        write_json(begun / _DOWNLOAD, {"corpus": corpus})
         content = download(address, begun, title=title, size=size, patience=self.patience)
         digest = file_sha256(content)
         self._check_bytes(address, wanted, content, digest)
@@ -247,14 +249,18 @@ class Library:
 
     def kept(self) -> list[Kept]:
         """All downloads and made folders of the cache, without those of a shared one."""
-        found: list[Kept] = []
-        for pattern, name in ((f"downloads/*/*/{_DOWNLOAD}", _DOWNLOAD), (f"made/*/*/{_MADE}", _MADE)):
-            for file in sorted(self.root.glob(pattern)):
-                with suppress(OSError, ValueError, KeyError):
-                    facts = json.loads(file.read_bytes())
-                    size = sum(each.stat().st_size for each in file.parent.rglob("*") if each.name != name)
-                    found.append(Kept(str(facts["corpus"]), file.parent, size, facts))
-        return found
+        return [*self._folders(f"downloads/*/*/{_DOWNLOAD}"), *self._folders(f"made/*/*/{_MADE}")]
+
+    def cut(self) -> list[Kept]:
+        """What has come of downloads that are not whole."""
+        return [*self._folders(f"partial/*/{_DOWNLOAD}")]
+
+    def _folders(self, pattern: str) -> Iterator[Kept]:
+        for file in sorted(self.root.glob(pattern)):
+            with suppress(OSError, ValueError, KeyError):
+                facts = json.loads(file.read_bytes())
+                size = sum(each.stat().st_size for each in file.parent.rglob("*") if each != file)
+                yield Kept(str(facts["corpus"]), file.parent, size, facts)
 
     def remove(self, kept: Kept) -> None:
         with self._locked(kept.folder.name):
@@ -264,10 +270,6 @@ class Library:
             shutil.rmtree(doomed)
         with suppress(OSError):
             kept.folder.parent.rmdir()
-
-    def partials(self) -> list[Path]:
-        """What has come of downloads that are not whole."""
-        return sorted(path for path in (self.root / "partial").glob("*") if path.is_dir())
 
     def _find(self, place: Path, is_whole: Callable[[Path], bool]) -> Path | None:
         """A whole folder, in this cache or in the shared one."""

@@ -114,6 +114,7 @@ def serving() -> Iterator[Server]:
     handler = type("Handler", (Answering,), {})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
         http.daemon_threads = True
+        http.handle_error = lambda *_: None  # type: ignore[method-assign]  # of those who hang up
         server = handler.published = Server(f"http://127.0.0.1:{http.server_address[1]}")  # type: ignore[attr-defined]
         thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
         thread.start()

@@ -33,7 +33,7 @@ def test_a_download_is_made_once_and_noted(server: Server, tmp_path: Path) -> No
     (kept,) = library.kept()
     assert (kept.corpus, kept.size, kept.is_made) == ("mine", len(TEXT), False)
     assert kept.facts["url"] == URL and kept.facts["from"] == server.url + path_of(URL)
-    assert not library.partials()
+    assert not library.cut()
 
 
 def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Pat
     )
     assert f"and the catalogue says {wanted.sha256[:12]}…" in str(caught.value)
     assert str(caught.value).endswith("or set data.dir to a directory that has the files")
-    assert not library.kept() and not library.partials()
+    assert not library.kept() and not library.cut()
     server.files[path_of(URL)] = TEXT
     assert library.download(wanted, "mine").read_bytes() == TEXT
 
@@ -58,8 +58,9 @@ def test_a_wrong_rest_of_a_cut_download_costs_one_more_attempt(server: Server, t
     with pytest.raises(CorpusError):
         library_of(tmp_path, server, patience=Patience(attempts=1)).download(wanted, "mine")
     library = library_of(tmp_path, server)
-    (partial,) = library.partials()
-    (partial / "content").write_bytes(b"x" * 1000)
+    (cut,) = library.cut()
+    assert (cut.corpus, cut.size - (cut.folder / "state.json").stat().st_size) == ("mine", 1000)
+    (cut.folder / "content").write_bytes(b"x" * 1000)
     assert library.download(wanted, "mine").read_bytes() == TEXT
     assert server.ranges[path_of(URL)] == ["", "bytes=1000-", ""]
 
