@@ -1,4 +1,7 @@
-"""The text that heads are looked at on: two files, or a test set of the run."""
+"""The text that heads are looked at on: two files, or a test set of the run.
+
+What the configuration of a model names is read where it is kept, and never fetched: it may be a stranger's model.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +77,7 @@ def of_test_set(model: TrainedModel, run: RunDirectory, test: str) -> PairedText
     if (run.path / "config.yaml").is_file() and test in run.tests() and (kept := run.sources(test)):
         return PairedText(test, kept, [list(references) for references in run.references(test)])
     try:
-        files = fetch_sources(model.config.data, sets[test].sources, with_references=True)
+        files = fetch_sources(model.config.data, sets[test].sources, with_references=True, is_offline=True)
     except CorpusError as error:
         raise CorpusError(
             f"{error}\nThe run kept no sources of {test}, so give two files: --src FILE --tgt FILE"
@@ -94,7 +97,7 @@ def training_pairs(config: DataConfig) -> list[tuple[str, str]]:
     """
     found: list[tuple[str, str]] = []
     n_cells = 0
-    for pair in chain.from_iterable(map(read_pairs, fetch_sources(config, config.train_sources))):
+    for pair in chain.from_iterable(map(read_pairs, fetch_sources(config, config.train_sources, is_offline=True))):
         n_cells += n_word_pairs(pair)
         if n_cells > _MOST_CELLS:
             break

@@ -209,8 +209,8 @@ class Library:
         if self.is_offline:
             places = " or ".join(str(place) for place in (self.root, self.shared) if place is not None)
             raise CorpusError(
-                f"{corpus}: not in {places}, and data.offline or ${_OFFLINE} forbids to fetch it; where "
-                f"there is a network, run: python -m seq2seq corpus get {corpus}"
+                f"{corpus}: not in {places}, and it is not fetched (data.offline, ${_OFFLINE}, or a command that never "
+                f"fetches); where there is a network, run: python -m seq2seq corpus get {corpus}"
             )
 
     # --- what is made of downloads ---

@@ -1,6 +1,7 @@
 """One address to one file: what goes wrong on the way, and what is asked for again."""
 
 import random
+import resource
 import shutil
 import socket
 from pathlib import Path
@@ -138,6 +139,21 @@ def test_what_is_there_counts_when_room_is_looked_for(
         fetched(server, tmp_path, patience=Patience(attempts=1))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100_007))
     assert fetched(server, tmp_path) == TEXT
+
+
+def test_a_disk_that_becomes_full_is_told_and_what_came_is_kept(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))  # stands in for a full disk
+    try:
+        with pytest.raises(
+            CorpusError, match=r"no room is left on the disk of .*; make room, or set data.cache_dir to"
+        ):
+            fetched(server, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert fetched(server, tmp_path) == TEXT
+    assert server.ranges["/a.gz"][1].startswith("bytes=")
 
 
 def test_an_address_that_is_none_is_told(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_all_references_of_a_test_set(server: Server, tmp_path: Path, monkeypatc
     langpairs = {"fr-en": ["x/a.fr", "x/a.en", "x/b.en"]}
     data = Several(
         "several", data=["https://example.org/several.tgz"], md5=[hashlib.md5(content).hexdigest()], langpairs=langpairs
-    )  # type: ignore[arg-type]
+    )
     monkeypatch.setitem(DATASETS, "several", data)
     server.files["/https/example.org/several.tgz"] = content
     (source,) = fetched(settings(tmp_path, server), "sacrebleu:several", with_references=True)
@@ -274,6 +274,6 @@ def test_the_problems_of_all_sources_come_together(server: Server, tmp_path: Pat
 
 def test_nothing_is_fetched_where_that_is_not_wanted(server: Server, tmp_path: Path) -> None:
     config = settings(tmp_path, server, captions(server), dir="corpus:captions")
-    with pytest.raises(CorpusError, match="forbids to fetch it"):
+    with pytest.raises(CorpusError, match="and it is not fetched"):
         fetched(config, "train", is_offline=True)
     assert not server.asked

@@ -122,8 +122,8 @@ def test_offline_names_the_command_that_fetches(server: Server, tmp_path: Path) 
     with pytest.raises(CorpusError) as caught:
         offline.download(wanted, "mine")
     assert str(caught.value) == (
-        f"mine: not in {tmp_path / 'cache/corpora'}, and data.offline or $SEQ2SEQ_OFFLINE forbids to fetch it; where "
-        "there is a network, run: python -m seq2seq corpus get mine"
+        f"mine: not in {tmp_path / 'cache/corpora'}, and it is not fetched (data.offline, $SEQ2SEQ_OFFLINE, or a "
+        "command that never fetches); where there is a network, run: python -m seq2seq corpus get mine"
     )
     path = library_of(tmp_path, server).download(wanted, "mine")
     assert offline.download(wanted, "mine") == path

@@ -1,0 +1,98 @@
+"""Faults in corpora by name: what is fetched, checked and kept."""
+
+from tests.mutants.mutant import Mutant
+
+DOWNLOAD = "tests/corpus/named/test_download.py"
+LIBRARY = "tests/corpus/named/test_library.py"
+UNPACK = "tests/corpus/named/test_unpack.py"
+FETCH = "tests/corpus/named/test_fetch.py"
+
+MUTANTS = [
+    Mutant(
+        fault="a cut download is taken for whole",
+        file="seq2seq/corpus/named/download.py",
+        text="    if n_all is not None and n_have < n_all and",
+        becomes="    if False and",
+        tests=[
+            f"{DOWNLOAD}::test_a_cut_download_goes_on_where_it_was_cut",
+            f"{DOWNLOAD}::test_progress_resets_the_count_of_attempts",
+        ],
+    ),
+    Mutant(
+        fault="the rest of a file that has changed is added to the old begin",
+        file="seq2seq/corpus/named/download.py",
+        text='"If-Range": validator',
+        becomes='"X-If-Range": validator',
+        tests=[f"{DOWNLOAD}::test_a_cut_download_goes_on_where_it_was_cut"],
+    ),
+    Mutant(
+        fault="a download without a validator goes on blindly",
+        file="seq2seq/corpus/named/download.py",
+        text='if state["url"] == url and validator:',
+        becomes='if state["url"] == url:',
+        tests=[f"{DOWNLOAD}::test_without_a_validator_a_download_starts_anew"],
+    ),
+    Mutant(
+        fault="the SHA-256 of a download is not compared",
+        file="seq2seq/corpus/named/library.py",
+        text="if wanted.sha256 and digest != wanted.sha256:",
+        becomes="if False:",
+        tests=[f"{LIBRARY}::test_wrong_bytes_are_refused_and_leave_nothing"],
+    ),
+    Mutant(
+        fault="the first download is not remembered",
+        file="seq2seq/corpus/named/library.py",
+        text="if first is None or first[1] != digest:",
+        becomes="if first is not None and first[1] != digest:",
+        tests=[f"{LIBRARY}::test_where_nobody_publishes_a_checksum_the_first_download_is_remembered"],
+    ),
+    Mutant(
+        fault="processes fetch the same file each",
+        file="seq2seq/corpus/named/library.py",
+        text="            lock.acquire()\n",
+        becomes="",
+        tests=[f"{LIBRARY}::test_processes_that_want_the_same_share_one_download"],
+    ),
+    Mutant(
+        fault="what the catalogue names anew is taken from the cache",
+        file="seq2seq/corpus/named/library.py",
+        text='wanted.sha256 in ("", facts.get("sha256"))',
+        becomes="True",
+        tests=[f"{LIBRARY}::test_a_shared_cache_is_read_and_not_written"],
+    ),
+    Mutant(
+        fault="a name in an archive leads out of the folder",
+        file="seq2seq/corpus/named/unpack.py",
+        text='or ".." in parts or',
+        becomes="or",
+        tests=[f"{UNPACK}::test_no_name_leads_out_of_the_folder"],
+    ),
+    Mutant(
+        fault="an archive may fill the disk",
+        file="seq2seq/corpus/named/unpack.py",
+        text="            if self.left < 0:",
+        becomes="            if False:",
+        tests=[f"{UNPACK}::test_what_becomes_too_large_is_stopped"],
+    ),
+    Mutant(
+        fault="a download comes before files in data/NAME",
+        file="seq2seq/corpus/named/fetch.py",
+        text="_local(config, library, name) or fetch(library, name, languages)",
+        becomes="fetch(library, name, languages)",
+        tests=[f"{FETCH}::test_files_in_data_here_come_before_a_download"],
+    ),
+    Mutant(
+        fault="files from an archive are joined in another order",
+        file="seq2seq/corpus/named/unpack.py",
+        text="                for name in names:",
+        becomes="                for name in sorted(names):",
+        tests=[f"{UNPACK}::test_members_are_written_and_joined_in_their_order"],
+    ),
+    Mutant(
+        fault="a table is cut with another seed than the catalogue names",
+        file="seq2seq/corpus/named/parts.py",
+        text='key if key in ("max_group", "seed") else f"n_{key}"',
+        becomes='key if key in ("max_group",) else f"n_{key}"',
+        tests=[f"{FETCH}::test_a_table_is_cut_as_the_command_cuts_it"],
+    ),
+]
