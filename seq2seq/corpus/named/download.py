@@ -163,7 +163,7 @@ def _copy(answer: requests.Response, file: BinaryIO, title: str, n_have: int, n_
             raise _Cut("no further bytes for too long") from error
         except urllib3.exceptions.HTTPError as error:
             raise _Cut(f"the connection was cut after {readable_size(n_have)}") from error
-    if n_all is not None and n_have < n_all and "Content-Length" in answer.headers:
+    if n_all is not None and n_have < n_all and "Content-Length" in answer.headers:  # urllib3 1 says nothing
         raise _Cut(f"the connection was cut after {readable_size(n_have)}")
 
 

@@ -23,8 +23,8 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_members_are_written_and_joined_in_their_order(archive: Path, tmp_path: Path) -> None:
-    unpack(archive, [["b.fr", "training/a.fr"], ["training/a.en"]], [tmp_path / "fr", tmp_path / "en"])
-    assert (tmp_path / "fr").read_bytes() == b"deux\nun\n"
+    unpack(archive, [["training/a.fr", "b.fr"], ["training/a.en"]], [tmp_path / "fr", tmp_path / "en"])
+    assert (tmp_path / "fr").read_bytes() == b"un\ndeux\n"
     assert (tmp_path / "en").read_bytes() == b"one\n"
 
 

@@ -9,14 +9,11 @@ FETCH = "tests/corpus/named/test_fetch.py"
 
 MUTANTS = [
     Mutant(
-        fault="a cut download is taken for whole",
+        fault="a cut connection ends the download",
         file="seq2seq/corpus/named/download.py",
-        text="    if n_all is not None and n_have < n_all and",
-        becomes="    if False and",
-        tests=[
-            f"{DOWNLOAD}::test_a_cut_download_goes_on_where_it_was_cut",
-            f"{DOWNLOAD}::test_progress_resets_the_count_of_attempts",
-        ],
+        text="        except urllib3.exceptions.HTTPError as error:\n            raise _Cut(",
+        becomes="        except urllib3.exceptions.HTTPError as error:\n            raise CorpusError(",
+        tests=[f"{DOWNLOAD}::test_a_cut_download_goes_on_where_it_was_cut"],
     ),
     Mutant(
         fault="the rest of a file that has changed is added to the old begin",
