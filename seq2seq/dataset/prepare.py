@@ -29,6 +29,7 @@ from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.named.library import noted_sha256
 from seq2seq.corpus.reader import read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
@@ -135,13 +136,19 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
 
 
 def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Path, str]:
-    """SHA-256 of each file."""
+    """SHA-256 of each file. What was fetched must be as it was then."""
     digests: dict[Path, str] = {}
+    fetched = {file for sources in splits.values() for source in sources if source.origin for file in source.files}
     for file in dict.fromkeys(file for sources in splits.values() for source in sources for file in source.files):
         try:
             digests[file] = known.sha256(file)
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+        if file in fetched and noted_sha256(file) not in (None, digests[file]):
+            raise CorpusError(
+                f"{file}: has changed since it was fetched; remove it with `python -m seq2seq corpus rm`, and start "
+                "again"
+            )
     return digests
 
 

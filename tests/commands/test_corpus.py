@@ -1,6 +1,11 @@
 """`python -m seq2seq corpus`: find, get, list and rm, against a server of the tests."""
 
 import json
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +18,8 @@ from seq2seq.corpus.named.download import Patience
 from seq2seq.errors import CorpusError
 from tests.corpus.named.archives import tar
 from tests.corpus.named.library import catalogue_file, library_of, path_of, publish
-from tests.corpus.named.server import Server, cut_after, serving
+from tests.corpus.named.server import Answering, Server, cut_after, serving
+from tests.places import ROOT
 
 OPUS = "/https/opus.nlpl.eu/opusapi/?source=en&target=fr&preprocessing=moses"
 
@@ -131,6 +137,31 @@ def test_list_and_rm_know_what_came_of_a_cut_download(
     assert said(capsys, "list").startswith("first       5 kB  of a download that was cut; `corpus get` goes on\n")
     assert said(capsys, "rm", "first") == "first: removed 5 kB\n"
     assert said(capsys, "list") == f"0 kB in {tmp_path / 'cache/corpora'}\n"
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_has_come(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    address = "https://c.org/a.tsv"
+    path = path_of(address)
+    server.files[path] = b"a\tb\n" * 100_000
+    sent = threading.Event()
+
+    def half(answering: Answering, content: bytes) -> None:
+        answering.give(content, n_sent=200_000)
+        sent.set()
+        time.sleep(1)
+
+    server.faults[path] = [half]
+    command = [sys.executable, "-m", "seq2seq", "corpus", "get", address]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert sent.wait(30) and process.stderr is not None
+        time.sleep(0.3)  # until it has written what came
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        told = process.stderr.read()
+    assert "Traceback" not in told and told.endswith("interrupted\n")
+    said(capsys, "get", address)
+    assert server.ranges[path] == ["", "bytes=196608-"]  # whole blocks of 64 KiB
 
 
 def test_find_lists_all_kinds_and_says_what_it_could_not_ask(

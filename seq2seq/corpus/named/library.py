@@ -298,6 +298,15 @@ class _OtherBytes(CorpusError):
     """A download that is not what it should be."""
 
 
+def noted_sha256(file: Path) -> str | None:
+    """The SHA-256 that a file had when it was fetched or made; None if nothing beside it says so."""
+    with suppress(OSError, ValueError, KeyError):
+        if (file.parent / _MADE).exists():
+            return str(json.loads((file.parent / _MADE).read_bytes())["files"][file.name][1])
+        return str(json.loads((file.parent / _DOWNLOAD).read_bytes())["sha256"])
+    return None
+
+
 def key_of(text: str) -> str:
     """A short name for a long text."""
     return hashlib.sha256(text.encode()).hexdigest()[:20]
