@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from seq2seq.config import CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec, is_named
@@ -140,7 +140,8 @@ def _fetched(config: DataConfig, library: Library, spec: SourceSpec, names: list
         return _two_files(library, spec)
     (name,) = names
     fetched = _local(config, library, name) or fetch(library, name, languages)
-    return replace(fetched, spec=replace(fetched.spec, tag=spec.tag, disguises=spec.disguises))
+    said = {each.name: getattr(spec, each.name) for each in fields(spec) if each.name != "path"}  # such as its tag
+    return replace(fetched, spec=replace(fetched.spec, **said))
 
 
 def _two_files(library: Library, spec: SourceFiles) -> Fetched:
