@@ -30,6 +30,7 @@ _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that may be others a moment later
 _LONGEST_WAIT_S = 60.0
 _TOLD_EVERY_S = 30.0  # where there is no terminal
+_SHOWN_EVERY_S = 0.2  # on a terminal
 _BLOCK = 1 << 16
 
 
@@ -146,7 +147,7 @@ def _copy(answer: requests.Response, file: BinaryIO, title: str, n_have: int, n_
     host = urlsplit(answer.url).hostname
     whole = f" of {readable_size(n_all)}" if n_all is not None else ""
     logger.info("downloading %s%s from %s", title, whole.replace(" of", ",", 1), host)
-    began = told = time.monotonic()
+    began = told = shown_at = time.monotonic()
     n_before = n_have
     with progress() as tell:
         try:
@@ -154,8 +155,10 @@ def _copy(answer: requests.Response, file: BinaryIO, title: str, n_have: int, n_
                 file.write(block)
                 n_have += len(block)
                 now = time.monotonic()
-                speed = (n_have - n_before) / max(now - began, 1e-3)
-                tell(f"{title}: {readable_size(n_have)}{whole}, {readable_size(int(speed))}/s")
+                if now - shown_at > _SHOWN_EVERY_S:
+                    speed = (n_have - n_before) / (now - began)
+                    tell(f"{title}: {readable_size(n_have)}{whole}, {readable_size(int(speed))}/s")
+                    shown_at = now
                 if now - told > _TOLD_EVERY_S:
                     logger.info("%s: %s%s", title, readable_size(n_have), whole)
                     told = now

@@ -104,5 +104,5 @@ def _write(name: str, files: list[Path]) -> None:
         reason = said[-1][:300] if said else "without a word"
         raise CorpusError(
             f"mtdata:{name}: `{' '.join(['mtdata', *command[1:]])}` ended with {status} after {n_lines:,} pairs "
-            f"({reason}); the command needs mtdata 0.3 or newer, and `mtdata list` has the IDs"
+            f"({reason}); `mtdata list` has the IDs, and 0.5.1 is the version that was tried"
         )

@@ -56,7 +56,7 @@ def test_what_mtdata_cannot_give_is_told(program: Path, server: Server, tmp_path
         fetch_sources(config, parse_sources("data.train", "mtdata:Statmt-none-1-eng-fra"))
     assert str(caught.value) == (
         "mtdata:Statmt-none-1-eng-fra: `mtdata -no-pb echo Statmt-none-1-eng-fra` ended with 1 after 0 pairs "
-        "(AssertionError: no such dataset); the command needs mtdata 0.3 or newer, and `mtdata list` has the IDs"
+        "(AssertionError: no such dataset); `mtdata list` has the IDs, and 0.5.1 is the version that was tried"
     )
     with pytest.raises(CorpusError, match=r"Statmt-bad-1-eng-fra: pair 1 has one side only"):
         fetch_sources(config, parse_sources("data.train", "mtdata:Statmt-bad-1-eng-fra"))
