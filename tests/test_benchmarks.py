@@ -35,7 +35,7 @@ def test_the_products_of_a_step_have_the_operations_that_torch_counts(changes: d
         hidden = model.decode(tgt, model.encode(src), src)
         smoothed_cross_entropy(hidden, model.embeddings.output, tgt, 0.1).smoothed.backward()
 
-    forward = script("product_rate.py").products_of(config, 31, sentences=130, src=7, tgt=5, scored=620)
+    forward = script("product_rate.py").products_of(config, 31, "cpu", sentences=130, src=7, tgt=5, scored=620)
     counted = sum(product.n_operations for each in forward for product in each.of_a_step)
     assert counted == counter.get_total_flops()
 

@@ -35,9 +35,16 @@ MUTANTS = [
     Mutant(
         fault="the last row of each chunk of logits is left out",
         file="seq2seq/training/loss.py",
-        text="rows = slice(start, start + CHUNK)",
-        becomes="rows = slice(start, start + CHUNK - 1)",
+        text="rows = slice(start, start + self.n_rows)",
+        becomes="rows = slice(start, start + self.n_rows - 1)",
         tests=["tests/training/test_loss.py::test_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="a step on a GPU asks the device how many tokens its batch has",
+        file="seq2seq/training/module.py",
+        text="batch.tgt_out, label_smoothing, batch.n_tgt_tokens\n",
+        becomes="batch.tgt_out, label_smoothing\n",
+        tests=["tests/training/test_device_waits.py::test_the_step_of_a_run_does_not_wait_either"],
     ),
     Mutant(
         fault="the gradient of the loss does not know by what the loss was divided",
