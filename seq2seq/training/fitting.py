@@ -1,6 +1,7 @@
 """`batch.max_tokens=auto`: the largest budget whose batches fit into memory."""
 
 import base64
+import gc
 import json
 import logging
 import os
@@ -43,8 +44,7 @@ def fitting_max_tokens(config: RunConfig, tokenizer: Tokenizer, machine: Machine
             Question(asdict(config), machine.precision, MOST_ON_CPU, room, ranks.world_size), tokenizer
         )
     else:
-        module = new_module(config, tokenizer, machine, ranks.environment.local_rank())
-        found = max(fitting(module, config, machine, MOST_ON_GPU, ranks.world_size), default=0)
+        found = _found_on_device(config, tokenizer, machine, ranks)
     if ranks.world_size > 1:
         least = torch.tensor(found)
         torch.distributed.all_reduce(least, op=torch.distributed.ReduceOp.MIN)
@@ -88,6 +88,17 @@ def _found_in_own_process(question: Question, tokenizer: Tokenizer) -> int:
     if done.returncode > 0:
         raise RuntimeError(f"trying batch.max_tokens failed:\n{done.stderr}")
     return max(map(int, done.stdout.split()), default=0)  # killed, too: what was printed before did fit
+
+
+def _found_on_device(config: RunConfig, tokenizer: Tokenizer, machine: Machine, ranks: Ranks) -> int:
+    """0 if nothing fits. The model that was tried is gone afterwards, and with it the memory that it had."""
+    module = new_module(config, tokenizer, machine, ranks.environment.local_rank())
+    found = max(fitting(module, config, machine, MOST_ON_GPU, ranks.world_size), default=0)
+    del module
+    gc.collect()  # a module and what adds up its gradients know each other
+    if machine.accelerator == "cuda":
+        torch.cuda.empty_cache()
+    return found
 
 
 def new_module(config: RunConfig, tokenizer: Tokenizer, machine: Machine, local_rank: int = 0) -> TranslationModule:

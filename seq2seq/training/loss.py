@@ -19,9 +19,9 @@ from torch.autograd.function import once_differentiable
 from seq2seq.model.masks import is_pad
 
 # Rows of logits at a time. On a CPU (D = 256, V = 8,000, bf16) 512 to 4,096 took the same time within noise. 256 took
-# 5-10% more and 128 took 15-30% more, because the gradients of the weight are added up more often. A GPU has no cache to
-# stay in, and each chunk reads and writes that sum, V x D floats: with 512 rows, 6 GB in a step of 25,000 tokens of the
-# base model, and 13 GB with the big one (computed for V = 32,000, not measured).
+# 5-10% more and 128 took 15-30% more, because the gradients of the weight are added up more often. A GPU has no cache
+# to stay in, and each chunk reads and writes that sum, V x D floats: with 512 rows, 6 GB in a step of 25,000 tokens of
+# the base model, and 13 GB with the big one (computed for V = 32,000, not measured).
 CHUNK, CHUNK_ON_GPU = 512, 4096
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from pytorch_lightning.plugins.environments import (
     ClusterEnvironment,
@@ -179,7 +180,11 @@ class Ranks:
         Args:
             accelerator: what the tensors are on; text goes between processors in any case.
         """
-        if self._store is not None and not dist.is_initialized():
+        if self._store is None:
+            return
+        if accelerator == "cuda":  # otherwise all processes of a machine would begin on its first GPU
+            torch.cuda.set_device(self.environment.local_rank())
+        if not dist.is_initialized():
             backend = "cpu:gloo,cuda:nccl" if accelerator == "cuda" else "gloo"
             store = PrefixStore("group", self._store)
             dist.init_process_group(backend, store=store, rank=self.rank, world_size=self.world_size)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.training import fitting
 from seq2seq.training.fitting import MOST_ON_CPU, fitting_max_tokens
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.trainer import Machine
 from seq2seq.training.trial import SPARE
@@ -59,6 +61,25 @@ def is_plausible(n_tokens: int, room: int, config: RunConfig) -> bool:
     layers = (config.model.n_encoder_layers + config.model.n_decoder_layers) / 2
     at_most = room / (SPARE * 2 * config.model.d_ff * 4 * layers)
     return at_most / 6 < n_tokens < at_most
+
+
+def test_on_a_gpu_the_model_that_was_tried_is_gone_afterwards(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run would have two of them in the memory of its GPU. Here the CPU stands for one."""
+    monkeypatch.setattr(fitting, "MOST_ON_GPU", 200)
+    config = tiny_config(corpus, tmp_path)
+    tokenizer, made = prepare(config).tokenizer, []
+    new = fitting.new_module
+
+    def noted(*args: Any) -> TranslationModule:
+        module = new(*args)
+        made.append(weakref.ref(module))
+        return module
+
+    monkeypatch.setattr(fitting, "new_module", noted)
+    assert fitting._found_on_device(config, tokenizer, Machine("cpu", "32-true"), Ranks()) == 200
+    assert [module() for module in made] == [None]
 
 
 @needs_limits

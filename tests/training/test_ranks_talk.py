@@ -4,10 +4,12 @@ import threading
 from collections.abc import Callable
 
 import pytest
+import torch
+import torch.distributed as dist
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
 from seq2seq.errors import RunError
-from seq2seq.training.ranks import Job, Ranks
+from seq2seq.training.ranks import Job, OwnProcesses, Ranks
 
 
 def ranks(n: int) -> list[Ranks]:
@@ -66,3 +68,12 @@ def test_of_several_errors_the_first_one_counts() -> None:
     second.fail("the disk is full")
     first.fail("somebody is gone")
     assert first.error() == second.error() == "the disk is full"
+
+
+def test_each_process_takes_its_own_gpu_before_it_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise all of them would begin on the first GPU of their machine, and keep memory there."""
+    done: list[tuple[str, object]] = []
+    monkeypatch.setattr(torch.cuda, "set_device", lambda number: done.append(("takes", number)))
+    monkeypatch.setattr(dist, "init_process_group", lambda backend, **_: done.append(("meets by", backend)))
+    Ranks(rank=5, world_size=6, environment=OwnProcesses(local_rank=1), store=HashStore()).join("cuda")
+    assert done == [("takes", 1), ("meets by", "cpu:gloo,cuda:nccl")]

@@ -33,6 +33,10 @@ class PyTorchEngine:
     # Python's share of a step does not grow with the batch: at a beam of 5, 4096 was 15% slower, and 16384 no faster
     # (d_model 256, two cores).
     max_batch_tokens = 8192
+    # A step starts some three hundred kernels. That takes the host a millisecond or two, however few rows they have.
+    # With 32,000 pieces, the logits of a step then take up to 2 GB. If memory runs out, batches are halved. Not
+    # measured.
+    max_batch_tokens_on_gpu = 32_768
 
     def __init__(
         self,
@@ -62,6 +66,8 @@ class PyTorchEngine:
                 _round_matrices(model, _ROUNDED[precision])
             if device.type == "cpu":
                 pack(model)
+        if device.type != "cpu":
+            self.max_batch_tokens = self.max_batch_tokens_on_gpu
         self.device = device
         self.precision = precision
         self.max_length = min(model.config.max_length for model in models)

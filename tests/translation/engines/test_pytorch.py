@@ -37,6 +37,11 @@ def engine(*models: Transformer, precision: str = "float32") -> PyTorchEngine:
     return PyTorchEngine(models or [model()], CPU, precision)
 
 
+def test_a_gpu_gets_larger_batches() -> None:
+    on_gpu = PyTorchEngine([model()], torch.device("meta"), "float32")  # stands for one
+    assert (engine().max_batch_tokens, on_gpu.max_batch_tokens) == (8192, 32_768)
+
+
 def sentences() -> list[Sentence]:
     return [Sentence(source, number=i) for i, source in enumerate(SOURCES)]
 
