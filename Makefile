@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # Arguments of train.py, for `make train`; areas, for `make mutants`.
 ARGS ?=
+# For `make gpu`: the index with the torch for this GPU. Empty: what pip finds, which from PyPI has CUDA.
+TORCH_INDEX ?=
 # Processes that run tests: auto is one per core, at most four.
 TEST_WORKERS ?= auto
 
@@ -75,6 +77,11 @@ faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks
 fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long: an hour
 	FAULTS=long $(PYTEST) $(FUZZ)
 
+.PHONY: gpu
+gpu: $(VENV)/dev.stamp  ## run and measure all that needs a GPU, and write a table of it: an hour or two; TORCH_INDEX=URL has torch for it
+	$(if $(TORCH_INDEX),$(torch_with_cuda))
+	$(BIN)/python benchmarks/gpu.py $(ARGS)
+
 .PHONY: mutants
 mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: ten minutes
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -131,6 +138,14 @@ define install
 	$(BIN)/python -m pip install -qq --no-input -e '$(1)'
 @rm $(VENV)/unfinished
 @touch $@
+endef
+
+# The same version of torch from TORCH_INDEX, unless there is one with CUDA; then what else that build needs.
+define torch_with_cuda
+@torch=$$(grep '^torch==' $(CONSTRAINTS)); export PIP_DISABLE_PIP_VERSION_CHECK=1; \
+	$(BIN)/python -c 'import sys, torch; sys.exit(not torch.version.cuda)' || { \
+	$(BIN)/python -m pip install -q --no-input --force-reinstall --no-deps --index-url $(TORCH_INDEX) "$$torch" && \
+	PIP_CONSTRAINT=$(CONSTRAINTS) $(BIN)/python -m pip install -q --no-input --extra-index-url $(TORCH_INDEX) "$$torch"; }
 endef
 
 ifneq ($(wildcard $(VENV)/unfinished),)

@@ -34,24 +34,26 @@ class Contender(NamedTuple):
         script: in this folder.
         precision: fp32, or bf16 for mixed precision.
         environment: whose Python runs it, below --peers; empty: this one.
+        on_gpu: whether its script can train on a GPU.
     """
 
     script: str
     precision: str
     environment: str = ""
+    on_gpu: bool = False
 
 
 CONTENDERS = {
-    "ours fp32": Contender("our_training.py", "fp32"),
-    "ours bf16": Contender("our_training.py", "bf16"),
+    "ours fp32": Contender("our_training.py", "fp32", on_gpu=True),
+    "ours bf16": Contender("our_training.py", "bf16", on_gpu=True),
     "eole fp32": Contender("peers/eole_train.py", "fp32", "eole"),
     "eole bf16": Contender("peers/eole_train.py", "bf16", "eole"),
-    "hf fp32": Contender("peers/hf_train.py", "fp32", "hf"),
-    "hf bf16": Contender("peers/hf_train.py", "bf16", "hf"),
+    "hf fp32": Contender("peers/hf_train.py", "fp32", "hf", on_gpu=True),
+    "hf bf16": Contender("peers/hf_train.py", "bf16", "hf", on_gpu=True),
     "fairseq fp32": Contender("peers/fairseq_train.py", "fp32", "fairseq"),
     "joeynmt fp32": Contender("peers/joeynmt_train.py", "fp32", "joeynmt"),
-    "plain torch fp32": Contender("peers/plain_train.py", "fp32"),
-    "plain torch bf16": Contender("peers/plain_train.py", "bf16"),
+    "plain torch fp32": Contender("peers/plain_train.py", "fp32", on_gpu=True),
+    "plain torch bf16": Contender("peers/plain_train.py", "bf16", on_gpu=True),
 }
 OURS = ("ours fp32", "ours bf16")
 COMPARED = "ours bf16"  # with all others
@@ -62,7 +64,7 @@ def main() -> None:
     args = parser.parse_args()
     names = _contenders(args, parser)
     results: dict[str, list[Figures]] = {name: [] for name in names}
-    config = configuration(args, on_cpu=not set(names) <= set(OURS))
+    config = configuration(args)
     text: Figures = {}
     limit: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +74,7 @@ def main() -> None:
             text = in_fresh_process([sys.executable, HERE / "training_text.py", json.dumps(job)])
             print(f"{text['pairs']:,} pairs, {text['tgt']:,} target tokens", file=sys.stderr, flush=True)
         for number, name in in_turn(names, args.rounds):
-            script, job["precision"], environment = CONTENDERS[name]
+            script, job["precision"], environment, _ = CONTENDERS[name]
             job["config"]["seed"] = number  # other batches in each round, since a few batches are not like all
             python = _python(args.peers, environment) if environment else sys.executable
             results[name].append(in_fresh_process([python, HERE / script, json.dumps(job)]))
@@ -99,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=int, default=30, help="measured steps a round")
     add("--warmup", type=int, default=5, help="steps before them, at least 1")
     add("--rounds", type=int, default=3)
+    add(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto: a GPU if there is one; with peers: cpu"
+    )
     add("--threads", type=int, default=0, help="CPU threads; default: as torch decides")
     add("--peers", type=Path, metavar="HOME", help="measure others, too, with what peers/install.sh has put there")
     add("--contenders", nargs="+", choices=CONTENDERS, metavar="NAME", help=f"only these, of {', '.join(CONTENDERS)}")
@@ -110,6 +115,9 @@ def _parser() -> argparse.ArgumentParser:
 def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> list[str]:
     """The contenders that are asked for and installed."""
     names = list(args.contenders or (CONTENDERS if args.peers else OURS))
+    if args.device == "cuda" and (others := [name for name in names if not CONTENDERS[name].on_gpu]):
+        print(f"on a GPU, these take no part: {', '.join(others)}", file=sys.stderr)
+        names = [name for name in names if name not in others]
     environments = dict.fromkeys(CONTENDERS[name].environment for name in names if CONTENDERS[name].environment)
     if args.warmup < 1:
         parser.error("--warmup must be at least 1: the clock starts where a step ends")
@@ -124,6 +132,8 @@ def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> li
             command = f"{HERE / 'peers' / 'install.sh'} {args.peers} {environment}"
             print(f"{environment} is not installed and takes no part; to install it: {command}", file=sys.stderr)
             names = [name for name in names if CONTENDERS[name].environment != environment]
+    if args.device == "auto" and not set(names) <= set(OURS):
+        args.device = "cpu"
     return names or parser.error("no contender is left")
 
 
@@ -131,7 +141,7 @@ def _python(home: Path, environment: str) -> Path:
     return home / environment / "bin" / "python"
 
 
-def configuration(args: argparse.Namespace, on_cpu: bool) -> RunConfig:
+def configuration(args: argparse.Namespace) -> RunConfig:
     """Our configuration, which the peers imitate."""
     config = RunConfig(data=DataConfig(dir=args.data))
     for name, value in OmegaConf.load(PRESETS[args.preset]).items():
@@ -144,7 +154,8 @@ def configuration(args: argparse.Namespace, on_cpu: bool) -> RunConfig:
     config.model.dropout = args.dropout
     config.trainer.max_steps = args.warmup + args.steps
     config.trainer.threads = args.threads
-    config.trainer.accelerator = "cpu" if on_cpu else "auto"
+    config.trainer.accelerator = args.device
+    config.trainer.accelerator = accelerator_of(config.trainer)  # for the peers, who do not know `auto`
     return config
 
 

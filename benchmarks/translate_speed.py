@@ -115,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--beam", type=int, nargs="+", default=[1, 5], metavar="N")
     add("--rounds", type=int, default=3)
     add("--warmup", type=int, default=64, metavar="N", help="lines translated before the clock starts")
+    add("--device", choices=("cpu", "cuda"), default="cpu", help="on a GPU, Hugging Face takes no part")
     add("--threads", type=int, default=0, metavar="N", help="CPU threads of each contender; default: one for each core")
     add("--contenders", nargs="+", choices=CONTENDERS, metavar="NAME", help=f"of {', '.join(CONTENDERS)}; default: all")
     add(
@@ -146,6 +147,8 @@ def _contenders(args: argparse.Namespace, parser: argparse.ArgumentParser) -> li
     if args.layouts:
         return _layouts(args.threads or n_cores(), args.max_batch_tokens)
     chosen = [CONTENDERS[name] for name in args.contenders or CONTENDERS]
+    if args.device == "cuda":
+        return [contender for contender in chosen if contender.engine != "hf"]
     if args.peers_python:
         return chosen
     if args.contenders and any(contender.engine == "hf" for contender in chosen):
@@ -202,7 +205,8 @@ def export(run: Path, names: Iterable[str], folder: Path) -> None:
         command = [
             sys.executable,
             "-m",
-            "seq2seq.export.export",
+            "seq2seq",
+            "export",
             str(run),
             "--format",
             form,
@@ -235,6 +239,7 @@ def one_measurement(args: argparse.Namespace, case: Case, folder: Path) -> Measu
             "input": str(source),
             "reference": str(reference) if reference.exists() else "",
             "output": str(output),
+            "device": args.device,
             "threads": args.threads,
             "warmup": args.warmup,
         }
@@ -251,10 +256,11 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
 
     lines = list(read_lines(Path(job["input"])))
     n_threads = job["threads"] or n_cores()
-    speed_up_cpu()
+    if job["device"] == "cpu":
+        speed_up_cpu()
     began = time.perf_counter()
-    settings = {name: job[name] for name in ("engine", "precision", "workers")}
-    translator = seq2seq.load(job["directory"], device="cpu", threads=n_threads, forks=True, **settings)
+    settings = {name: job[name] for name in ("engine", "precision", "workers", "device")}
+    translator = seq2seq.load(job["directory"], threads=n_threads, forks=job["device"] == "cpu", **settings)
     load_s = time.perf_counter() - began
     decoding = dataclasses.replace(translator.decoding, beam_size=job["beam_size"], n_best=1)
     if job["max_batch_tokens"]:
@@ -266,6 +272,9 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     texts = [translation.text for translation in translator.translate_stream(lines, decoding)]
     elapsed_s, cpu_s = time.perf_counter() - began, _cpu_s() - cpu_began_s
     peak_kib = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    peak = (
+        torch.cuda.max_memory_allocated() if job["engine"] == "torch" and job["device"] == "cuda" else peak_kib * 1024
+    )
 
     _write_lines(Path(job["output"]), texts)
     n_tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(texts) if ids)
@@ -277,7 +286,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         "elapsed_s": elapsed_s,
         "load_s": load_s,
         "cores": cpu_s / elapsed_s,
-        "peak_mb": peak_kib * 1024 / 1e6,
+        "peak_mb": peak / 1e6,
         "bleu": _bleu(texts, job["reference"]),
         "layout": f"{n_workers} x {max(1, n_threads // n_workers)}",
         "precision": translator.engine.precision,

@@ -31,6 +31,16 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:.*{message}")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a GPU where there is none."""
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            import torch
+
+            if not torch.cuda.is_available():
+                item.add_marker(pytest.mark.skip(reason="needs a GPU"))
+
+
 def pytest_collection_finish() -> None:
     """Spare later garbage collections all that was imported until now: 6 % of the time of the fast tests."""
     gc.collect()

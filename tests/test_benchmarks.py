@@ -57,3 +57,45 @@ def test_the_meter_counts_what_follows_the_warmup() -> None:
 def test_ratios_are_taken_within_rounds() -> None:
     # The second round was half as fast for both; the ratio of medians would be 2.5 / 1.5.
     assert script("rounds.py").median_ratio([4.0, 2.0, 2.5], [2.0, 1.0, 1.5]) == pytest.approx(2.0)
+
+
+# --- docs/scale.md ---
+
+
+@pytest.fixture
+def scale(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return script("scale.py")
+
+
+def test_the_page_on_scale_has_the_numbers_of_its_program(scale: ModuleType) -> None:
+    page = scale.PAGE.read_text(encoding="utf-8")
+    assert scale.filled(page) == page, "run python benchmarks/scale.py"
+    assert scale.filled(page.replace("6.6 GB", "7.7 GB")) == page
+
+
+def test_the_operations_of_a_step_are_those_of_its_products(scale: ModuleType) -> None:
+    """Attention scores are left out: with sentences of 16 tokens they are small."""
+    sizes = ModelConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6)
+    lengths = {"sentences": 64, "src": 16, "tgt": 16, "scored": 1024}
+    forward = script("product_rate.py").products_of(sizes, 32_000, "cuda", **lengths)
+    counted = sum(product.n_operations for each in forward for product in each.of_a_step)
+    assert scale.BASE.operations(1024) == pytest.approx(counted, rel=0.01)
+
+
+def test_the_products_of_a_step_are_the_parameters_of_a_big_model(scale: ModuleType) -> None:
+    """209.1 million, less the biases and norms."""
+    with torch.device("meta"):
+        n = Transformer(
+            ModelConfig(d_model=1024, n_heads=16, d_ff=4096, n_encoder_layers=6, n_decoder_layers=6), 32_000
+        )
+    assert scale.BIG.matrices == pytest.approx(n.n_parameters, rel=0.001)
+
+
+def test_a_step_by_hand(scale: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """6 operations x 44,040,192 + 16,384,000 numbers x 1,000 tokens; 989 TFLOP/s; 4 bytes x 7/8 x 2 at 300 GB/s."""
+    found = scale.step(scale.BASE, scale.GPUS[0], 1000, compiled=False, n_gpus=8)
+    assert found.at_peak == pytest.approx(6 * 60_424_192 * 1000 / 989e12)
+    assert found.products == pytest.approx(found.at_peak / 0.7)
+    assert found.exchange == pytest.approx(4 * 60_424_192 * 1.75 / 300e9)
+    assert found.total == pytest.approx(max(found.products + found.memory, 1201 * 6e-6) + found.exchange)

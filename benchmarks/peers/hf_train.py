@@ -48,6 +48,8 @@ def main() -> None:
 
     class EndOfStep(TrainerCallback):
         def on_step_end(self, *_: Any, **__: Any) -> None:
+            if job.device == "cuda":
+                torch.cuda.synchronize()
             meter.end_step()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -59,8 +61,10 @@ def main() -> None:
             callbacks=[EndOfStep()],
         )
         trainer.train()
+    more = {"peak_gb": torch.cuda.max_memory_allocated() / 1e9} if job.device == "cuda" else {}
     print(
         meter.report(
+            **more,
             n_parameters=model.num_parameters(only_trainable=True),
             threads=torch.get_num_threads(),
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
@@ -73,7 +77,7 @@ def arguments(job: Job, pairs: list[tuple[list[int], list[int]]], folder: str) -
     optim = job.optim
     return Seq2SeqTrainingArguments(
         output_dir=folder,
-        use_cpu=True,
+        use_cpu=job.device == "cpu",
         bf16=job.precision == "bf16",
         per_device_train_batch_size=round(job.max_tokens / mean_length),  # its batches are of so many sentences
         train_sampling_strategy="group_by_length",

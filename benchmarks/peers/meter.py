@@ -58,6 +58,11 @@ class Job:
         return self.config["batch"]["max_tokens"]
 
     @property
+    def device(self) -> str:
+        """cpu or cuda."""
+        return self.config["trainer"]["accelerator"]
+
+    @property
     def threads(self) -> int:
         """0: as torch decides."""
         return self.config["trainer"]["threads"]

@@ -24,14 +24,14 @@ def main() -> None:
     torch.manual_seed(job.seed)
     warnings.filterwarnings("ignore")
     pairs, rng, meter = job.ids(), random.Random(job.seed), Meter(job)
-    model, optim = Model(job), job.optim
+    model, optim = Model(job).to(job.device), job.optim
     optimizer = torch.optim.Adam(
         model.parameters(), lr=optim["lr"], betas=(optim["beta1"], optim["beta2"]), eps=optim["eps"]
     )
     for indices in endless_batches(pairs, job.max_tokens, rng):
-        src, tgt = (padded([pairs[i][side] for i in indices]) for side in (0, 1))  # (B, S), (B, T)
-        tgt_in = torch.cat([torch.full((len(tgt), 1), BOS), tgt[:, :-1]], dim=1)  # (B, T)
-        with torch.autocast("cpu", torch.bfloat16, enabled=job.precision == "bf16"):
+        src, tgt = (padded([pairs[i][side] for i in indices]).to(job.device) for side in (0, 1))  # (B, S), (B, T)
+        tgt_in = torch.cat([tgt.new_full((len(tgt), 1), BOS), tgt[:, :-1]], dim=1)  # (B, T)
+        with torch.autocast(job.device, torch.bfloat16, enabled=job.precision == "bf16"):
             logits = model(src, tgt_in)  # (B, T, V)
         loss = F.cross_entropy(
             logits.float().flatten(0, 1), tgt.flatten(), ignore_index=PAD, label_smoothing=optim["label_smoothing"]
@@ -41,11 +41,15 @@ def main() -> None:
         nn.utils.clip_grad_norm_(model.parameters(), optim["clip_norm"])
         optimizer.step()
         meter.count(src != PAD, tgt != PAD)
+        if job.device == "cuda":
+            torch.cuda.synchronize()
         meter.end_step()
         if meter.is_done:
             break
+    more = {"peak_gb": torch.cuda.max_memory_allocated() / 1e9} if job.device == "cuda" else {}
     print(
         meter.report(
+            **more,
             n_parameters=sum(parameter.numel() for parameter in model.parameters()),
             threads=torch.get_num_threads(),
             versions={"torch": torch.__version__},
@@ -86,7 +90,7 @@ class Model(nn.Module):
         hidden = self.transformer(
             self.embed(src),
             self.embed(tgt_in),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(tgt_in.size(1)),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(tgt_in.size(1), tgt_in.device),
             src_key_padding_mask=is_pad,
             memory_key_padding_mask=is_pad,
         )  # (B, T, D)

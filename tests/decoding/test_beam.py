@@ -154,7 +154,7 @@ def test_bfloat16_logits_are_scored_in_float32() -> None:
             assert hypothesis.log_prob == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_gpu_finds_the_same(beam_size: int) -> None:
     model = ToyModel(seed=8, n_ids=20, eos_bonus=1.0)

@@ -196,7 +196,7 @@ def test_what_it_refuses(corpus: Path, tmp_path: Path, words: list[str], env: di
     assert set(ROOT.iterdir()) == before
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_on_a_gpu_the_memory_is_that_of_the_gpu(corpus: Path, tmp_path: Path) -> None:
     found = estimate(tiny_config(corpus, tmp_path, {"trainer.accelerator": "cuda"}))
     assert found.memory == torch.cuda.max_memory_allocated() > found.state

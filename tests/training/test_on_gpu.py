@@ -1,0 +1,35 @@
+"""Runs on a GPU, with what has code of its own there; the first of them also on a CPU, so that the test stays true."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seq2seq.training.trainer import set_up_machine
+from tests.training.tiny_runs import checkpoint, tiny_config, train_with
+
+ON_GPU: list[dict[str, Any]] = [
+    {},
+    {"trainer.precision": "bf16-mixed", "optim.optimizer": "muon", "trainer.ema_decay": 0.99, "batch.accumulate": 2},
+    {"trainer.precision": "16-mixed"},
+    {"trainer.precision": "bf16-mixed", "trainer.compile": True},
+    {"trainer.precision": "bf16-mixed", "batch.max_tokens": "auto", "trainer.max_epochs": 60},
+    {"model.window": 2, "optim.r_drop": 5.0, "model.word_dropout": 0.1},
+]
+
+
+@pytest.mark.parametrize(
+    ("device", "changes"),
+    [("cpu", {}), *(pytest.param("cuda", changes, marks=pytest.mark.gpu) for changes in ON_GPU)],
+    ids=str,
+)
+def test_a_run_learns_and_is_scored(device: str, changes: dict[str, Any], corpus: Path, tmp_path: Path) -> None:
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.accelerator": device} | changes)
+    assert set_up_machine(config.trainer).accelerator == device
+    outcome = train_with(config)
+    assert outcome.tests
+    assert all(weight.isfinite().all() for weight in checkpoint(config.run_dir)["state_dict"].values())
+    with (tmp_path / "run" / "metrics.csv").open(newline="") as stream:
+        losses = [float(row["value"]) for row in csv.DictReader(stream) if row["metric"] == "train/loss"]
+    assert losses[-1] < losses[0]
