@@ -329,11 +329,7 @@ def _speed(where: Where, preset: str, length: int, *, compiled: bool, tf32: bool
     record = where.folder / "speed.json"
     words: list[object] = [HERE / "train_speed.py", "--preset", preset, "--synthetic", length, "--json", record]
     words += ["--max-tokens", budget, "--vocab-size", vocab_size, "--device", where.device]
-    words += (
-        ["--steps", 2, "--warmup", 1, "--rounds", 1]
-        if where.is_quick
-        else ["--steps", 30, "--warmup", 10, "--rounds", 2]
-    )
+    words += QUICK if where.is_quick else ["--steps", 30, "--warmup", 10, "--rounds", 2]
     words += ["--compile"] if compiled else []
     words += [] if where.is_quick and compiled else ["--limit"]  # ten seconds on a CPU, and the same as without
     precisions = ["fp32"] if tf32 else ["bf16"] if compiled or where.is_quick else ["fp32", "bf16"]
@@ -395,16 +391,12 @@ def peers(where: Where) -> Iterator[Row]:
 def a_run(where: Where) -> Iterator[Row]:
     """A whole run, whose model is translated with later."""
     words = ["train.py", "experiment=demo", f"run_dir={where.folder / 'run'}", f"trainer.accelerator={where.device}"]
-    words += ["logger=csv", "trainer.progress=false", f"data.cache_dir={where.folder / 'cache'}"]
+    words += ["trainer.devices=1", "logger=csv", "trainer.progress=false", f"data.cache_dir={where.folder / 'cache'}"]
     if where.is_quick:
         words += ["trainer.max_epochs=0", "trainer.max_time=''", "trainer.max_steps=3", "model.n_encoder_layers=1"]
         words += ["model.n_decoder_layers=1", "trainer.average_last=0", "trainer.valid_sentences=2", "data.test=null"]
-        words += [
-            "tokenizer.vocab_size=600",
-            "decoding.beam_size=1",
-            "decoding.max_length_a=0",
-            "decoding.max_length_b=3",
-        ]
+        words += ["tokenizer.vocab_size=600", "decoding.beam_size=1"]
+        words += ["decoding.max_length_a=0", "decoding.max_length_b=3"]
     began = time.monotonic()
     run(words, 1800)
     summary = (where.folder / "run" / "summary.txt").read_text(encoding="utf-8")
@@ -414,23 +406,14 @@ def a_run(where: Where) -> Iterator[Row]:
 
 def auto(where: Where) -> Iterator[Row]:
     """`batch.max_tokens=auto` and `--estimate`: what fits into the memory, and what a step needs of it."""
-    words = [
-        "train.py",
-        "experiment=demo",
-        f"trainer.accelerator={where.device}",
-        "batch.max_tokens=auto",
-        "--estimate",
-    ]
-    words += [f"data.cache_dir={where.folder / 'cache'}", "model=tiny" if where.is_quick else "model=big"]
+    model = "model=tiny" if where.is_quick else "model=big"
+    words = ["train.py", "experiment=demo", model, "batch.max_tokens=auto", "--estimate"]
+    words += [f"data.cache_dir={where.folder / 'cache'}", f"trainer.accelerator={where.device}"]
+    words += ["trainer.devices=1"]  # --estimate measures one process
     words += ["tokenizer.vocab_size=600", "data.max_sentence_tokens=24"] if where.is_quick else []
     output = run(words, 900)
     said = [" ".join(line.split()) for line in output.splitlines() if line.startswith(("memory", "time"))]
-    yield Row(
-        "batch.max_tokens=auto, --estimate",
-        words[-1] if not where.is_quick else "model=tiny",
-        "works",
-        note="; ".join(said),
-    )
+    yield Row("batch.max_tokens=auto, --estimate", model, "works", note="; ".join(said))
 
 
 def translation(where: Where) -> Iterator[Row]:

@@ -29,7 +29,7 @@ def where(gpu: ModuleType, folder: Path, peak: Any = None) -> Any:
 
 def test_parts_run_and_become_one_table(tmp_path: Path) -> None:
     table = tmp_path / "gpu.md"
-    words = [sys.executable, "benchmarks/gpu.py", "--device", "cpu", "--quick", "--output", table]
+    words = [sys.executable, "benchmarks/gpu.py", "--device", "cpu", "--quick", "--output", str(table)]
     done = subprocess.run([*words, "--parts", "tests", "attention"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == table.read_text().strip()
