@@ -118,4 +118,11 @@ MUTANTS = [
         becomes='self._store.set("error", message or "unknown")',
         tests=["tests/training/test_ranks_talk.py"],
     ),
+    Mutant(
+        fault="all processes of a machine begin on its first GPU",
+        file="seq2seq/training/ranks.py",
+        text="torch.cuda.set_device(self.environment.local_rank())",
+        becomes="torch.cuda.set_device(0)",
+        tests=["tests/training/test_ranks_talk.py::test_each_process_takes_its_own_gpu_before_it_meets_the_others"],
+    ),
 ]

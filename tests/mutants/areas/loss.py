@@ -102,4 +102,11 @@ MUTANTS = [
         becomes="self.step_sums = 0 * self.step_sums.to(self.device) +",
         tests=["tests/training/test_module.py::test_the_loss_of_a_step_is_the_mean_over_its_tokens"],
     ),
+    Mutant(
+        fault="a GPU gets as few rows of logits at a time as a CPU",
+        file="seq2seq/training/loss.py",
+        text='return CHUNK if device_type == "cpu" else CHUNK_ON_GPU',
+        becomes="return CHUNK",
+        tests=["tests/training/test_device_waits.py::test_a_gpu_has_more_logits_at_a_time_than_a_cpu"],
+    ),
 ]
