@@ -6,6 +6,7 @@ that knows Hydra. A default stands here and nowhere else. `docs/configuration.md
 
 from seq2seq.config.batch import BatchConfig
 from seq2seq.config.classify import ClassifyConfig
+from seq2seq.config.clean import CleanConfig
 from seq2seq.config.data import BUNDLED, DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
@@ -23,6 +24,7 @@ __all__ = [
     "DROPOUTS",
     "BatchConfig",
     "ClassifyConfig",
+    "CleanConfig",
     "DataConfig",
     "DecodingConfig",
     "LoggerConfig",

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seq2seq.config.augment import AugmentConfig
-from seq2seq.config.checks import at_least, names_a_file, names_a_language
+from seq2seq.config.checks import at_least, names_a_file, names_a_language, one_of
+from seq2seq.config.clean import CleanConfig
 from seq2seq.config.on_resume import horizon, runtime
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
 from seq2seq.config.stages import Stage, parse_stages
@@ -37,6 +38,8 @@ class DataConfig:
     max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
     drop_duplicates: bool = False  # leave out repeated pairs of the training text
+    drop_overlap: str = "off"  # leave out training pairs that valid or test have: off, exact, or near
+    clean: CleanConfig = field(default_factory=CleanConfig)  # rules that leave bad training pairs out
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
     stages: Any = horizon(None)  # what epochs have of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
@@ -45,6 +48,10 @@ class DataConfig:
     shared_cache: str = runtime("")  # another cache, only read from, for fetched corpora; empty: $SEQ2SEQ_SHARED_CACHE
     catalogue: str = runtime("")  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
     offline: bool = runtime(False)  # fetch nothing: what is not there is an error; also by SEQ2SEQ_OFFLINE=1
+
+    def __post_init__(self) -> None:
+        if self.drop_overlap == "False":  # what YAML reads from `off`
+            self.drop_overlap = "off"
 
     @property
     def train_sources(self) -> list[SourceSpec]:
@@ -79,6 +86,8 @@ class DataConfig:
             yield f"data.max_length_ratio={self.max_length_ratio} is below 1 and would drop every pair; use 0 or > 1"
         if not 0 <= self.tag_dropout < 1:
             yield f"data.tag_dropout={self.tag_dropout} is not a probability below 1"
+        yield from one_of("data", self, drop_overlap=("off", "exact", "near"))
+        yield from self.clean.problems()
         yield from self.augment.problems()
         malformed = list(self._malformed_sources())
         yield from malformed or [*self._malformed("curriculum"), *self._source_problems()]

@@ -88,6 +88,8 @@ class RunConfig:
             "data.augment": bool(self.data.augment.shares),
             "data.robustness": self.data.robustness,
             "data.max_length_ratio": self.data.max_length_ratio > 0,
+            "data.drop_overlap": self.data.drop_overlap != "off",
+            "data.clean": self.data.clean.is_on,
             "tokenizer.subword_regularization": self.tokenizer.subword_regularization > 0,
             "optim.r_drop": self.optim.r_drop > 0,
             "tgt_vectors": bool(self.tgt_vectors),

@@ -66,6 +66,8 @@ def render(report: Mapping[str, Any]) -> str:
     """The report of `prepare` for people: one paragraph a split, one fact a line."""
     tokenizer = report["tokenizer"]
     lines = [f"tokenizer: {tokenizer['vocab_size']:,} pieces, fingerprint {tokenizer['fingerprint'][:12]}"]
+    train = report["splits"].get("train", {})
+    remedy = "" if "overlap" in train.get("rejected", {}) else "; data.drop_overlap=exact leaves such pairs out of train"
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))
@@ -91,7 +93,7 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append("  tgt: tokens with spaces between them, not text; bleu, chrf and ter are scores of tokens")
         if overlap := split.get("overlap"):
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
-            lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs")
+            lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs{remedy if sources else ''}")
     return "\n".join(lines)
 
 
@@ -109,7 +111,9 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
     for each in sources if len(sources) > 1 or any(each["times"] != 1 for each in sources) else ():
         name = each["files"][0] + (f" (tag {each['tag']})" if each["tag"] else "")
         times, share = each["times"], each["share"]
-        lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it")
+        dropped = each.get("rejected", {})
+        left_out = f"; left out {sum(dropped.values()):,} ({_counts(dropped)})" if dropped else ""
+        lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it{left_out}")
     return lines
 
 
@@ -135,8 +139,11 @@ def _rejections(split: Mapping[str, Any]) -> str:
     n_rejected = split["pairs_read"] - split["pairs_kept"]
     if not n_rejected:
         return ""
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in split["rejected"].items() if count)
-    return f" of {split['pairs_read']:,} read; left out {n_rejected:,} ({reasons})"
+    return f" of {split['pairs_read']:,} read; left out {n_rejected:,} ({_counts(split['rejected'])})"
+
+
+def _counts(rejected: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
 
 
 def _percentiles(lengths: NDArray[np.integer[Any]]) -> dict[str, int]:

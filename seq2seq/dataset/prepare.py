@@ -16,7 +16,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec
 from seq2seq.config.stages import Stage
+from seq2seq.corpus.cleaning.held_out import held_out_pairs
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
@@ -86,10 +87,9 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     text: TextKind = LabelledText.of(splits["train"]) if config.classify.is_on else ParallelText()
     try:
         if tokenizer is None:
-            tokenizer = _tokenizer(cache_dir, config, text, splits["train"], digests)
+            tokenizer = _tokenizer(cache_dir, config, text, splits, digests)
         stores = {
-            name: _store(cache_dir, config, text, name, sources, digests, known, tokenizer)
-            for name, sources in splits.items()
+            name: _store(cache_dir, config, text, name, splits, digests, known, tokenizer) for name in splits
         }
     except OSError as error:
         raise CorpusError(
@@ -152,15 +152,39 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
     return digests
 
 
+def _held_out(splits: Mapping[str, list[Source]]) -> list[Source]:
+    """The sources of valid and of all test sets, each once, as plain text."""
+    sources = [replace(source, disguises=(), tag="") for name in splits if name != "train" for source in splits[name]]
+    return list(dict.fromkeys(sources))
+
+
+def _filter(config: DataConfig, splits: Mapping[str, list[Source]]) -> PairFilter:
+    """What chooses training pairs. It reads valid and test only if it must."""
+    return PairFilter(config, held_out_pairs(_held_out(splits)))
+
+
+def _filter_key(filters: PairFilter, splits: Mapping[str, list[Source]], digests: Mapping[Path, str]) -> dict[str, Any]:
+    """All that decides which training pairs stay."""
+    known = {"held_out": _content(_held_out(splits), digests)} if filters.drops_overlap else {}
+    return filters.settings | known
+
+
 def _tokenizer(
-    cache_dir: Path, config: RunConfig, text: TextKind, train: list[Source], digests: Mapping[Path, str]
+    cache_dir: Path,
+    config: RunConfig,
+    text: TextKind,
+    splits: Mapping[str, list[Source]],
+    digests: Mapping[Path, str],
 ) -> Tokenizer:
-    """The tokenizer for this training text and these settings."""
+    """The tokenizer for this training text and these settings. It learns from clean text only, if text is cleaned."""
+    train = splits["train"]
+    filters = _filter(config.data, splits)
+    cleaned = {"filters": _filter_key(filters, splits, digests)} if filters.reads_text else {}
     settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
     shares = spelling_shares(config.data.augment.shares)
     disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
     made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
-    key = _key(made_from | disguises | dict(text.key))
+    key = _key(made_from | disguises | cleaned | dict(text.key))
     directory = cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
@@ -178,7 +202,8 @@ def _tokenizer(
             logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
             damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs = chain.from_iterable(map(text.read, train))
+        pairs: Iterator[tuple[str, str]] = chain.from_iterable(map(text.read, train))
+        pairs = filters.stream(pairs) if filters.reads_text else pairs
         tokenizer = Tokenizer.train(text.subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
@@ -191,13 +216,14 @@ def _store(
     config: RunConfig,
     text: TextKind,
     split: str,
-    sources: list[Source],
+    splits: Mapping[str, list[Source]],
     digests: Mapping[Path, str],
     known: FileDigests,
     tokenizer: Tokenizer,
 ) -> PairStore:
     """The store of one split."""
-    filters = PairFilter(config.data) if split == "train" else None
+    sources = splits[split]
+    filters = _filter(config.data, splits) if split == "train" else None
     keep_text = split != "train" or config.tokenizer.subword_regularization > 0 or bool(config.data.augment.shares)
     made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
     key = _key(
@@ -205,7 +231,7 @@ def _store(
         | {
             "format_version": FORMAT_VERSION,
             "tokenizer": tokenizer.fingerprint,
-            "filters": filters.settings if filters is not None else None,
+            "filters": _filter_key(filters, splits, digests) if filters is not None else None,
             "keep_text": keep_text,
         }
         | dict(text.key)
@@ -315,7 +341,10 @@ def _report(
         if store.n_references > len(store):
             split["references"] = store.n_references
         if name == "train":
-            split |= _stages(splits[name], store.n_pairs_of_sources, config.data)
+            split |= _stages(splits[name], store, config.data)
+            if config.data.drop_overlap != "off":
+                held_out = _held_out(splits)
+                split["without"] = {str(file): digests[file] for source in held_out for file in source.files}
         else:
             split["overlap"] = overlap_report(seen, store.hashes)
             split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
@@ -360,10 +389,10 @@ def _pairs_an_epoch(n_pairs: list[int], config: DataConfig, stage: Stage) -> lis
     return [c.n_pairs(n) for n, c in zip(n_pairs, copies(n_pairs, config.temperature, stage.doses), strict=True)]
 
 
-def _stages(sources: list[Source], n_pairs: list[int], config: DataConfig) -> dict[str, Any]:
+def _stages(sources: list[Source], store: PairStore, config: DataConfig) -> dict[str, Any]:
     """The part of an epoch that each source has; if there are several stages, in each of them."""
-    stages = config.curriculum
-    shares = [_shares(sources, n_pairs, _pairs_an_epoch(n_pairs, config, stage)) for stage in stages]
+    n_pairs, stages = store.n_pairs_of_sources, config.curriculum
+    shares = [_shares(sources, store, _pairs_an_epoch(n_pairs, config, stage)) for stage in stages]
     if len(stages) == 1:
         return {"sources": shares[0]}
     return {
@@ -371,14 +400,18 @@ def _stages(sources: list[Source], n_pairs: list[int], config: DataConfig) -> di
     }
 
 
-def _shares(sources: list[Source], n_pairs: list[int], n_an_epoch: list[int]) -> list[dict[str, Any]]:
+def _shares(sources: list[Source], store: PairStore, n_an_epoch: list[int]) -> list[dict[str, Any]]:
+    """The part of an epoch that each source has, and what was left out of it."""
     return [
         {
             "files": [str(file) for file in source.files],
             "tag": source.tag,
             "pairs": n,
+            "rejected": rejected,
             "times": m / max(n, 1),
             "share": m / sum(n_an_epoch),
         }
-        for source, n, m in zip(sources, n_pairs, n_an_epoch, strict=True)
+        for source, n, m, rejected in zip(
+            sources, store.n_pairs_of_sources, n_an_epoch, store.rejected_of_sources, strict=True
+        )
     ]

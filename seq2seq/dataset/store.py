@@ -15,6 +15,7 @@ A store is a directory of little-endian arrays. It is written once and never cha
 import json
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -26,7 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.filters import PairFilter, nothing_left
 from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.report import split_report
 from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
@@ -193,6 +194,12 @@ class PairStore:
         return counts
 
     @property
+    def rejected_of_sources(self) -> list[dict[str, int]]:
+        """For each corpus source, how many of its pairs were left out for which reason."""
+        counts: list[dict[str, int]] = self.manifest.get("rejected_of_sources", [{} for _ in self.n_pairs_of_sources])
+        return counts
+
+    @property
     def looks_of_sources(self) -> list[Looks]:
         """For each corpus source, how some of its source lines are written."""
         return [looks_from_json(each) for each in self.manifest["looks_of_sources"]]
@@ -263,7 +270,7 @@ def write_store(
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
     with atomic_directory(directory) as building:
-        n_read, n_kept, samples = _write_arrays(
+        n_read, n_kept, rejected, samples = _write_arrays(
             building, sources, tokenizer, encode_tgt or tokenizer.encode, tags, filters, keep_text
         )
         if references is not None:
@@ -271,6 +278,7 @@ def write_store(
             _write_references(building, references)
         counts = {
             "n_pairs_of_sources": n_kept,
+            "rejected_of_sources": rejected,
             "sentences_of_sources": [sample.sentences() for sample in samples],
             "looks_of_sources": [asdict(sample.looks()) for sample in samples],
         }
@@ -328,27 +336,32 @@ def _write_arrays(
     tags: Sequence[str] | None,
     filters: PairFilter | None,
     keep_text: bool,
-) -> tuple[int, list[int], list[LineSample]]:
-    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, and a sample of them."""
+) -> tuple[int, list[int], list[dict[str, int]], list[LineSample]]:
+    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, the others by reason, and a
+    sample of those kept.
+    """
     n_read = 0
     n_kept = [0] * len(sources)
+    rejected: list[dict[str, int]] = []
     samples = [LineSample() for _ in sources]
     next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
         writer = _StoreWriter(stack, building, tokenizer, encode_tgt, keep_text)
         for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
             tag = tokenizer.tag(name)
+            before = Counter(filters.rejected if filters is not None else {})
             while block := list(islice(pairs, _BLOCK)):
                 n_kept[number] += writer.add(block, tag, filters, samples[number])
                 n_read += len(block)
                 if time.monotonic() > next_message:
                     logger.info("encoded %s pairs", f"{n_read:,}")
                     next_message = time.monotonic() + _PROGRESS_S
+            rejected.append(dict(Counter(filters.rejected if filters is not None else {}) - before))
     for name in _HASHED:
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place, so that its pages can leave memory
-    return n_read, n_kept, samples
+    return n_read, n_kept, rejected, samples
 
 
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
@@ -374,11 +387,7 @@ def _write_manifest(
     n_pairs = sum(counts["n_pairs_of_sources"])
     rejected = filters.rejected if filters is not None else {}
     if not n_pairs:
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in rejected.items() if count)
-        raise CorpusError(
-            f"none of {n_read:,} pairs is left after filtering ({reasons or 'nothing to filter'}); "
-            "check the corpus, data.max_sentence_tokens and data.max_length_ratio"
-        )
+        raise CorpusError(nothing_left(n_read, rejected))
     manifest = {
         "format_version": FORMAT_VERSION,
         "n_pairs": n_pairs,

@@ -67,7 +67,7 @@ def remember(run: RunDirectory, report: Mapping[str, Any]) -> None:
     """
     identity = run.identity()
     assert identity is not None  # the run has been claimed
-    corpus = {split: list(found["files"].values()) for split, found in report["splits"].items()}
+    corpus = {split: list(_files(found).values()) for split, found in report["splits"].items()}
     _refuse_other_text(run, identity, corpus, report)
     run.write_identity(replace(identity, corpus=corpus, tokenizer=report["tokenizer"]["fingerprint"]))
 
@@ -77,8 +77,13 @@ def _refuse_other_text(
 ) -> None:
     for split in ("train", "valid"):
         if identity.corpus.get(split, corpus[split]) != corpus[split]:
-            files = ", ".join(report["splits"][split]["files"])
+            files = ", ".join(_files(report["splits"][split]))
             raise ConfigError(
                 f"{run.path} began with other text in {split} than there is now in {files}; restore the files, or "
                 f"train on the new ones with finetune={run.path}"
             )
+
+
+def _files(split: Mapping[str, Any]) -> dict[str, str]:
+    """The digests of all files that decide the pairs of a split: with `data.drop_overlap`, train depends on the others."""
+    return {**split["files"], **split.get("without", {})}

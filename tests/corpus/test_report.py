@@ -110,5 +110,5 @@ def test_the_text_says_what_was_left_out_and_what_overlaps():
         "  tgt: 15 tokens; length 5 at 50%, 5 at 90%, 5 at 99%, 5 at 100%",
         "  tgt: 1 sentences without tokens",
         "  1 pairs repeat an earlier one",
-        "  also in train: 3 sources, 2 whole pairs",
+        "  also in train: 3 sources, 2 whole pairs; data.drop_overlap=exact leaves such pairs out of train",
     ]

@@ -60,9 +60,9 @@ def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
     ]
     # Of 302, 41 and 62 pairs a blank one each in train and test; 41 x (301 / 41) ** 0.5 = 111.1, and 135.5 likewise.
     assert sources == [
-        {"tag": "", "pairs": 301, "times": 1.0, "share": 301 / 548},
-        {"tag": "", "pairs": 41, "times": 111 / 41, "share": 111 / 548},
-        {"tag": "", "pairs": 61, "times": 136 / 61, "share": 136 / 548},
+        {"tag": "", "pairs": 301, "rejected": {"empty": 1}, "times": 1.0, "share": 301 / 548},
+        {"tag": "", "pairs": 41, "rejected": {}, "times": 111 / 41, "share": 111 / 548},
+        {"tag": "", "pairs": 61, "rejected": {"empty": 1}, "times": 136 / 61, "share": 136 / 548},
     ]
 
 

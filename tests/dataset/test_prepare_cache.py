@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from seq2seq.config import TokenizerConfig
+from seq2seq.config import CleanConfig, TokenizerConfig
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.dataset import file_digests
 from seq2seq.dataset import prepare as prepare_module
@@ -73,6 +73,8 @@ def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp
         ("data", "max_sentence_tokens", 20, {"train"}),
         ("data", "max_length_ratio", 3.0, {"train"}),
         ("data", "drop_duplicates", True, {"train"}),
+        ("data", "drop_overlap", "exact", {"tokenizer", "train", "valid", "test"}),
+        ("data", "clean", CleanConfig(rules=["words"], words=7.0), {"tokenizer", "train", "valid", "test"}),
         ("data", "temperature", 5.0, set()),
         ("tokenizer", "subword_regularization", 0.1, {"train"}),
         ("tokenizer", "vocab_size", 390, {"tokenizer", "train", "valid", "test"}),

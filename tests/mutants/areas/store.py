@@ -6,7 +6,7 @@ MUTANTS = [
     Mutant(
         fault="the cache gives the pairs that other filters kept",
         file="seq2seq/dataset/prepare.py",
-        text='"filters": filters.settings if filters is not None else None,',
+        text='"filters": _filter_key(filters, splits, digests) if filters is not None else None,',
         becomes='"filters": None,',
         tests=["tests/dataset/test_prepare_cache.py::test_a_changed_setting_renews_what_depends_on_it"],
     ),
@@ -37,8 +37,8 @@ MUTANTS = [
     Mutant(
         fault="validation and test sets are filtered",
         file="seq2seq/dataset/prepare.py",
-        text='filters = PairFilter(config.data) if split == "train" else None',
-        becomes="filters = PairFilter(config.data)",
+        text='filters = _filter(config.data, splits) if split == "train" else None',
+        becomes="filters = _filter(config.data, splits)",
         tests=["tests/dataset/test_prepare.py::test_everything_that_training_needs_comes_out"],
     ),
     Mutant(

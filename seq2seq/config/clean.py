@@ -1,0 +1,99 @@
+"""The section `data.clean`: rules that leave bad pairs out of the training text."""
+
+import dataclasses
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from seq2seq.config.checks import at_least
+from seq2seq.errors import ConfigError
+
+NONE, DEFAULT, ALL = "none", "default", "all"
+_NOT_IN_DEFAULT = ("normal_forms", "near_duplicate")
+_NO = "no_"  # begins a word that takes a rule away again
+
+
+@dataclass(kw_only=True)
+class CleanConfig:
+    """Which rules look at a pair, and from where on each drops it.
+
+    Each rule measures something that is bad in large amounts (`corpus/cleaning/rules.py`). A pair is dropped if the
+    measure is above the threshold. The comments name the source of each default.
+    """
+
+    rules: Any = NONE  # none, default, all, or a list of names, such as [default, near_duplicate, no_numbers]
+    copy: float = 0.9  # share of words that both sides have; SimilarityFilter of OpusFilter, by words
+    control: float = 0.0  # control and zero-width characters; ours
+    mojibake: float = 0.0  # characters that were decoded with the wrong encoding, or lost; ours
+    entities: float = 0.0  # escapes such as &amp;quot;; ours, OpusCleaner repairs them
+    tags: float = 0.0  # tags of HTML; HtmlTagFilter of OpusFilter
+    letters: float = 0.5  # share of characters that are not letters; Firefox Translations
+    script: float = 0.2  # share of letters of another script; ours, OpusFilter allows none
+    language: float = 0.5  # how sure it is that a side has another language; ours, OpusCleaner drops any other
+    words: float = 150.0  # words of the longer side; Firefox Translations
+    char_ratio: float = 3.0  # characters of the longer side over those of the shorter; LengthRatioFilter of OpusFilter
+    long_word: float = 40.0  # characters of the longest word; LongWordFilter of OpusFilter
+    repetition: float = 3.0  # how often words repeat in a row; RepetitionFilter of OpusFilter has 2
+    numbers: float = 1.0  # numbers that differ over those that agree, plus 1 each; num_mismatch of OpusCleaner
+    urls: float = 0.0  # addresses that one side has more; url_mismatch of OpusCleaner
+    punctuation: float = 2.0  # ends of sentences that one side has more; TerminalPunctuationFilter of OpusFilter
+    normal_forms: float = 0.0  # characters that Unicode's NFC changes; not in `default`
+    near_duplicate: float = 0.8  # drop from this similarity to an earlier pair on; not in `default`
+
+    @property
+    def is_on(self) -> bool:
+        return self.rules != NONE
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The thresholds of the rules that are on, in the order of the rules.
+
+        Raises:
+            ConfigError: a rule that does not exist.
+        """
+        names = rule_names()
+        chosen: set[str] = set()
+        for word in self._words():
+            if word == NONE:
+                chosen = set()
+            elif word == ALL:
+                chosen = set(names)
+            elif word == DEFAULT:
+                chosen |= set(names) - set(_NOT_IN_DEFAULT)
+            elif word in names:
+                chosen.add(word)
+            elif word.removeprefix(_NO) in names:
+                chosen.discard(word.removeprefix(_NO))
+            else:
+                close = difflib.get_close_matches(word, names, n=3) or names
+                raise ConfigError(
+                    f"data.clean.rules: there is no rule {word!r}; did you mean {', '.join(close)}? {NONE}, {DEFAULT} "
+                    f"and {ALL} stand for several, and {_NO}NAME takes one away"
+                )
+        return {name: getattr(self, name) for name in names if name in chosen}
+
+    def problems(self) -> Iterator[str]:
+        yield from at_least("data.clean", self, **dict.fromkeys(rule_names(), 0.0))
+        if not 0.5 <= self.near_duplicate <= 1:
+            yield f"data.clean.near_duplicate={self.near_duplicate} is not a similarity from 0.5 to 1"
+        try:
+            chosen = self.thresholds
+        except ConfigError as error:
+            yield str(error)
+            return
+        for item in dataclasses.fields(self)[1:]:
+            value = getattr(self, item.name)
+            if value != item.default and item.name not in chosen:
+                yield (
+                    f"data.clean.{item.name}={value} does nothing, because the rule is off; add it to data.clean.rules"
+                )
+
+    def _words(self) -> list[str]:
+        words = self.rules if isinstance(self.rules, list) else [self.rules]
+        return [str(word) for word in words]
+
+
+def rule_names() -> list[str]:
+    """The rules, in the order in which they look at a pair."""
+    return [item.name for item in dataclasses.fields(CleanConfig)[1:]]

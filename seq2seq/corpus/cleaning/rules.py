@@ -1,0 +1,95 @@
+"""The rules, in the order in which they look at a pair.
+
+A rule is a measure (`measures.py`) with a threshold (`config/clean.py`): a pair is dropped if the measure is above it. The
+first rule that drops a pair is its reason.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.corpus.cleaning import languages, measures
+from seq2seq.corpus.cleaning.measures import Pair
+
+VERSION = 1  # raise it when a measure changes: prepared text is then made again
+NEAR_DUPLICATE = "near_duplicate"
+
+Measured = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A measure, and what it means.
+
+    Attributes:
+        reason: why a pair is dropped.
+        source: whose default the threshold is, and how it differs.
+        is_count: whether it counts faults, none of which good text has.
+    """
+
+    measure: Callable[[Pair], float]
+    reason: str
+    source: str
+    is_count: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.measure.__name__
+
+
+RULES = (
+    Rule(
+        measures.copy,
+        "the translation is the source",
+        "OpusFilter's SimilarityFilter has 0.9, of characters; ours is of words, and of three words or more",
+    ),
+    Rule(measures.control, "a control or zero-width character", "ours", is_count=True),
+    Rule(measures.mojibake, "read in the wrong encoding", "ours, after the idea of ftfy", is_count=True),
+    Rule(measures.entities, "an escape such as &amp;", "ours; OpusCleaner repairs them", is_count=True),
+    Rule(measures.tags, "a tag of HTML", "OpusFilter's HtmlTagFilter", is_count=True),
+    Rule(measures.letters, "few letters", "Firefox Translations has 0.5"),
+    Rule(measures.script, "letters of another script", "ours; OpusFilter's CharacterScoreFilter allows none, such as π"),
+    Rule(
+        measures.language,
+        "another language",
+        "ours; OpusCleaner's fasttext_filter has 0, which drops short sentences",
+    ),
+    Rule(measures.words, "a long side", "Firefox Translations has 150"),
+    Rule(measures.char_ratio, "one side is much longer", "OpusFilter's LengthRatioFilter has 3, without the ten"),
+    Rule(measures.long_word, "a very long word", "OpusFilter's LongWordFilter has 40, addresses included"),
+    Rule(measures.repetition, "words that go round in circles", "ours; OpusFilter's RepetitionFilter has 2, of letters"),
+    Rule(measures.numbers, "other numbers", "OpusCleaner's num_mismatch has 1, numbers in words included"),
+    Rule(measures.urls, "an address on one side", "OpusCleaner's url_mismatch", is_count=True),
+    Rule(
+        measures.punctuation,
+        "other ends of sentences",
+        "ours; OpusFilter's TerminalPunctuationFilter has 5.4, and counts further sentences too",
+    ),
+    Rule(measures.normal_forms, "letters and accents apart", "ours; off, since the tokenizer joins them", is_count=True),
+)
+
+
+class TextRules:
+    """Some rules with their thresholds, for one pair of languages."""
+
+    def __init__(self, thresholds: Mapping[str, float], src_lang: str, tgt_lang: str) -> None:
+        self._languages = src_lang, tgt_lang
+        self._rules = [rule for rule in RULES if rule.name in thresholds]
+        self.thresholds = {rule.name: thresholds[rule.name] for rule in self._rules}
+
+    def measured(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Measured]:
+        """What each rule measures of each pair."""
+        read = [Pair(src, tgt, *self._languages) for src, tgt in pairs]
+        return {rule.name: np.fromiter(map(rule.measure, read), dtype=np.float32) for rule in self._rules}
+
+    def dropped(self, measured: Mapping[str, Measured]) -> dict[str, NDArray[np.bool_]]:
+        """Which pairs each rule drops by itself."""
+        return {name: measured[name] > threshold for name, threshold in self.thresholds.items()}
+
+    @property
+    def idle(self) -> list[str]:
+        """The languages of which the rules `script` and `language` know nothing."""
+        wanted = {"script", "language"} & set(self.thresholds)
+        return [name for name in self._languages if wanted and not languages.is_known(name)]
