@@ -97,3 +97,24 @@ class CleanConfig:
 def rule_names() -> list[str]:
     """The rules, in the order in which they look at a pair."""
     return [item.name for item in dataclasses.fields(CleanConfig)[1:]]
+
+
+def clean_config(rules: list[str], thresholds: list[str]) -> CleanConfig:
+    """From the words of a command line.
+
+    Args:
+        thresholds: such as `language=0.7`.
+    Raises:
+        ConfigError: a word of another form; what `problems` reports is left to the caller.
+    """
+    changes: dict[str, float] = {}
+    for word in thresholds:
+        name, _, value = word.partition("=")
+        try:
+            changes[name] = float(value)
+        except ValueError:
+            raise ConfigError(f"--set {word}: not of the form RULE=NUMBER, such as language=0.7") from None
+        if name not in rule_names():
+            close = difflib.get_close_matches(name, rule_names(), n=3) or rule_names()
+            raise ConfigError(f"--set {word}: there is no rule {name!r}; did you mean {', '.join(close)}?")
+    return CleanConfig(rules=rules, **changes)

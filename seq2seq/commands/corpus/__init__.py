@@ -6,13 +6,20 @@ line of its docstring says what it does, and shows an example.
 
 import argparse
 
-from seq2seq.commands.corpus import find, get, list_cached, rm
+from seq2seq.commands.corpus import clean, find, get, list_cached, report, rm
 
-SUBCOMMANDS = {"find": find, "get": get, "list": list_cached, "rm": rm}
+SUBCOMMANDS = {
+    "find": find,
+    "get": get,
+    "list": list_cached,
+    "rm": rm,
+    "report": report,
+    "clean": clean,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Find corpora, fetch them into the cache, see what is there, and remove it."
+    parser.description = "Find corpora, fetch them into the cache, see what is there, look at them, and clean them."
     subparsers = parser.add_subparsers(metavar="SUBCOMMAND", required=True, title="sub-commands")
     for name, module in SUBCOMMANDS.items():
         summary = (module.__doc__ or "").partition(":  ")[0]

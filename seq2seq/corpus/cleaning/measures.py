@@ -166,6 +166,16 @@ def normal_forms(pair: Pair) -> float:
     )
 
 
+def normal_forms_of(text: str) -> str:
+    """The normal form of a text: `any` without accents, `NFC`, `NFD`, or `mixed`."""
+    if text.isascii():
+        return "any"
+    is_composed, is_decomposed = (unicodedata.is_normalized(form, text) for form in ("NFC", "NFD"))
+    if is_composed:
+        return "any" if is_decomposed else "NFC"
+    return "NFD" if is_decomposed else "mixed"
+
+
 def _n_control(text: str) -> int:
     if text.isprintable():  # the usual case: no control character, and no zero-width one
         return 0

@@ -1,0 +1,203 @@
+"""Files in, clean files and a report out, in one pass. With scores of models there is a pass more before.
+
+    PREFIX.{fr,en}     the pairs that stay, in their order
+    REJECTED           JSON lines of the others: where it was, its reason, what the rule measured, and both sides
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seq2seq.config import CleanConfig, DataConfig
+from seq2seq.config.sources import SourcePath
+from seq2seq.corpus.cleaning.held_out import held_out_pairs
+from seq2seq.corpus.cleaning.survey import Survey
+from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.hashes import hash_pairs
+from seq2seq.corpus.reader import read_pairs
+from seq2seq.corpus.sources import PairedFiles, Source, find_sources, without_compression
+from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.files import atomic_file
+
+LOW_SCORE = "low_score"
+_BLOCK = 10_000
+
+Score = Callable[[Iterator[tuple[str, str]]], Iterable[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningOptions:
+    """What to look at, by which rules, and where to write.
+
+    Attributes:
+        files: prefixes of two files, TSV, or JSONL; or two aligned files.
+        languages: of the two sides, of the columns of a TSV (`-` skips one), or the keys of a JSONL.
+        against: valid and test.
+        drop_overlap: off, exact or near.
+        output: a prefix for two files; None writes no text.
+        rejected: a file for what is dropped; None for none.
+        least_score, keep_share: the smallest score that stays, or the share with the best scores; None for all.
+    """
+
+    files: tuple[str, ...]
+    languages: tuple[str, ...]
+    clean: CleanConfig = field(default_factory=CleanConfig)
+    against: tuple[str, ...] = ()
+    drop_overlap: str = "exact"
+    drop_duplicates: bool = True
+    output: Path | None = None
+    rejected: Path | None = None
+    least_score: float | None = None
+    keep_share: float | None = None
+
+
+def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[str, Any]:
+    """Clean a corpus, or only report what cleaning would do.
+
+    Args:
+        score: how good models find pairs, higher is better; None if none is asked.
+    Returns:
+        The report, in JSON types.
+    Raises:
+        ConfigError: options that cannot work.
+        CorpusError: text that cannot be read or that is not parallel, or an output that exists.
+    """
+    config = _config(options)
+    sources = _sources(config, options.files)
+    held_out = [source for file in options.against for source in _sources(config, [file])]
+    _check_outputs(options, config)
+    scores = _scores(sources, score)
+    least = _least_score(options, scores)
+    filters = PairFilter(config, held_out_pairs(held_out))
+    reasons = [*filters.reasons, *([LOW_SCORE] if scores is not None else [])]
+    survey = Survey(reasons, config.clean.thresholds)
+    with _Outputs(options, config) as outputs:
+        n_read = 0
+        for source in sources:
+            survey.start_source(" and ".join(str(file) for file in source.files))
+            reader = read_pairs(source)
+            first_line = 1
+            while block := list(islice(reader, _BLOCK)):
+                hashes, measured = hash_pairs(block), filters.measured(block)
+                reason = filters.judge(block, hashes, measured)
+                if scores is not None:
+                    of_block = scores[n_read : n_read + len(block)]
+                    reason[(reason < 0) & (of_block < least)] = len(reasons) - 1
+                    measured = measured | {LOW_SCORE: of_block}
+                survey.add(block, hashes, measured, reason)
+                outputs.write(source, first_line, block, [reasons[i] if i >= 0 else "" for i in reason], measured)
+                first_line += len(block)
+                n_read += len(block)
+    report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
+    if scores is not None:
+        report["least_score"] = None if np.isneginf(least) else float(least)
+    return report | {"drop_overlap": config.drop_overlap, "against": list(options.against)}
+
+
+def _config(options: CleaningOptions) -> DataConfig:
+    """The options as the part of a configuration that readers and filters know."""
+    named = [language for language in options.languages if language != "-"]
+    if len(named) != 2 or named[0] == named[1]:
+        raise ConfigError(
+            f"--languages {' '.join(options.languages)} does not name two languages, such as: --languages en fr"
+        )
+    config = DataConfig(
+        src_lang=named[0],
+        tgt_lang=named[1],
+        tsv_columns=list(options.languages),
+        clean=options.clean,
+        drop_duplicates=options.drop_duplicates,
+        drop_overlap=options.drop_overlap if options.against else "off",
+    )
+    if problems := list(config.problems()):
+        raise ConfigError("\n".join(problems))
+    return config
+
+
+def _sources(config: DataConfig, files: Sequence[str]) -> list[Source]:
+    """The sources that words of a command line name: each a source, or two of them the files of one."""
+    paths = [Path(file) for file in files]
+    are_texts = [path.is_file() and without_compression(path).suffix not in (".tsv", ".jsonl") for path in paths]
+    if len(paths) == 2 and all(are_texts):
+        return [PairedFiles(*paths)]
+    return find_sources(config, [SourcePath(file) for file in files])
+
+
+def _check_outputs(options: CleaningOptions, config: DataConfig) -> None:
+    wanted = [*_texts(options, config), *([options.rejected] if options.rejected else [])]
+    for path in wanted:
+        if path.exists():
+            raise CorpusError(f"{path} exists already; delete it, or choose another name")
+    if options.keep_share is not None and not 0 < options.keep_share <= 1:
+        raise ConfigError(f"--keep-share {options.keep_share} is not a share above 0, up to 1")
+
+
+def _texts(options: CleaningOptions, config: DataConfig) -> list[Path]:
+    if options.output is None:
+        return []
+    return [options.output.with_name(f"{options.output.name}.{name}") for name in (config.src_lang, config.tgt_lang)]
+
+
+def _scores(sources: Sequence[Source], score: Score | None) -> NDArray[np.float32] | None:
+    """A score for each pair, in four bytes."""
+    if score is None:
+        return None
+    return np.fromiter((found for source in sources for found in score(read_pairs(source))), dtype=np.float32)
+
+
+def _least_score(options: CleaningOptions, scores: NDArray[np.float32] | None) -> float:
+    if scores is None:
+        return -np.inf
+    if options.keep_share is not None:
+        return float(np.quantile(scores, 1 - options.keep_share, method="lower"))
+    return -np.inf if options.least_score is None else options.least_score
+
+
+class _Outputs:
+    """The files that are written, all of them whole or none."""
+
+    def __init__(self, options: CleaningOptions, config: DataConfig) -> None:
+        self._stack = ExitStack()
+        self._paths = _texts(options, config)
+        self._rejected_path = options.rejected
+        self._languages = config.src_lang, config.tgt_lang
+        self._texts: list[BinaryIO] = []
+        self._rejected: BinaryIO | None = None
+
+    def __enter__(self) -> "_Outputs":
+        with ExitStack() as stack:
+            self._texts = [stack.enter_context(atomic_file(path)) for path in self._paths]
+            self._rejected = stack.enter_context(atomic_file(self._rejected_path)) if self._rejected_path else None
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._stack.__exit__(*error)
+
+    def write(
+        self,
+        source: Source,
+        first_line: int,
+        pairs: Sequence[tuple[str, str]],
+        reasons: Sequence[str],
+        measured: dict[str, Any],
+    ) -> None:
+        for number, file in enumerate(self._texts):
+            lines = (pair[number] for pair, reason in zip(pairs, reasons, strict=True) if not reason)
+            file.write("".join(f"{line}\n" for line in lines).encode())
+        if self._rejected is None:
+            return
+        name = str(source.files[0])
+        for row, (pair, reason) in enumerate(zip(pairs, reasons, strict=True)):
+            if reason:
+                value = {"value": round(float(measured[reason][row]), 3)} if reason in measured else {}
+                record = {"file": name, "line": first_line + row, "reason": reason, **value}
+                record |= dict(zip(self._languages, pair, strict=True))
+                self._rejected.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
