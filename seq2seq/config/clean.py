@@ -28,7 +28,7 @@ class CleanConfig:
     mojibake: float = 0.0  # characters that were decoded with the wrong encoding, or lost; ours
     entities: float = 0.0  # escapes such as &amp;quot;; ours, OpusCleaner repairs them
     tags: float = 0.0  # tags of HTML; HtmlTagFilter of OpusFilter
-    letters: float = 0.5  # share of characters that are not letters; Firefox Translations
+    letters: float = 0.6  # share of characters that are not letters; Firefox Translations has 0.5
     script: float = 0.2  # share of letters of another script; ours, OpusFilter allows none
     language: float = 0.5  # how sure it is that a side has another language; ours, OpusCleaner drops any other
     words: float = 150.0  # words of the longer side; Firefox Translations

@@ -67,7 +67,9 @@ def render(report: Mapping[str, Any]) -> str:
     tokenizer = report["tokenizer"]
     lines = [f"tokenizer: {tokenizer['vocab_size']:,} pieces, fingerprint {tokenizer['fingerprint'][:12]}"]
     train = report["splits"].get("train", {})
-    remedy = "" if "overlap" in train.get("rejected", {}) else "; data.drop_overlap=exact leaves such pairs out of train"
+    remedy = (
+        "" if "overlap" in train.get("rejected", {}) else "; data.drop_overlap=exact leaves such pairs out of train"
+    )
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))

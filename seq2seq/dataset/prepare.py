@@ -88,9 +88,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     try:
         if tokenizer is None:
             tokenizer = _tokenizer(cache_dir, config, text, splits, digests)
-        stores = {
-            name: _store(cache_dir, config, text, name, splits, digests, known, tokenizer) for name in splits
-        }
+        stores = {name: _store(cache_dir, config, text, name, splits, digests, known, tokenizer) for name in splits}
     except OSError as error:
         raise CorpusError(
             f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "

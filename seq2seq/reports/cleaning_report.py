@@ -84,7 +84,9 @@ def _rules(report: Mapping[str, Any]) -> Table:
 def _histogram(title: str, report: Mapping[str, Any], bins: str, name: str, sides: Sequence[str]) -> Table:
     """A row for each bar, before and after."""
     starts = report["bins"][bins]
-    named = [f"{low:g} to {high:g}" for low, high in zip(starts, starts[1:], strict=False)] + [f"{starts[-1]:g} and more"]
+    named = [f"{low:g} to {high:g}" for low, high in zip(starts, starts[1:], strict=False)] + [
+        f"{starts[-1]:g} and more"
+    ]
     parts = (report["before"][name], report["after"][name])
     if sides:
         columns = [part[side] for side in ("src", "tgt") for part in parts]
@@ -97,7 +99,8 @@ def _histogram(title: str, report: Mapping[str, Any], bins: str, name: str, side
 
 def _sources(report: Mapping[str, Any]) -> Table:
     rows = [
-        (each["name"], f"{each['read']:,}", f"{each['kept']:,}", _counts(each["rejected"])) for each in report["sources"]
+        (each["name"], f"{each['read']:,}", f"{each['kept']:,}", _counts(each["rejected"]))
+        for each in report["sources"]
     ]
     return Table("sources", ("files", "read", "kept", "dropped"), rows)
 

@@ -12,8 +12,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Write the good pairs of a corpus, and say what was dropped and why. docs/cleaning.md has the rules."
     )
     add_common_options(parser, rules=["default"], drop_overlap="exact")
-    parser.add_argument("--output", type=Path, required=True, metavar="PREFIX", help="writes PREFIX.LANG for both sides")
-    parser.add_argument("--rejected", type=Path, metavar="FILE", help="keep what is dropped, with reasons, as JSON lines")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="PREFIX", help="writes PREFIX.LANG for both sides"
+    )
+    parser.add_argument(
+        "--rejected", type=Path, metavar="FILE", help="keep what is dropped, with reasons, as JSON lines"
+    )
 
 
 def run(args: argparse.Namespace) -> None:

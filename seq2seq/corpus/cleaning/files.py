@@ -1,7 +1,7 @@
 """Files in, clean files and a report out, in one pass. With scores of models there is a pass more before.
 
-    PREFIX.{fr,en}     the pairs that stay, in their order
-    REJECTED           JSON lines of the others: where it was, its reason, what the rule measured, and both sides
+PREFIX.{fr,en}     the pairs that stay, in their order
+REJECTED           JSON lines of the others: where it was, its reason, what the rule measured, and both sides
 """
 
 import json
@@ -156,7 +156,8 @@ def _least_score(options: CleaningOptions, scores: NDArray[np.float32] | None) -
     if scores is None:
         return -np.inf
     if options.keep_share is not None:
-        return float(np.quantile(scores, 1 - options.keep_share, method="lower"))
+        n_dropped = int((1 - options.keep_share) * len(scores) + 1e-9)
+        return float(np.partition(scores, n_dropped)[n_dropped])
     return -np.inf if options.least_score is None else options.least_score
 
 

@@ -63,10 +63,7 @@ def control(pair: Pair) -> float:
 def mojibake(pair: Pair) -> float:
     """Places where UTF-8 was read as Windows-1252 or Latin-1, such as "Ã©" for "é", and lost characters (U+FFFD)."""
     return float(
-        sum(
-            side.count(_LOST) + len(_misread().findall(side)) if not side.isascii() else 0
-            for side in pair.sides
-        )
+        sum(side.count(_LOST) + len(_misread().findall(side)) if not side.isascii() else 0 for side in pair.sides)
     )
 
 
@@ -160,7 +157,9 @@ def normal_forms(pair: Pair) -> float:
     """Characters that Unicode's normal form C changes, such as a letter with an accent of its own behind it."""
     return float(
         sum(
-            0 if unicodedata.is_normalized("NFC", side) else abs(len(side) - len(unicodedata.normalize("NFC", side))) or 1
+            0
+            if unicodedata.is_normalized("NFC", side)
+            else abs(len(side) - len(unicodedata.normalize("NFC", side))) or 1
             for side in pair.sides
         )
     )

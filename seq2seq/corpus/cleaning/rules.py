@@ -49,8 +49,10 @@ RULES = (
     Rule(measures.mojibake, "read in the wrong encoding", "ours, after the idea of ftfy", is_count=True),
     Rule(measures.entities, "an escape such as &amp;", "ours; OpusCleaner repairs them", is_count=True),
     Rule(measures.tags, "a tag of HTML", "OpusFilter's HtmlTagFilter", is_count=True),
-    Rule(measures.letters, "few letters", "Firefox Translations has 0.5"),
-    Rule(measures.script, "letters of another script", "ours; OpusFilter's CharacterScoreFilter allows none, such as π"),
+    Rule(measures.letters, "few letters", "ours; Firefox Translations has 0.5, which drops short sentences with dates"),
+    Rule(
+        measures.script, "letters of another script", "ours; OpusFilter's CharacterScoreFilter allows none, such as π"
+    ),
     Rule(
         measures.language,
         "another language",
@@ -59,7 +61,9 @@ RULES = (
     Rule(measures.words, "a long side", "Firefox Translations has 150"),
     Rule(measures.char_ratio, "one side is much longer", "OpusFilter's LengthRatioFilter has 3, without the ten"),
     Rule(measures.long_word, "a very long word", "OpusFilter's LongWordFilter has 40, addresses included"),
-    Rule(measures.repetition, "words that go round in circles", "ours; OpusFilter's RepetitionFilter has 2, of letters"),
+    Rule(
+        measures.repetition, "words that go round in circles", "ours; OpusFilter's RepetitionFilter has 2, of letters"
+    ),
     Rule(measures.numbers, "other numbers", "OpusCleaner's num_mismatch has 1, numbers in words included"),
     Rule(measures.urls, "an address on one side", "OpusCleaner's url_mismatch", is_count=True),
     Rule(
@@ -67,7 +71,9 @@ RULES = (
         "other ends of sentences",
         "ours; OpusFilter's TerminalPunctuationFilter has 5.4, and counts further sentences too",
     ),
-    Rule(measures.normal_forms, "letters and accents apart", "ours; off, since the tokenizer joins them", is_count=True),
+    Rule(
+        measures.normal_forms, "letters and accents apart", "ours; off, since the tokenizer joins them", is_count=True
+    ),
 )
 
 

@@ -143,9 +143,7 @@ class Survey:
             ],
             "sources": [each | {"rejected": dict(each["rejected"])} for each in self._sources],
             "examples": {
-                name: [
-                    {"value": value, "src": src, "tgt": tgt} for _, value, src, tgt in self._examples[name]
-                ]
+                name: [{"value": value, "src": src, "tgt": tgt} for _, value, src, tgt in self._examples[name]]
                 for name in self._reasons
                 if name in self._examples
             },
@@ -191,7 +189,9 @@ class Survey:
     def _keep_sample(self, measured: Mapping[str, Measured], n_pairs: int) -> None:
         """Every n-th pair. When there are too many, every second of them stays."""
         rows = np.arange(0, n_pairs, self._stride)
-        self._sample.append(np.stack([measured[name][rows] for name in measured], axis=1) if measured else np.zeros((0, 0)))
+        self._sample.append(
+            np.stack([measured[name][rows] for name in measured], axis=1) if measured else np.zeros((0, 0))
+        )
         self._names = list(measured)
         self._n_sampled += len(rows)
         if self._n_sampled > _N_SAMPLED:

