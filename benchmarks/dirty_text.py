@@ -260,9 +260,8 @@ def speed(n_pairs: int, rules: list[str]) -> None:
     taken = time.process_time() - start - making_s
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{' '.join(rules)}: {made:,} pairs, {made / taken:,.0f} pairs a second of one core")
-    print(
-        f"peak memory {peak / 1024:,.0f} MB, {before / 1024:,.0f} MB before: {(peak - before) * 1024 / made:.0f} bytes a pair"
-    )
+    print(f"peak memory {peak / 1024:,.0f} MB, {before / 1024:,.0f} MB before")
+    print(f"{(peak - before) * 1024 / made:.0f} bytes a pair")
 
 
 def train(folder: Path, out: Path, rate: float, seed: int, epochs: int) -> None:

@@ -38,7 +38,7 @@ class CleanConfig:
     numbers: float = 1.0  # numbers that differ over those that agree, plus 1 each; num_mismatch of OpusCleaner
     urls: float = 0.0  # addresses that one side has more; url_mismatch of OpusCleaner
     punctuation: float = 2.0  # ends of sentences that one side has more; TerminalPunctuationFilter of OpusFilter
-    normal_forms: float = 0.0  # characters that Unicode's NFC changes; not in `default`
+    normal_forms: float = 0.0  # sides that Unicode's NFC changes; not in `default`
     near_duplicate: float = 0.8  # drop from this similarity to an earlier pair on; not in `default`
 
     @property

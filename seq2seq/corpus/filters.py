@@ -27,8 +27,8 @@ _BLOCK = 10_000
 class PairFilter:
     """Decides which pairs stay, block by block, in one pass over a corpus. A second pass needs a new filter.
 
-    `rejected` counts each pair once, by its first reason: `empty`, the rules of `data.clean`, `too_long`, `length_ratio`,
-    `overlap` and `near_overlap` (a pair is in valid or test too), `duplicate`, `near_duplicate`.
+    `rejected` counts each pair once, by its first reason: `empty`, the rules of `data.clean`, `too_long`,
+    `length_ratio`, `overlap` and `near_overlap` (a pair is in valid or test too), `duplicate`, `near_duplicate`.
     """
 
     def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] = ()) -> None:

@@ -337,8 +337,8 @@ def _write_arrays(
     filters: PairFilter | None,
     keep_text: bool,
 ) -> tuple[int, list[int], list[dict[str, int]], list[LineSample]]:
-    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, the others by reason, and a
-    sample of those kept.
+    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, the others by reason, and
+    a sample of those kept.
     """
     n_read = 0
     n_kept = [0] * len(sources)

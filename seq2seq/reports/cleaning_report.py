@@ -1,6 +1,7 @@
 """What cleaning does to a corpus, for a terminal and as a page."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from seq2seq.reports.html import page
@@ -84,9 +85,7 @@ def _rules(report: Mapping[str, Any]) -> Table:
 def _histogram(title: str, report: Mapping[str, Any], bins: str, name: str, sides: Sequence[str]) -> Table:
     """A row for each bar, before and after."""
     starts = report["bins"][bins]
-    named = [f"{low:g} to {high:g}" for low, high in zip(starts, starts[1:], strict=False)] + [
-        f"{starts[-1]:g} and more"
-    ]
+    named = [f"{low:g} to {high:g}" for low, high in pairwise(starts)] + [f"{starts[-1]:g} and more"]
     parts = (report["before"][name], report["after"][name])
     if sides:
         columns = [part[side] for side in ("src", "tgt") for part in parts]
@@ -114,10 +113,10 @@ def _examples(report: Mapping[str, Any]) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return ascii_controls(text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 1] + "…")
+    return _visible(text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 1] + "…")
 
 
-def ascii_controls(text: str) -> str:
+def _visible(text: str) -> str:
     """With escapes in place of what a terminal would obey or not show."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 

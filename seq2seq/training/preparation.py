@@ -85,5 +85,5 @@ def _refuse_other_text(
 
 
 def _files(split: Mapping[str, Any]) -> dict[str, str]:
-    """The digests of all files that decide the pairs of a split: with `data.drop_overlap`, train depends on the others."""
+    """The digests of all files that decide the pairs of a split: with `data.drop_overlap`, those of all splits."""
     return {**split["files"], **split.get("without", {})}

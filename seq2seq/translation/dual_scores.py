@@ -1,7 +1,7 @@
 """How well two models, one of each direction, agree that a pair is a translation.
 
-Dual conditional cross-entropy (Junczys-Dowmunt 2018, section 3.1). For H, the mean negative log-probability of a token in
-nats:
+Dual conditional cross-entropy (Junczys-Dowmunt 2018, section 3.1). For H, the mean negative log-probability of a token
+in nats:
 
     score(x, y) = exp(-(|H(y|x) - H(x|y)| + (H(y|x) + H(x|y)) / 2))
 

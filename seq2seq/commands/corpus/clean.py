@@ -102,7 +102,8 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
     else:
         from seq2seq.translation.dual_scores import dual_scores
 
-        with dual_scores(*args.score, languages=[name for name in args.languages if name != "-"]) as score:
+        forward, backward = args.score
+        with dual_scores(forward, backward, [name for name in args.languages if name != "-"]) as score:
             report = clean_files(options, score)
     print(cleaning_text(report, shutil.get_terminal_size().columns))
     if args.json is not None:

@@ -126,7 +126,7 @@ def _sources(config: DataConfig, files: Sequence[str]) -> list[Source]:
     paths = [Path(file) for file in files]
     are_texts = [path.is_file() and without_compression(path).suffix not in (".tsv", ".jsonl") for path in paths]
     if len(paths) == 2 and all(are_texts):
-        return [PairedFiles(*paths)]
+        return [PairedFiles(paths[0], paths[1])]
     return find_sources(config, [SourcePath(file) for file in files])
 
 

@@ -21,9 +21,9 @@ _BLOCK = 10_000
 class HeldOut:
     """Pairs that must not be in the training text.
 
-    Two sentences are alike if they differ in nothing but case, punctuation and spaces (`groups.py`). A training pair is in
-    this text if both of its sides are alike to those of one held-out pair, or if one side of five words or more is alike
-    to a held-out side. With `near` it is also if one such side is nearly the same (`near.py`).
+    Two sentences are alike if they differ in nothing but case, punctuation and spaces (`groups.py`). A training pair is
+    in this text if both of its sides are alike to those of one held-out pair, or if one side of five words or more is
+    alike to a held-out side. With `near` it is also if one such side is nearly the same (`near.py`).
 
     It takes 24 bytes for each held-out pair, and 192 with `near`.
     """

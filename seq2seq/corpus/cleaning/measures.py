@@ -154,15 +154,8 @@ def punctuation(pair: Pair) -> float:
 
 
 def normal_forms(pair: Pair) -> float:
-    """Characters that Unicode's normal form C changes, such as a letter with an accent of its own behind it."""
-    return float(
-        sum(
-            0
-            if unicodedata.is_normalized("NFC", side)
-            else abs(len(side) - len(unicodedata.normalize("NFC", side))) or 1
-            for side in pair.sides
-        )
-    )
+    """Sides that Unicode's normal form C changes, as it joins a letter with an accent behind it."""
+    return float(sum(not unicodedata.is_normalized("NFC", side) for side in pair.sides))
 
 
 def normal_forms_of(text: str) -> str:

@@ -1,7 +1,7 @@
 """The rules, in the order in which they look at a pair.
 
-A rule is a measure (`measures.py`) with a threshold (`config/clean.py`): a pair is dropped if the measure is above it. The
-first rule that drops a pair is its reason.
+A rule is a measure (`measures.py`) with a threshold (`config/clean.py`): a pair is dropped if the measure is above it.
+The first rule that drops a pair is its reason.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,9 +50,7 @@ RULES = (
     Rule(measures.entities, "an escape such as &amp;", "ours; OpusCleaner repairs them", is_count=True),
     Rule(measures.tags, "a tag of HTML", "OpusFilter's HtmlTagFilter", is_count=True),
     Rule(measures.letters, "few letters", "ours; Firefox Translations has 0.5, which drops short sentences with dates"),
-    Rule(
-        measures.script, "letters of another script", "ours; OpusFilter's CharacterScoreFilter allows none, such as π"
-    ),
+    Rule(measures.script, "letters of another script", "ours; OpusFilter's CharacterScoreFilter has 0: no π"),
     Rule(
         measures.language,
         "another language",
@@ -71,9 +69,7 @@ RULES = (
         "other ends of sentences",
         "ours; OpusFilter's TerminalPunctuationFilter has 5.4, and counts further sentences too",
     ),
-    Rule(
-        measures.normal_forms, "letters and accents apart", "ours; off, since the tokenizer joins them", is_count=True
-    ),
+    Rule(measures.normal_forms, "letters and accents apart", "ours; off, as the tokenizer joins them", is_count=True),
 )
 
 

@@ -109,7 +109,7 @@ class Survey:
         self._keep_sample(measured, len(pairs))
         self._n_copies += sum(src.strip() == tgt.strip() for src, tgt in pairs)
         is_new = self._pairs.add(hashes)
-        self._src_of_pairs.append(hash_lines(pairs[row][0] for row in np.flatnonzero(is_new)))
+        self._src_of_pairs.append(hash_lines(src for (src, _), new in zip(pairs, is_new, strict=True) if new))
 
     def report(self) -> dict[str, Any]:
         """All figures, as JSON types."""
@@ -183,15 +183,16 @@ class Survey:
             name = self._reasons[number]
             rows = np.flatnonzero(reason == number)
             rows = rows[np.argsort(hashes[rows], kind="stable")[:N_EXAMPLES]]
-            found = [(int(hashes[row]), _value(measured, name, int(row)), *pairs[row]) for row in rows]
+            found = [(int(hashes[row]), _value(measured, name, row), *pairs[row]) for row in rows.tolist()]
             self._examples[name] = sorted({*self._examples[name], *found})[:N_EXAMPLES]
 
     def _keep_sample(self, measured: Mapping[str, Measured], n_pairs: int) -> None:
         """Every n-th pair. When there are too many, every second of them stays."""
         rows = np.arange(0, n_pairs, self._stride)
-        self._sample.append(
-            np.stack([measured[name][rows] for name in measured], axis=1) if measured else np.zeros((0, 0))
-        )
+        table = np.zeros((len(rows), len(measured)), dtype=np.float32)
+        for column, values in enumerate(measured.values()):
+            table[:, column] = values[rows]
+        self._sample.append(table)
         self._names = list(measured)
         self._n_sampled += len(rows)
         if self._n_sampled > _N_SAMPLED:
@@ -211,9 +212,10 @@ class Survey:
 
     def _targets(self) -> dict[str, int]:
         """How many sources have several different targets, and the most that one has."""
-        counts = np.unique(np.concatenate(self._src_of_pairs), return_counts=True)[1] if self._src_of_pairs else []
-        several = [int(count) for count in counts if count > 1]
-        return {"sources": len(counts), "with_several": len(several), "most": max(several, default=1)}
+        empty = np.zeros(0, dtype=np.uint64)
+        counts = np.unique(np.concatenate([empty, *self._src_of_pairs]), return_counts=True)[1]
+        several = counts[counts > 1]
+        return {"sources": len(counts), "with_several": len(several), "most": int(counts.max(initial=1))}
 
 
 def _main_script(text: str) -> str:
