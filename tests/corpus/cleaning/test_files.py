@@ -197,3 +197,13 @@ def test_the_commands_print_a_table_and_write_a_page_and_json(tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["corpus", "report", train, "--languages", "fr", "en", "--keep-share", "0.5"])
     assert stopped.value.code == 2 and "add --score MODEL_FWD MODEL_BWD" in capsys.readouterr().err
+
+
+def test_two_models_score_pairs_on_the_command_line(tmp_path, random_run, capsys):
+    write_split(tmp_path, "train", GOOD)
+    with pytest.raises(SystemExit):
+        main(
+            ["corpus", "report", str(tmp_path / "train"), "--languages", "en", "fr", "--keep-share", "0.5"]
+            + ["--score", str(random_run), str(random_run)]
+        )
+    assert "translates fr to en, and a model from en to fr is needed here" in capsys.readouterr().err
