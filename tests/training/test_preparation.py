@@ -27,3 +27,12 @@ def test_a_run_goes_on_only_with_the_text_that_it_began_with(corpus, tmp_path, s
     with pytest.raises(ConfigError, match=rf"{run_dir} began with other text in {split} than .*{split}\.fr"):
         train_with(tiny_config(moved, run_dir, {"trainer.max_steps": 4}), resume=True)
     assert RunDirectory(run_dir).identity() == after
+
+
+def test_a_run_that_drops_overlap_goes_on_only_with_its_test_sets(corpus, tmp_path):
+    mine = shutil.copytree(corpus, tmp_path / "corpus")
+    run_dir = tmp_path / "run"
+    train_with(tiny_config(mine, run_dir, {"trainer.max_steps": 2, "data.drop_overlap": "exact"}))
+    write_split(mine, "test", reversed_pairs(5, seed=99))
+    with pytest.raises(ConfigError, match=rf"{run_dir} began with other text in train than .*test\.fr"):
+        train_with(tiny_config(mine, run_dir, {"trainer.max_steps": 3, "data.drop_overlap": "exact"}), resume=True)

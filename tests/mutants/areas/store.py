@@ -87,8 +87,8 @@ MUTANTS = [
     Mutant(
         fault="the longest sentences that are allowed are left out",
         file="seq2seq/corpus/filters.py",
-        text="longer > self._max_sentence_tokens",
-        becomes="longer >= self._max_sentence_tokens",
+        text="longer > self._config.max_sentence_tokens",
+        becomes="longer >= self._config.max_sentence_tokens",
         tests=["tests/corpus/test_filters.py::test_a_side_may_have_max_tokens_but_no_more"],
     ),
     Mutant(
