@@ -201,7 +201,7 @@ def test_the_commands_print_a_table_and_write_a_page_and_json(tmp_path, capsys):
 
 def test_two_models_score_pairs_on_the_command_line(tmp_path, random_run, capsys):
     write_split(tmp_path, "train", GOOD)
+    words = ["corpus", "report", str(tmp_path / "train"), "--languages", "en", "fr"]
     with pytest.raises(SystemExit):
-        words = ["corpus", "report", str(tmp_path / "train"), "--languages", "en", "fr"]
         main([*words, "--keep-share", "0.5", "--score", str(random_run), str(random_run)])
     assert "translates fr to en, and a model from en to fr is needed here" in capsys.readouterr().err
