@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
+from seq2seq.config import CleanConfig
+from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
 from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.cleaning_report import cleaning_page
 from seq2seq.reports.diff_page import diff_page
 from seq2seq.reports.run_page import run_page
 from tests.reports.browsing import chromium, open_page, requests
@@ -225,3 +228,22 @@ def test_a_thousand_sentences_load_in_a_moment_and_are_below_3_mb(browser: Any, 
     print(f"{run.report_file.stat().st_size / 1e6:.2f} MB loaded in {timing:.0f} ms")
     assert timing < 5000
     quiet(browser, run.report_file)
+
+
+def test_a_page_of_cleaning_shows_reasons_rules_bars_and_invisible_characters(browser: Any, tmp_path: Path) -> None:
+    for language, lines in {
+        "fr": "Un\u200b chat.\nDeux <b>chiens</b>.\nIl pleut.\n",
+        "en": "A cat.\nDogs.\nRain.\n",
+    }.items():
+        (tmp_path / f"train.{language}").write_text(lines, encoding="utf-8")
+    clean = CleanConfig(rules="default")
+    report = clean_files(CleaningOptions(files=(str(tmp_path / "train"),), languages=("fr", "en"), clean=clean))
+    (tmp_path / "page.html").write_text(cleaning_page(report), encoding="utf-8")
+    open_page(browser, tmp_path / "page.html")
+    assert texts(browser, "h1") == ["3 pairs of fr and en, 1 of them good"]
+    assert [row.split()[0] for row in texts(browser, "#reasons tbody tr")] == ["control", "tags"]
+    assert len(texts(browser, "#rules tbody tr")) == 15
+    assert len(find(browser, "#shape rect")) == 2 * (8 + 8 + 6)
+    assert texts(browser, "#examples .wrong") == ["\\u200b"]
+    assert "Deux <b>chiens</b>." in texts(browser, "#examples dd")
+    quiet(browser, tmp_path / "page.html")
