@@ -65,6 +65,11 @@ class PairFilter:
         return found
 
     @property
+    def unknown_languages(self) -> list[str]:
+        """The languages of which the rules `script` and `language` know nothing, if they are on."""
+        return self._rules.unknown_languages
+
+    @property
     def reads_text(self) -> bool:
         """Whether it leaves pairs out by more than their length and their repetition."""
         return self._config.clean.is_on or self.drops_overlap

@@ -254,6 +254,8 @@ def _store(
             except (CorpusError, TokenizerError) as error:
                 logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
             shutil.rmtree(directory / key, ignore_errors=True)  # if it stays, the next line says so
+        for language in filters.unknown_languages if filters is not None else ():
+            logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)
         has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
         return write_store(

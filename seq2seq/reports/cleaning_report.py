@@ -25,6 +25,7 @@ def cleaning_text(report: Mapping[str, Any], width: int) -> str:
     several = report["targets_of_a_source"]
     parts = [
         f"{n_read:,} pairs read, {n_kept:,} kept ({n_kept / n_read:.1%})",
+        *(f"the rules script and language know nothing of {name!r}" for name in report["unknown_languages"]),
         as_text(_reasons(report), width),
         as_text(_rules(report), width),
         as_text(_histogram("words a side", report, "lengths", "length_histogram", (src, tgt)), width),

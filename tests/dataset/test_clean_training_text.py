@@ -111,3 +111,13 @@ def test_rules_that_leave_nothing_are_named(config):
     config.data.clean = CleanConfig(rules=["words"], words=0.0)
     with pytest.raises(CorpusError, match=r"none of 302 pairs is left .*\(empty 1, words 301\).* data.clean"):
         prepare(config)
+
+
+def test_a_language_that_rules_do_not_know_is_said(config, corpus, caplog):
+    (corpus / "train.en").rename(corpus / "train.zz")
+    for split in ("valid", "test"):
+        (corpus / f"{split}.en").rename(corpus / f"{split}.zz")
+    config.data.tgt_lang = "zz"
+    config.data.clean = CleanConfig(rules=["script"])
+    prepare(config)
+    assert "data.clean: the rules script and language know nothing of 'zz'" in caplog.text

@@ -6,7 +6,9 @@ import pytest
 
 from seq2seq.errors import ConfigError
 from seq2seq.translation.dual_scores import cross_entropy, dual_score, dual_scores
+from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.result import Scored
+from seq2seq.translation.translator import Translator
 
 
 def test_the_score_is_that_of_the_paper():
@@ -34,14 +36,12 @@ def test_a_model_of_the_other_direction_is_refused(random_run):
 
 
 def test_pairs_are_scored_in_both_directions(random_run, monkeypatch):
-    from seq2seq.translation import dual_scores as module
-
-    loaded = module.Translator.load
-    monkeypatch.setattr(module.Translator, "load", lambda *args: as_if_both_ways(loaded(*args)))
+    loaded = Translator.load
+    monkeypatch.setattr(Translator, "load", lambda *args: as_if_both_ways(loaded(*args)))
     pairs = [("un chat", "a cat"), ("deux chiens", "two dogs")]
     with dual_scores(random_run, random_run, ["fr", "fr"]) as score:
         found = list(score(iter(pairs)))
-    with loaded([random_run], module.EngineOptions()) as model:
+    with loaded([random_run], EngineOptions()) as model:
         there = [cross_entropy(each) for each in model.score(pairs)]
         back = [cross_entropy(each) for each in model.score([(tgt, src) for src, tgt in pairs])]
     assert found == pytest.approx([dual_score(*both) for both in zip(there, back, strict=True)], rel=1e-5)

@@ -98,6 +98,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
     if scores is not None:
         report["least_score"] = None if np.isneginf(least) else float(least)
+    report["unknown_languages"] = filters.unknown_languages
     return report | {"drop_overlap": config.drop_overlap, "against": list(options.against)}
 
 

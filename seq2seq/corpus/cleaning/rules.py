@@ -91,7 +91,7 @@ class TextRules:
         return {name: measured[name] > threshold for name, threshold in self.thresholds.items()}
 
     @property
-    def idle(self) -> list[str]:
-        """The languages of which the rules `script` and `language` know nothing."""
+    def unknown_languages(self) -> list[str]:
+        """The languages of which the rules `script` and `language` know nothing, if they are on."""
         wanted = {"script", "language"} & set(self.thresholds)
         return [name for name in self._languages if wanted and not languages.is_known(name)]

@@ -205,3 +205,13 @@ def test_two_models_score_pairs_on_the_command_line(tmp_path, random_run, capsys
     with pytest.raises(SystemExit):
         main([*words, "--keep-share", "0.5", "--score", str(random_run), str(random_run)])
     assert "translates fr to en, and a model from en to fr is needed here" in capsys.readouterr().err
+
+
+def test_a_language_that_rules_do_not_know_is_said(tmp_path, capsys):
+    for language, text in (("fr", "Un chat.\n"), ("zz", "A cat.\n")):
+        (tmp_path / f"train.{language}").write_text(text)
+    train = str(tmp_path / "train")
+    main(["corpus", "report", train, "--languages", "fr", "zz"])
+    assert "the rules script and language know nothing of 'zz'" in capsys.readouterr().out
+    main(["corpus", "report", train, "--languages", "fr", "zz", "--rules", "copy"])
+    assert "know nothing" not in capsys.readouterr().out
