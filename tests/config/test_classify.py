@@ -44,6 +44,8 @@ def test_a_classifier_works():
         ({"data": {"augment": {"typos": 0.1}}}, "data.augment is for translation"),
         ({"data": {"robustness": True}}, "data.robustness is for translation"),
         ({"data": {"max_length_ratio": 2.0}}, "data.max_length_ratio is for translation"),
+        ({"data": {"drop_overlap": "exact"}}, "data.drop_overlap is for translation"),
+        ({"data": {"clean": {"rules": "default"}}}, "data.clean is for translation"),
         ({"tokenizer": {"subword_regularization": 0.1}}, "tokenizer.subword_regularization is for translation"),
         ({"optim": {"r_drop": 5.0}}, "optim.r_drop is for translation"),
         ({"tgt_vectors": "v.vec"}, "tgt_vectors is for translation"),
