@@ -30,7 +30,7 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
         "files",
         nargs="+",
         metavar="FILE",
-        help="a prefix of two files, a .tsv, a .jsonl, or two aligned files; plain, .gz, .xz, .bz2 or .zst",
+        help="a prefix of two files, a .tsv, a .jsonl, the name of a corpus, or two aligned files; also compressed",
     )
     add(
         "--languages",

@@ -21,8 +21,9 @@ from seq2seq.corpus.cleaning.held_out import held_out_pairs
 from seq2seq.corpus.cleaning.survey import Survey
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import hash_pairs
+from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import PairedFiles, Source, find_sources, without_compression
+from seq2seq.corpus.sources import PairedFiles, Source, without_compression
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import atomic_file
 
@@ -37,7 +38,7 @@ class CleaningOptions:
     """What to look at, by which rules, and where to write.
 
     Attributes:
-        files: prefixes of two files, TSV, or JSONL; or two aligned files.
+        files: prefixes of two files, TSV, JSONL, or names of corpora; or two aligned files.
         languages: of the two sides, of the columns of a TSV (`-` skips one), or the keys of a JSONL.
         against: valid and test.
         drop_overlap: off, exact or near.
@@ -71,7 +72,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     """
     config = _config(options)
     sources = _sources(config, options.files)
-    held_out = [source for file in options.against for source in _sources(config, [file])]
+    held_out = [source for file in options.against for source in _sources(config, [file], with_references=True)]
     _check_outputs(options, config)
     scores = _scores(sources, score)
     least = _least_score(options, scores)
@@ -122,13 +123,13 @@ def _config(options: CleaningOptions) -> DataConfig:
     return config
 
 
-def _sources(config: DataConfig, files: Sequence[str]) -> list[Source]:
+def _sources(config: DataConfig, files: Sequence[str], *, with_references: bool = False) -> list[Source]:
     """The sources that words of a command line name: each a source, or two of them the files of one."""
     paths = [Path(file) for file in files]
     are_texts = [path.is_file() and without_compression(path).suffix not in (".tsv", ".jsonl") for path in paths]
     if len(paths) == 2 and all(are_texts):
         return [PairedFiles(paths[0], paths[1])]
-    return find_sources(config, [SourcePath(file) for file in files])
+    return fetch_sources(config, [SourcePath(file) for file in files], with_references=with_references)
 
 
 def _check_outputs(options: CleaningOptions, config: DataConfig) -> None:

@@ -215,3 +215,11 @@ def test_a_language_that_rules_do_not_know_is_said(tmp_path, capsys):
     assert "the rules script and language know nothing of 'zz'" in capsys.readouterr().out
     main(["corpus", "report", train, "--languages", "fr", "zz", "--rules", "copy"])
     assert "know nothing" not in capsys.readouterr().out
+
+
+def test_the_further_references_of_a_test_are_looked_for(tmp_path):
+    write_split(tmp_path, "train", [("Autre chose encore.", "A black cat is sleeping there.")])
+    write_split(tmp_path, "test", GOOD[:1])
+    (tmp_path / "test.en.1").write_text("A black cat is sleeping there.\n")
+    against = (str(tmp_path / "test"),)
+    assert cleaned(tmp_path, [tmp_path / "train"], against=against, output=None, rejected=None)["kept"] == 0
