@@ -31,6 +31,7 @@ class Line(Generic[P, I, R]):
         items: the parts of the line; a blank one has none.
         lengths: of each item, in tokens.
         n_characters: of the line.
+        block: number of the block of the text that the line is in; a batch has lines of one block.
         results: one for each item, once it is done.
     """
 
@@ -38,6 +39,7 @@ class Line(Generic[P, I, R]):
     items: list[I]
     lengths: list[int]
     n_characters: int
+    block: int = 0
     results: dict[int, R] = field(default_factory=dict)
     arrived_s: float = field(default_factory=time.monotonic)
 
@@ -56,6 +58,7 @@ class InOrder(Generic[P, I, R]):
         pool: Pool[tuple[Line[P, I, R], int]],
         patience_s: float | None,
         on_done: Callable[[int], None],
+        n_sharing: Callable[[], int] | None = None,
     ) -> None:
         """
         Args:
@@ -64,12 +67,17 @@ class InOrder(Generic[P, I, R]):
             patience_s: how long a line may wait for others while a worker has nothing to do. None: as long as it takes
                 to fill the pool; the batches are then the same in each run.
             on_done: called with the number of lines that are done since the last call.
+            n_sharing: asked at the end of the lines: how many workers share out the last sentences, in smaller batches;
+                0: none, the batches are full. None: all workers of this process do.
         """
         self._workers = workers
         self._submit = submit
         self._pool = pool
         self._patience_s = patience_s
         self._on_done = on_done
+        self._n_sharing = n_sharing or (lambda: workers.n_workers)
+        self._block = 0  # of the lines in the pool
+        self._left: deque[list[tuple[Line[P, I, R], int]]] = deque()  # batches of blocks that are read to their end
         self._held: deque[Line[P, I, R]] = deque()  # in order; the first one is the next to be yielded
         self._tasks: dict[Task[R], list[tuple[Line[P, I, R], int]]] = {}
         self._n_characters = 0  # of the held lines
@@ -84,14 +92,19 @@ class InOrder(Generic[P, I, R]):
         try:
             for line in self._until_problem(lines):
                 if line is not None:
+                    if line.block != self._block:
+                        self._end_block(line.block)
                     self._hold(line)
+                while self._left and self._has_room():
+                    self._go_on()
                 self._collect(0 if line is not None else self._patience_s)
                 yield from self._ready()
                 while self._pool.is_full or self._holds_too_much() or self._is_kept_waiting():
                     self._go_on()
                     yield from self._ready()
+            n_sharing = self._n_sharing()
             while self._held:
-                self._go_on(n_sharing=self._workers.n_workers)
+                self._go_on(n_sharing)
                 yield from self._ready()
             if self._problem is not None:
                 raise self._problem
@@ -103,6 +116,12 @@ class InOrder(Generic[P, I, R]):
             yield from lines
         except Exception as error:  # raised after the lines that came before it
             self._problem = error
+
+    def _end_block(self, next_block: int) -> None:
+        """Make batches of what is in the pool. They wait for a worker while the next block is read."""
+        while self._pool:
+            self._left.append(self._pool.take())
+        self._block = next_block
 
     def _hold(self, line: Line[P, I, R]) -> None:
         self._held.append(line)
@@ -123,11 +142,14 @@ class InOrder(Generic[P, I, R]):
 
     def _go_on(self, n_sharing: int = 0) -> None:
         """Send a batch to the workers, or wait for one if they have enough to do."""
-        if self._pool and len(self._tasks) < _BATCHES_AHEAD * self._workers.n_workers:
-            batch = self._pool.take(n_sharing)
+        if (self._left or self._pool) and self._has_room():
+            batch = self._left.popleft() if self._left else self._pool.take(n_sharing)
             self._tasks[self._submit([line.items[index] for line, index in batch])] = batch
         else:
             self._collect(None)
+
+    def _has_room(self) -> bool:
+        return len(self._tasks) < _BATCHES_AHEAD * self._workers.n_workers
 
     def _collect(self, timeout_s: float | None) -> None:
         """Take the results of tasks that are done, after waiting for one for at most `timeout_s`."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
+from seq2seq.translation.blocks import Placed, placed
 from seq2seq.translation.descriptors import STDIN, open_descriptor
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
@@ -88,14 +89,19 @@ class TranslationRequest:
         """The lines to translate. The numbers of lines that were not UTF-8 are appended to `replaced`."""
         return self._read(replaced)
 
-    def input_pieces(self, replaced: list[int]) -> Iterator[Piece]:
+    def placed_lines(self, replaced: list[int], block_size: int) -> Iterator[Placed[str]]:
+        """The same with their places, in blocks of so many characters."""
+        return placed(self.input_lines(replaced), block_size, lambda line: len(line) + 1, lambda line: 1)
+
+    def placed_pieces(self, replaced: list[int], block_size: int) -> Iterator[Placed[Piece]]:
         """The input in pieces, each with its texts. For `replaced` see `input_lines`.
 
         Raises:
             TranslationError: the input does not have the form.
         """
         name = "stdin" if self.input is None else str(self.input)
-        return read_pieces(self._read(replaced, is_exact=True), name, self.input_form, self.input_field)
+        pieces = read_pieces(self._read(replaced, is_exact=True), name, self.input_form, self.input_field)
+        return placed(pieces, block_size, lambda piece: len(piece.source), lambda piece: len(piece.texts))
 
     def lines_of(self, path: Path) -> Iterator[str]:
         """The lines of one of `parallel_files`, or of the glossary."""
@@ -150,7 +156,7 @@ def check_lines(request: TranslationRequest) -> int | None:
     """
     if request.input_form != "lines":  # which has no parallel files
         is_file = request.input is not None and request.input.is_file()
-        return sum(len(piece.texts) for piece in request.input_pieces([])) if is_file else None
+        return sum(len(each.unit.texts) for each in request.placed_pieces([], 0)) if is_file else None
     n_lines = _n_lines(request.input, request.errors)
     for option, path in request.parallel_files():
         n_other = _n_lines(path)

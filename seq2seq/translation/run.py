@@ -20,7 +20,7 @@ from seq2seq.translation.resumable import AlreadyTranslated
 from seq2seq.translation.score_report import print_scores
 from seq2seq.translation.text.glossary import read_terms
 from seq2seq.translation.translator import Translator
-from seq2seq.translation.work import Work
+from seq2seq.translation.work import Work, watch_of
 
 
 def translate(request: TranslationRequest) -> None:
@@ -56,7 +56,10 @@ def _written(translator: Translator, request: TranslationRequest, n_lines: int |
     decoding = _decoding(translator.decoding, request)
     fingerprint = _fingerprint(translator, decoding, request) if request.output else {}
     with open_output(request.output, fingerprint, resume=request.resume) as output:
-        return Work(translator, decoding, request, output, n_lines).do()
+        watch = watch_of(request, n_lines, output.n_lines_done)
+        texts = Work(translator, decoding, request, output, watch).do()
+        watch.report()
+        return texts
 
 
 def _load(request: TranslationRequest) -> Translator:

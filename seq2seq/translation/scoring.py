@@ -22,6 +22,15 @@ from seq2seq.translation.text.splitting import Part, sentences
 from seq2seq.vocabulary import EOS
 
 
+class GivenPair(NamedTuple):
+    """A source and its translation as text. For number and block see `blocks.Given`."""
+
+    source: str
+    target: str
+    number: int = 0
+    block: int = 0
+
+
 class _Pair(NamedTuple):
     """A source and its translation as token ids."""
 
@@ -61,8 +70,9 @@ class Scoring:
     decoding: DecodingConfig
     tag_ids: list[int]
     on_done: Callable[[int], None]
+    n_sharing: Callable[[], int] | None = None
 
-    def run(self, pairs: Iterable[tuple[str, str]], first_number: int) -> Generator[Scored, None, None]:
+    def run(self, pairs: Iterable[GivenPair]) -> Generator[Scored, None, None]:
         """Score each pair, in order, in memory that does not grow with their number."""
         in_order = InOrder[_Given, _Pair, list[float]](
             self.workers,
@@ -70,17 +80,18 @@ class Scoring:
             Pool(self.decoding.max_batch_tokens, n_hypotheses=1),
             None,
             self.on_done,
+            self.n_sharing,
         )
-        with closing(in_order.run(self._read(pairs, first_number))) as found:
+        with closing(in_order.run(self._read(pairs))) as found:
             for line in found:
                 yield self._scored(line)
 
-    def _read(self, pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[_Line]:
-        for number, (src, tgt) in enumerate(pairs, start=first_number):
+    def _read(self, pairs: Iterable[GivenPair]) -> Iterator[_Line]:
+        for src, tgt, number, block in pairs:
             rewritten, changes = self.normaliser.rewritten(src)
             items, reason = self._items(rewritten.text, tgt, number)
             lengths = [max(len(pair.source), len(pair.target)) for pair in items]
-            yield Line(_Given(src, tgt, changes, reason), items, lengths, len(src) + len(tgt))
+            yield Line(_Given(src, tgt, changes, reason), items, lengths, len(src) + len(tgt), block)
 
     def _items(self, src: str, tgt: str, number: int) -> tuple[list[_Pair], str]:
         """What is to be scored, and the reason why nothing is."""

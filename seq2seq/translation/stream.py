@@ -17,6 +17,7 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.blocks import Given
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
@@ -87,6 +88,7 @@ class Stream:
         tgt_lang: decides what goes between the translations of two parts.
         patience_s: see `InOrder`.
         on_done: called with the number of lines that are done, some time before they are returned.
+        n_sharing: see `InOrder`.
     """
 
     engine: Engine
@@ -103,9 +105,10 @@ class Stream:
     options: TranslationOptions
     patience_s: float | None
     on_done: Callable[[int], None]
+    n_sharing: Callable[[], int] | None = None
 
-    def run(self, lines: Iterable[tuple[str, str] | None], first_number: int) -> Generator[Translation, None, None]:
-        """Translate `lines`, each with its prefix; None where no line is there at the moment."""
+    def run(self, lines: Iterable[Given | None]) -> Generator[Translation, None, None]:
+        """Translate `lines`; None where no line is there at the moment."""
         searched_with = self.options.searched_with(self.decoding)
         options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
         in_order = InOrder[_Source, Sentence, Found](
@@ -114,17 +117,18 @@ class Stream:
             Pool(searched_with.max_batch_tokens, n_hypotheses(searched_with)),
             self.patience_s,
             self.on_done,
+            self.n_sharing,
         )
-        with closing(in_order.run(self._read(lines, first_number))) as found:
+        with closing(in_order.run(self._read(lines))) as found:
             for line in found:
                 yield self._translation(line)
 
-    def _read(self, lines: Iterable[tuple[str, str] | None], number: int) -> Iterator[_Line | None]:
+    def _read(self, lines: Iterable[Given | None]) -> Iterator[_Line | None]:
         for line in lines:
             if line is None:
                 yield None
                 continue
-            text, prefix = line
+            text, prefix, number, block = line
             reading = self._reading(text, prefix)
             taken = reading.taken
             # A part has one style, so that its translation can be given that.
@@ -142,8 +146,7 @@ class Stream:
                 for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
             ]
             lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-            yield Line(_Source(text, reading, parts, terms), sentences, lengths, len(text))
-            number += 1
+            yield Line(_Source(text, reading, parts, terms), sentences, lengths, len(text), block)
 
     def _reading(self, line: str, prefix: str) -> Reading:
         # A translation begins with its prefix letter by letter, so no headline is made of it.

@@ -17,6 +17,7 @@ from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.attention import PairAttention, attend
+from seq2seq.translation.blocks import Given
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
@@ -27,7 +28,7 @@ from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.normalizations import AUTO
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
-from seq2seq.translation.scoring import Scoring
+from seq2seq.translation.scoring import GivenPair, Scoring
 from seq2seq.translation.stream import Stream
 from seq2seq.translation.vectors import LineEncoder, LineVectors, VectorOptions
 
@@ -172,7 +173,31 @@ class Translator:
         """
         if isinstance(lines, str):
             raise TypeError("lines is one string; pass a list with a string for each line")
-        decoding, options = decoding or self.decoding, options or TranslationOptions()
+        return self.translate_given(
+            with_prefixes(_numbered(lines, first_number), prefixes),
+            decoding or self.decoding,
+            options or TranslationOptions(),
+            has_prefixes=prefixes is not None,
+            patience_s=patience_s,
+            on_done=on_done,
+        )
+
+    def translate_given(
+        self,
+        lines: Iterable[Given | None],
+        decoding: DecodingConfig,
+        options: TranslationOptions,
+        *,
+        has_prefixes: bool = False,
+        patience_s: float | None = None,
+        on_done: Callable[[int], None] | None = None,
+        n_sharing: Callable[[], int] | None = None,
+    ) -> Generator[Translation, None, None]:
+        """Do as `translate_stream` does, for lines whose numbers and blocks are known.
+
+        Args:
+            n_sharing: see `InOrder`.
+        """
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
@@ -180,7 +205,7 @@ class Translator:
             searched_with,
             Needs(
                 attention=options.alignment or options.takes_out,
-                prefixes=prefixes is not None,
+                prefixes=has_prefixes,
                 token_scores=options.token_scores,
                 required=bool(options.terms),
             ),
@@ -201,8 +226,9 @@ class Translator:
             options=options,
             patience_s=patience_s,
             on_done=on_done or _ignore,
+            n_sharing=n_sharing,
         )
-        return stream.run(_with_prefixes(lines, prefixes), first_number)
+        return stream.run(lines)
 
     def score(
         self,
@@ -233,18 +259,37 @@ class Translator:
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
         """
+        given = (GivenPair(src, tgt, number) for number, (src, tgt) in enumerate(pairs, start=first_number))
         options = TranslationOptions(tag=tag, split=split, normalize=normalize)
+        return self.score_given(given, decoding or self.decoding, options, on_done=on_done)
+
+    def score_given(
+        self,
+        pairs: Iterable[GivenPair],
+        decoding: DecodingConfig,
+        options: TranslationOptions,
+        *,
+        on_done: Callable[[int], None] | None = None,
+        n_sharing: Callable[[], int] | None = None,
+    ) -> Generator[Scored, None, None]:
+        """Do as `score` does, for pairs whose numbers and blocks are known.
+
+        Args:
+            options: only their tag, split and normalize are used.
+            n_sharing: see `InOrder`.
+        """
         tag_ids = self.tokenizer.tag(options.tag)
         scoring = Scoring(
             engine=self.engine,
             workers=self.workers,
             splitter=self._splitter(options.split, len(tag_ids)),
             normaliser=self._normaliser(options.normalize, ()),
-            decoding=decoding or self.decoding,
+            decoding=decoding,
             tag_ids=tag_ids,
             on_done=on_done or _ignore,
+            n_sharing=n_sharing,
         )
-        return scoring.run(pairs, first_number)
+        return scoring.run(pairs)
 
     def attention(self, src: str, tgt: str | None = None, *, tag: str = "", normalize: str = AUTO) -> PairAttention:
         """Where every layer and head of the model looks in one pair.
@@ -338,9 +383,21 @@ def _ignore(n_lines: int) -> None:
     pass
 
 
-def _with_prefixes(lines: Iterable[str | None], prefixes: Iterable[str] | None) -> Iterator[tuple[str, str] | None]:
+def _numbered(lines: Iterable[str | None], first_number: int) -> Iterator[Given | None]:
+    number = first_number
+    for line in lines:
+        yield None if line is None else Given(line, "", number)
+        number += line is not None
+
+
+def with_prefixes(lines: Iterable[Given | None], prefixes: Iterable[str] | None) -> Iterator[Given | None]:
+    """The lines, each with its prefix, if there are any.
+
+    Raises:
+        TranslationError: there are not as many prefixes as lines.
+    """
     if prefixes is None:
-        yield from (None if line is None else (line, "") for line in lines)
+        yield from lines
         return
     prefixes = iter(prefixes)
     end = object()
@@ -351,7 +408,7 @@ def _with_prefixes(lines: Iterable[str | None], prefixes: Iterable[str] | None) 
         prefix = next(prefixes, end)
         if not isinstance(prefix, str):
             break
-        yield line, prefix
+        yield line._replace(prefix=prefix)
     else:
         if next(prefixes, end) is end:
             return

@@ -62,7 +62,7 @@ def test_where_nothing_is_to_be_shown_nothing_is(clock: Clock, capsys: pytest.Ca
     watching.count_found(5)
     assert capsys.readouterr().err == ""
     watching.count_written(1, [SPLIT])
-    watching.report(0)
+    watching.report()
     assert "\r" not in capsys.readouterr().err
 
 
@@ -76,7 +76,8 @@ def test_warnings_are_shown_up_to_a_limit_and_counted_by_kind(clock: Clock, caps
     for number in range(1, 31):
         watching.count_written(number, [SPLIT, LOOP] if number % 3 == 0 else [LOOP] if number == 1 else [])
     clock.now_s += 4
-    watching.report(n_replaced=2)
+    watching.counts.n_replaced = 2
+    watching.report()
     lines = capsys.readouterr().err.splitlines()
     assert lines[:3] == [
         "warning: line 1: It goes round and round.",
@@ -105,7 +106,7 @@ def test_a_resumed_run_says_what_an_earlier_one_did(clock: Clock, capsys: pytest
     watching = Watch(None, 1234, is_quiet=False, shows_progress=False)
     watching.count_written(1235, [])
     clock.now_s += 2
-    watching.report(0)
+    watching.report()
     assert capsys.readouterr().err == "translated 1 lines in 2.0 s (0.5 lines/s), after 1,234 of an earlier run\n"
 
 
@@ -116,7 +117,7 @@ def test_lines_in_parts_are_counted_at_the_end_and_what_was_done_is_named(
     for number, n_parts in enumerate([1, 2, 0, 7], start=1):
         watching.count_written(number, [], n_parts)
     clock.now_s += 2
-    watching.report(0)
+    watching.report()
     assert capsys.readouterr().err == (
         "scored 4 lines in 2.0 s (2.0 lines/s)\nlines of several sentences, which were split and joined again: 2\n"
     )
@@ -128,5 +129,6 @@ def test_quiet_is_quiet(clock: Clock, capsys: pytest.CaptureFixture[str]) -> Non
         watching.count_written(number, [LOOP])
     clock.now_s += 2
     watching.count_found(39)
-    watching.report(1)
+    watching.counts.n_replaced = 1
+    watching.report()
     assert capsys.readouterr().err == ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from seq2seq.translation.blocks import Given, Placed
 from seq2seq.translation.text.health import Finding
 
 Translated = TypeVar("Translated")
@@ -71,7 +72,8 @@ def has_words(text: str) -> bool:
 
 
 def translate_pieces(
-    pieces: Iterable[Piece | None], translate: Callable[[Iterator[str | None]], Generator[Translated, None, None]]
+    pieces: Iterable[Placed[Piece] | None],
+    translate: Callable[[Iterator[Given | None]], Generator[Translated, None, None]],
 ) -> Generator[tuple[Piece, list[Translated]], None, None]:
     """Each piece with the translations of its texts, in order.
 
@@ -84,13 +86,14 @@ def translate_pieces(
     """
     waiting: deque[Piece] = deque()
 
-    def texts() -> Iterator[str | None]:
-        for piece in pieces:
-            if piece is None:
+    def texts() -> Iterator[Given | None]:
+        for each in pieces:
+            if each is None:
                 yield None
                 continue
-            waiting.append(piece)
-            yield from piece.texts or ("",)
+            waiting.append(each.unit)
+            for number, text in enumerate(each.unit.texts or ("",), start=each.first_text):
+                yield Given(text, "", number, each.block)
 
     with closing(translate(texts())) as translations:
         for first in translations:

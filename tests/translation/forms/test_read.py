@@ -1,14 +1,15 @@
 """Which form an input has, and how its pieces go through a translator."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import islice, repeat
 from pathlib import Path
 
 import pytest
 
 from seq2seq.errors import TranslationError
+from seq2seq.translation.blocks import Given, Placed, placed
 from seq2seq.translation.forms.document import read_document
-from seq2seq.translation.forms.piece import translate_pieces
+from seq2seq.translation.forms.piece import Piece, translate_pieces
 from seq2seq.translation.forms.read import form_of, read_pieces
 from tests.translation.forms.reading import pieces_of, texts_of, translated
 
@@ -78,16 +79,20 @@ def test_nothing_comes_of_nothing(form: str) -> None:
 # --- through a translator ---
 
 
-def in_capitals(texts: Iterator[str | None]) -> Generator[str, None, None]:
-    yield from (text.upper() for text in texts if text is not None)
+def in_capitals(texts: Iterator[Given | None]) -> Generator[str, None, None]:
+    yield from (given.text.upper() for given in texts if given is not None)
+
+
+def in_one_block(pieces: Iterable[Piece]) -> Iterator[Placed[Piece]]:
+    return placed(pieces, 0, lambda piece: len(piece.source), lambda piece: len(piece.texts))
 
 
 def test_pieces_get_their_translations_back_in_order() -> None:
     text = "# Un\n\nDeux\ntrois\n\n"
-    done = translate_pieces(pieces_of(text, "document"), in_capitals)
+    done = translate_pieces(in_one_block(pieces_of(text, "document")), in_capitals)
     assert "".join(piece.render(translations) for piece, translations in done) == "# UN\n\nDEUX\nTROIS\n\n"
     lines = '{"t": "a\\nb\\nc"}\n{"t": "d"}\n'
-    done = translate_pieces(pieces_of(lines, "jsonl", "t"), in_capitals)
+    done = translate_pieces(in_one_block(pieces_of(lines, "jsonl", "t")), in_capitals)
     assert [translations for _, translations in done] == [["A", "B", "C"], ["D"]]
 
 
@@ -95,7 +100,7 @@ def test_pieces_get_their_translations_back_in_order() -> None:
 def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
     """Of a file with blank lines only, too."""
 
-    def reads_ahead(texts: Iterator[str | None]) -> Generator[str | None, None, None]:
+    def reads_ahead(texts: Iterator[Given | None]) -> Generator[Given | None, None, None]:
         while window := list(islice(texts, 10)):
             yield from window
 
@@ -108,7 +113,7 @@ def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
             yield each
             yield "\n"
 
-    done = translate_pieces(read_document(counted()), reads_ahead)
+    done = translate_pieces(in_one_block(read_document(counted())), reads_ahead)
     for _ in range(25):
         next(done)
     assert n_read <= 20
