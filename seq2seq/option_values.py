@@ -46,9 +46,18 @@ def device(text: str) -> str:
     return text
 
 
+def shard(text: str) -> tuple[int, int]:
+    """Which share of how many: `3/8`, from 1."""
+    number, n_shards = map(int, text.split("/"))
+    if not 1 <= number <= n_shards:
+        raise ValueError
+    return number, n_shards
+
+
 positive.__name__ = "positive number"
 not_negative_integer.__name__ = "whole number of at least 0"
 not_negative.__name__ = "number of at least 0"
 above_zero.__name__ = "number above 0"
 probability.__name__ = "number above 0 and up to 1"
 device.__name__ = "device (auto, cpu, cuda, cuda:1, or several: cuda:0,cuda:1)"
+shard.__name__ = "share (I/N as 3/8, I from 1 to N)"

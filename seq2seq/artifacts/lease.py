@@ -49,14 +49,22 @@ def leased(file: Path) -> Iterator[None]:
 
 
 def is_leased(file: Path) -> bool:
-    """Whether another process has the lease at this moment."""
-    if not file.exists():
+    """Whether another process has the lease at this moment. Those who ask at the same time do not hinder each other."""
+    if sys.platform == "win32":
         return False
     try:
-        with leased(file):
-            return False
-    except LeaseTakenError:
+        descriptor = os.open(file, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except (BlockingIOError, PermissionError):
         return True
+    except OSError:  # no locks here
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, file: Path) -> None:

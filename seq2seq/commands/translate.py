@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seq2seq.errors import TranslationError, UserError
-from seq2seq.option_values import above_zero, device, not_negative, not_negative_integer, positive, probability
+from seq2seq.option_values import above_zero, device, not_negative, not_negative_integer, positive, probability, shard
 from seq2seq.translation.descriptors import destination, open_descriptor, source
 from seq2seq.translation.engines.options import ATTENTIONS, ENGINES
 from seq2seq.translation.forms.read import FORMS, form_of
@@ -32,6 +32,7 @@ _SETTINGS = (
 _NEEDS = {
     "compare": "reference",
     "resume": "output",
+    "shard": "output",
     "token_scores": "json",
     "diversity": "diverse_groups",
     "candidates": "mbr",
@@ -162,6 +163,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
         references=tuple(args.reference or ()),
         compare=args.compare,
         score=args.score,
+        shard=args.shard,
         is_quiet=args.quiet,
     )
 
@@ -219,6 +221,12 @@ def _add_files(add: Callable[..., Any]) -> None:
         "stdout, which is also -",
     )
     add("--resume", action="store_true", help="go on with an interrupted translation into --output")
+    add(
+        "--shard",
+        type=shard,
+        metavar="I/N",
+        help="translate only the I-th of N shares of --input, I from 1; python -m seq2seq join OUTPUT joins them",
+    )
     add(
         "--errors",
         choices=("strict", "replace"),

@@ -27,6 +27,10 @@ from seq2seq.translation.resumable import ResumableFile, beside, reporting
 T = TypeVar("T")
 
 
+class OutputTaken(TranslationError):
+    """Another process writes the output."""
+
+
 @contextmanager
 def open_output(
     path: Path | None, fingerprint: Mapping[str, Any], *, resume: bool = False
@@ -56,7 +60,7 @@ def open_output(
         descriptor = 1 if path is None else open_descriptor(path)
         yield from _until_flushed(path, descriptor)
     else:
-        with _locked(path):
+        with locked(path):
             file = ResumableFile(path, fingerprint, resume=resume)
             try:
                 yield file
@@ -115,19 +119,24 @@ def _until_flushed(path: Path | None, descriptor: int | None) -> Iterator[Stream
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock on `path`, so that no second process writes it."""
+def locked(path: Path, *, waits: bool = False) -> Iterator[None]:
+    """Hold a lock on `path`, so that no second process writes it.
+
+    Args:
+        waits: for another process that has it.
+    Raises:
+        OutputTaken: another process has it.
+        TranslationError: its folder does not exist, or takes no file.
+    """
     file = beside(path, ".partial.lock")
     if not file.parent.is_dir():  # FileLock would create it
         raise TranslationError(f"cannot write {path}: no directory {path.parent}; create it first")
     lock = FileLock(file)
     try:
         with reporting(path):
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=-1 if waits else 0)
     except Timeout:
-        raise TranslationError(
-            f"{path} is being written by another process; wait for it, or choose another name"
-        ) from None
+        raise OutputTaken(f"{path} is being written by another process; wait for it, or choose another name") from None
     try:
         yield
     finally:

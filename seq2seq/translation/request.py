@@ -37,6 +37,7 @@ class TranslationRequest:
         references: files with known translations, to score the translations against.
         compare: a file with other translations, to compare these with.
         score: a file with translations to score. Nothing is translated then.
+        shard: number, from 1, and how many: translate only this share of the input; `sharing/` says how.
         is_quiet: nothing goes to stderr but errors and scores.
     """
 
@@ -57,6 +58,7 @@ class TranslationRequest:
     references: tuple[Path, ...] = ()
     compare: Path | None = None
     score: Path | None = None
+    shard: tuple[int, int] | None = None
     is_quiet: bool = False
 
     @property

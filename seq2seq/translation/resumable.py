@@ -30,8 +30,8 @@ from seq2seq.translation.finished import read_record, write_record
 
 T = TypeVar("T")
 
-_FORMAT = 2  # version of `out.en.partial.json` and of the record of a complete file
-_NO_LINES = hashlib.sha256().hexdigest()
+FORMAT = 2  # version of `out.en.partial.json` and of the record of a complete file
+NO_LINES = hashlib.sha256().hexdigest()
 
 
 class AlreadyTranslated(TranslationError):
@@ -39,7 +39,7 @@ class AlreadyTranslated(TranslationError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Progress:
+class Progress:
     """How much of a translation is confirmed: the content of `out.en.partial.json`.
 
     Attributes:
@@ -52,16 +52,19 @@ class _Progress:
     fingerprint: dict[str, Any]
     n_lines: int = 0
     n_bytes: int = 0
-    source_sha256: str = _NO_LINES
-    parallel_sha256: str = _NO_LINES
+    source_sha256: str = NO_LINES
+    parallel_sha256: str = NO_LINES
     sha256: str = ""
-    format: int = _FORMAT
+    format: int = FORMAT
 
 
 class ResumableFile:
     """A file that is written beside its final name; use `open_output`."""
 
-    def __init__(self, path: Path, fingerprint: Mapping[str, Any], *, resume: bool) -> None:
+    def __init__(
+        self, path: Path, fingerprint: Mapping[str, Any], *, resume: bool, record_is_beside: bool = False
+    ) -> None:
+        self._record_is_beside = record_is_beside
         self._path = path
         self._target = path.resolve()  # so that a symbolic link stays one
         self._partial = beside(path, ".partial")
@@ -73,9 +76,8 @@ class ResumableFile:
         self._waiting: deque[str] | None = None  # parallel lines that were read, but belong to no written line yet
         self._n_written = 0
         self._is_complete = False  # before this run
-        # As it will be read back from JSON, where tuples are lists.
-        settings = json.loads(json.dumps({**fingerprint, "compression": self._suffix}))
-        self._done = _Progress(fingerprint=settings)
+        settings = json_values({**fingerprint, "compression": self._suffix})
+        self._done = Progress(fingerprint=settings)
         with reporting(path):
             self._file = self._begin(resume)
 
@@ -90,6 +92,11 @@ class ResumableFile:
         if not self.n_lines_done or self._is_complete:
             return ""
         return f"{self.n_lines_done} translated lines are kept in {self._partial}; continue with --resume"
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """Of what was written so far: `source_sha256` and `parallel_sha256` as in `Progress`."""
+        return self._source_digest.hexdigest(), self._parallel_digest.hexdigest()
 
     def follow(self, lines: Iterable[str], option: str) -> Iterator[str]:
         """The lines of a file that goes with the input, without those that are done. Call it before `skip_done`.
@@ -120,7 +127,7 @@ class ResumableFile:
             AlreadyTranslated: the file is complete, and these are the lines that it is the translation of.
             TranslationError: the lines left out are not the ones whose translations are in the file.
         """
-        assert self._waiting is not None or self._done.parallel_sha256 == _NO_LINES, "follow comes first"
+        assert self._waiting is not None or self._done.parallel_sha256 == NO_LINES, "follow comes first"
         lines = iter(lines)
         for line in islice(lines, self.n_lines_done):
             self._count(source(line))
@@ -157,8 +164,8 @@ class ResumableFile:
         self._confirm()
         with reporting(self._path):
             self._file.close()
-            record = dataclasses.replace(self._done, sha256=_sha256(self._partial))
-            write_record(self._partial, self._target, dataclasses.asdict(record))
+            record = dataclasses.replace(self._done, sha256=sha256_of(self._partial))
+            write_record(self._partial, self._target, dataclasses.asdict(record), is_beside=self._record_is_beside)
             self._partial.replace(self._target)
             sync_directory(self._target.parent)
             self._sidecar.unlink()  # useless without its partial file
@@ -209,7 +216,7 @@ class ResumableFile:
             self._remove()
             raise
 
-    def _continue(self, earlier: _Progress) -> BinaryIO:
+    def _continue(self, earlier: Progress) -> BinaryIO:
         n_bytes = self._partial.stat().st_size
         if n_bytes < earlier.n_bytes:
             raise TranslationError(
@@ -222,32 +229,26 @@ class ResumableFile:
         file.seek(earlier.n_bytes)
         return file
 
-    def _read_complete(self) -> _Progress:
+    def _read_complete(self) -> Progress:
         """What the complete file is the translation of, if that is what this run asks for."""
         self._is_complete = True  # for the remedies
         try:
-            record = _Progress(**read_record(self._target))
+            record = Progress(**read_record(self._target))
         except TypeError:
             record = None
-        if record is None or record.format != _FORMAT:
+        if record is None or record.format != FORMAT:
             raise TranslationError(
                 f"{self._path} exists, but there is no record of how it was made (it was copied or edited, or another "
                 f"program wrote it), so --resume cannot tell whether it is done; {self._to_start_anew()}"
             )
-        if self._target.stat().st_size != record.n_bytes or _sha256(self._target) != record.sha256:
+        if self._target.stat().st_size != record.n_bytes or sha256_of(self._target) != record.sha256:
             raise TranslationError(f"{self._path} was changed after it was translated; {self._to_start_anew()}")
         self._check_fingerprint(record, f"{self._path} was translated", "Ask for the same, or ")
         return record
 
-    def _check_fingerprint(self, earlier: _Progress, what: str, remedy: str) -> None:
-        old, new = earlier.fingerprint, self._done.fingerprint
-        changes = [
-            f"{key} was {json.dumps(old.get(key))} and is now {json.dumps(new.get(key))}"
-            for key in sorted(old.keys() | new.keys())
-            if old.get(key) != new.get(key)
-        ]
-        if changes:
-            raise TranslationError(f"{what} with other settings: {'; '.join(changes)}. {remedy}{self._to_start_anew()}")
+    def _check_fingerprint(self, earlier: Progress, what: str, remedy: str) -> None:
+        if changes := differences(earlier.fingerprint, self._done.fingerprint):
+            raise TranslationError(f"{what} with other settings: {changes}. {remedy}{self._to_start_anew()}")
 
     def _check_same(self, name: str, n_lines: int, sha256: str, expected: str) -> None:
         holder = self._path if self._is_complete else self._partial
@@ -261,19 +262,19 @@ class ResumableFile:
                 f"lines 1 to {self.n_lines_done} of {name} are not those whose translations are in {holder}; {remedy}"
             )
 
-    def _read_progress(self) -> _Progress | None:
+    def _read_progress(self) -> Progress | None:
         if not self._partial.exists():
             return None
         try:
             content = json.loads(self._sidecar.read_bytes())
-            if content["format"] != _FORMAT:
+            if content["format"] != FORMAT:
                 raise TranslationError(
                     f"{self._sidecar} was written by another version of this program; continue with that one, or "
                     f"{self._to_start_anew()}"
                 )
-            if not is_sealed(content) or content.keys() != {field.name for field in dataclasses.fields(_Progress)}:
+            if not is_sealed(content) or content.keys() != {field.name for field in dataclasses.fields(Progress)}:
                 raise KeyError  # another `n_bytes` would cut off translated lines
-            return _Progress(**content | {"sha256": ""})
+            return Progress(**content | {"sha256": ""})
         except FileNotFoundError:
             raise TranslationError(
                 f"{self._partial} exists without {self._sidecar.name}, which would say what it is; move it away"
@@ -281,7 +282,7 @@ class ResumableFile:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise TranslationError(f"{self._sidecar} is damaged; {self._to_start_anew()}") from error
 
-    def _write_progress(self, progress: _Progress) -> None:
+    def _write_progress(self, progress: Progress) -> None:
         write_json(self._sidecar, sealed(dataclasses.asdict(progress)))
 
     def _confirm(self) -> None:
@@ -344,13 +345,28 @@ def reporting(path: Path | None) -> Iterator[None]:
         raise TranslationError(f"cannot write {path or 'stdout'}: {error.strerror or error}") from error
 
 
+def json_values(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content as it will be read back from JSON, where tuples are lists."""
+    values: dict[str, Any] = json.loads(json.dumps(content))
+    return values
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """In what two fingerprints differ; empty if in nothing."""
+    return "; ".join(
+        f"{key} was {json.dumps(old.get(key))} and is now {json.dumps(new.get(key))}"
+        for key in sorted(old.keys() | new.keys())
+        if old.get(key) != new.get(key)
+    )
+
+
 def beside(path: Path, ending: str) -> Path:
     """The path of a file that goes with the file that `path` leads to."""
     target = path.resolve()
     return target.with_name(target.name + ending)
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -18,6 +18,8 @@ from seq2seq.translation.output import open_output
 from seq2seq.translation.request import TranslationRequest, check_inputs, check_lines
 from seq2seq.translation.resumable import AlreadyTranslated
 from seq2seq.translation.score_report import print_scores
+from seq2seq.translation.sharing.processes import Process, launched
+from seq2seq.translation.sharing.run import Job, is_shared
 from seq2seq.translation.text.glossary import read_terms
 from seq2seq.translation.translator import Translator
 from seq2seq.translation.work import Work, watch_of
@@ -32,6 +34,10 @@ def translate(request: TranslationRequest) -> None:
     inputs = check_inputs(request)
     check_destination(request.output, [*inputs, *(("--model", model) for model in request.models)])
     request = _with_terms(request)
+    process = launched()
+    if is_shared(request, process):
+        _translate_shared(request, process)
+        return
     n_lines = check_lines(request)
     written: list[str] = []
     try:
@@ -41,6 +47,27 @@ def translate(request: TranslationRequest) -> None:
         note(str(done))
     if request.references:
         print_scores(request, written if is_stream(request.output) else None)  # a pipe cannot be read again
+
+
+def _translate_shared(request: TranslationRequest, process: Process | None) -> None:
+    """Translate what this process makes of a text that several share."""
+    if process is not None:
+        engine = dataclasses.replace(
+            request.engine,
+            threads=request.engine.threads or process.n_cores,
+            local_rank=process.local_rank,
+            n_local=process.n_local,
+        )
+        own = dataclasses.replace(request, engine=engine)
+    with _load(own if process is not None else request) as translator:
+        decoding = _decoding(translator.decoding, request)
+        job = Job(translator, decoding, request, _fingerprint(translator, decoding, request))
+        if process is None:
+            job.do_shard()
+            return
+        is_scored = job.do(process)
+    if request.references and is_scored:
+        print_scores(request, None)
 
 
 def _with_terms(request: TranslationRequest) -> TranslationRequest:

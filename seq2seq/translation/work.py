@@ -19,6 +19,7 @@ from seq2seq.translation.request import TranslationRequest
 from seq2seq.translation.result import Translation
 from seq2seq.translation.resumable import ResumableFile
 from seq2seq.translation.scoring import GivenPair
+from seq2seq.translation.sharing.share import Share
 from seq2seq.translation.text.health import Finding
 from seq2seq.translation.translator import Translator, with_prefixes
 from seq2seq.translation.watch import Watch
@@ -26,7 +27,7 @@ from seq2seq.translation.watch import Watch
 CONFIRM_EVERY_S = 1.0  # least time between two checkpoints of an output file, in seconds
 _TICK_S = 0.02  # how long to wait for a line before looking at what is done
 
-Output = ResumableFile | StreamOutput
+Output = ResumableFile | StreamOutput | Share
 T = TypeVar("T")
 P = TypeVar("P", Placed[str], Placed[str] | None)
 

@@ -92,7 +92,7 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
     from seq2seq.translation.engines.replicas import Replicas
 
     weights = options.weights
-    devices = _devices(options.device)
+    devices = _devices(options.device, options.local_rank)
     precision = _precision(options.precision, devices[0])
     with torch.random.fork_rng(devices=[]):  # a new model draws its weights, before it gets those of the file
         if devices[0].type != "cpu":
@@ -109,7 +109,8 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
             return engines[0] if len(engines) == 1 else Replicas(engines)
         can_fork = options.forks and CAN_FORK
         n_threads = options.threads or n_cores()
-        n_fitting = _n_fitting(models, precision, options.max_batch_tokens or PyTorchEngine.max_batch_tokens)
+        max_batch_tokens = options.max_batch_tokens or PyTorchEngine.max_batch_tokens
+        n_fitting = _n_fitting(models, precision, max_batch_tokens, options.n_local)
         n_workers = options.workers or min(n_threads if can_fork else min(n_threads, MOST_THREADS), n_fitting)
         per_worker = max(1, n_threads // n_workers)
         if can_fork and not options.workers and n_workers == n_fitting:
@@ -140,8 +141,8 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(n_threads)
 
 
-def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens: int) -> int:
-    """How many workers the memory suffices for; at least 1.
+def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens: int, n_local: int) -> int:
+    """How many workers the memory suffices for, if so many processes share it; at least 1.
 
     What a worker has for itself was measured for models of 2,000 to 32,000 pieces, with batches of 1,024 to 16,384
     tokens, greedily and with a beam. The largest parts are oneDNN's compiled products (up to 0.3 GB, whatever the
@@ -151,6 +152,7 @@ def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens:
     available = available_memory()
     if available is None:
         return MANY
+    available //= n_local
     n_bytes = 2 if precision == "bfloat16" else 4
     need = _WORKER_BYTES
     for model in models:
@@ -163,9 +165,9 @@ def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens:
     return max(1, available // need)
 
 
-def _devices(names: str) -> "list[torch.device]":
-    """The devices of an option, the GPUs of `cuda:0,cuda:1` in their order."""
-    devices = [_device(name.strip()) for name in names.split(",")]
+def _devices(names: str, local_rank: int = 0) -> "list[torch.device]":
+    """The devices of an option, the GPUs of `cuda:0,cuda:1` in their order. `auto` and `cuda` are one for each rank."""
+    devices = [_device(name.strip(), local_rank) for name in names.split(",")]
     if len(devices) == 1:
         return devices
     if any(device.type != "cuda" for device in devices):
@@ -175,11 +177,13 @@ def _devices(names: str) -> "list[torch.device]":
     return devices
 
 
-def _device(name: str) -> "torch.device":
+def _device(name: str, local_rank: int) -> "torch.device":
     import torch
 
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and local_rank and torch.cuda.is_available():
+        name = f"cuda:{local_rank % torch.cuda.device_count()}"
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

@@ -47,6 +47,8 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
     name, indices = _gpus(options.device)
     n_threads = options.threads or n_cores()
     n_gpus = ctranslate2.get_cuda_device_count()
+    if n_gpus and options.device in ("auto", "cuda"):
+        indices = [options.local_rank % n_gpus]
     n_workers = options.workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
         if name == "cuda" and max(indices) >= n_gpus:  # CTranslate2 would report it like damaged weights

@@ -29,6 +29,9 @@ class EngineOptions:
         attention: soft or hard, as `model.hard_attention` has it; empty: as the model was trained. With hard attention,
             each head takes the one token that it weighs most.
         weights: how much each model of an ensemble counts; empty: all the same.
+        local_rank: number, from 0, of this process among those of the machine that share a text: each takes a GPU of
+            its own where `device` names none.
+        n_local: how many processes share the memory of the machine.
         max_batch_tokens: how large the batches will be, which decides how much memory a worker needs; 0: as large as
             suits the engine.
     """
@@ -41,4 +44,6 @@ class EngineOptions:
     forks: bool = False
     attention: str = ""
     weights: tuple[float, ...] = ()
+    local_rank: int = 0
+    n_local: int = 1
     max_batch_tokens: int = 0

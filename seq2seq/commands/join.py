@@ -1,0 +1,38 @@
+"""Join the parts of a text that several tasks have translated:  python -m seq2seq join OUTPUT
+
+`translate.py --shard 3/8` makes parts. They are joined only if all are there, whole, and of the same text, model and
+options.
+"""
+
+import argparse
+from pathlib import Path
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Join the parts that translate.py --shard has made of one text. If one is missing or damaged, nothing is "
+        "written, and the command that makes it is shown."
+    )
+    parser.add_argument("output", type=Path, metavar="OUTPUT", help="what --output of translate.py was")
+    parser.add_argument(
+        "--reference",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="known translations of the whole text: print BLEU, chrF and TER, as translate.py does",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.errors import TranslationError
+    from seq2seq.exit_status import note
+    from seq2seq.translation.sharing.join import join, print_scores_of
+
+    for path in args.reference:
+        if not path.is_file():
+            raise TranslationError(f"--reference {path}: no such file")
+    plan = join(args.output)
+    note(f"joined {len(plan.parts)} parts, {plan.whole.n_units:,} lines: {args.output}")
+    if args.reference:
+        print_scores_of(args.output, plan, tuple(args.reference))
