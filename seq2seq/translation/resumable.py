@@ -186,6 +186,10 @@ class ResumableFile:
                 self._remove()
             self._done = confirmed or dataclasses.replace(self._done, n_lines=0)
 
+    def discard(self) -> None:
+        """Throw away what was written, before `abandon`."""
+        self._remove()
+
     def _begin(self, resume: bool) -> BinaryIO:
         earlier = self._read_progress()
         if earlier is None and resume and self._target.exists():

@@ -175,3 +175,39 @@ def test_what_is_closed_early_is_not_searched(workers: Workers) -> None:
     next(found)
     found.close()
     assert n_batches < 20
+
+
+@settings(max_examples=40, deadline=None)
+@given(blocks=st.lists(st.lists(st.lists(st.integers(0, 60), max_size=3), max_size=30), max_size=6))
+def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, blocks: list[list[list[int]]]) -> None:
+    def batches(chosen: list[tuple[int, list[list[int]]]]) -> list[list[int]]:
+        seen: list[list[int]] = []
+
+        def submit(items: list[int]) -> Any:
+            seen.append(items)
+            return workers.submit(square, items)
+
+        lines = [Line(0, items, [1 + item % 7 for item in items], 1, block) for block, all in chosen for items in all]
+        in_order = InOrder[int, int, int](workers, submit, Pool(20, 1), None, lambda n: None, lambda: 0)
+        assert len(list(in_order.run(lines))) == len(lines)
+        return seen
+
+    numbered = list(enumerate(blocks))
+    alone = [batches([block]) for block in numbered]
+    assert batches(numbered) == [batch for each in alone for batch in each]
+
+
+def test_workers_go_on_with_the_next_block_while_the_last_batches_of_one_are_searched(workers: Workers) -> None:
+    n_read = 0
+
+    def lines() -> Iterator[Numbers]:
+        nonlocal n_read
+        for n_read in range(1, 61):
+            yield Line(n_read, [10], [10], 1, n_read // 20)
+
+    found = InOrder[int, int, int](
+        workers, lambda items: workers.submit(square, items), Pool(22, 1), None, lambda n: None
+    ).run(lines())
+    next(found)
+    assert n_read > 20
+    found.close()

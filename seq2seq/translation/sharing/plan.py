@@ -32,7 +32,7 @@ from seq2seq.translation.resumable import FORMAT, Progress, beside, json_values
 U = TypeVar("U")
 
 FOLDER = ".parts"
-# The first parts have one block each, then their size doubles: 6,000 parts are enough for 30 GB.
+# The first parts have one block each, then their size doubles: 6,000 parts are enough for 20 GB.
 _SMALL_PARTS = 2048
 _DOUBLED_EVERY = 512
 
@@ -106,7 +106,7 @@ class Folder:
         """
         try:
             content = json.loads(self._plan.read_bytes())
-            if not is_sealed(content):
+            if not isinstance(content, dict) or not is_sealed(content):
                 raise ValueError
             del content["sha256"]
             parts = tuple(Part(**part) for part in content.pop("parts"))

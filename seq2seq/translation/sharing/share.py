@@ -166,6 +166,7 @@ class Share:
             part = self._open[0]
             planned = self._plan.parts[part.index]
             if part.file.digests != (planned.source_sha256, planned.parallel_sha256):
+                part.file.discard()
                 raise self._changed(part.index)
             part.file.finish()
             part.lock.close()

@@ -1,0 +1,150 @@
+"""Processes of one job share a text, whoever dies or comes late. Each is a real process."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq.translation.sharing import run
+from tests.translating import Cli
+from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, until, write
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="they are forked from one that has imported torch")
+LONG = os.environ.get("FAULTS") == "long"
+
+
+@pytest.fixture(scope="module")
+def cli(trained_run: Path) -> Cli:
+    return Cli(trained_run)
+
+
+@pytest.mark.parametrize(
+    ("n", "text", "options"),
+    [
+        (2, TEXT, ("--json", "--quiet")),
+        (3, "Ba.\n", ()),  # fewer lines than processes
+        *[(n, text, ("--n-best", 2)) for n in (2, 3) for text in ("", "\n", TEXT[:-1], TEXT * 9) if LONG],
+    ],
+)
+def test_processes_write_what_one_writes(
+    cli: Cli, tmp_path: Path, n: int, text: str, options: tuple[object, ...]
+) -> None:
+    given = ("--input", write(tmp_path / "in", text), *SMALL_BLOCKS, *options)
+    expected = by_one(cli, *given, output=tmp_path / "one")
+    log, out = tmp_path / "log", tmp_path / "out"
+    assert ended(ranks(cli, n, *given, "--output", out, log=log)) == [0] * n
+    assert out.read_bytes() == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "log", "one", "out"]
+    said = [line for line in log.read_text().splitlines() if not line.startswith("warning:")]
+    if "--quiet" in options:
+        assert said == []
+    else:  # by the first one, about all
+        assert len(said) == 1 and said[0].startswith("translated 1 lines in ") and said[0].endswith("with 3 processes")
+
+
+def test_what_a_killed_process_leaves_the_others_make(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--json")
+    expected = by_one(cli, *given, output=tmp_path / "one")
+    log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
+    first, second = ranks(cli, 2, *given, "--output", out, log=log)
+    until(lambda: (folder / "process-1").exists() and any(folder.glob("*.partial")))
+    second.kill()
+    assert ended([first, second]) == [0, -signal.SIGKILL]
+    assert out.read_bytes() == expected
+    assert not folder.exists()
+
+
+def test_after_all_were_killed_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--json")
+    expected = by_one(cli, *given, output=tmp_path / "one")
+    log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
+    killed = ranks(cli, 2, *given, "--output", out, log=log)
+    until(lambda: len([*folder.glob("0????")]) > 2)  # some parts are whole, and others are not
+    for process in killed:
+        process.kill()
+    assert ended(killed) == [-signal.SIGKILL] * 2
+    assert not out.exists()
+    again = ranks(cli, 3, *given, "--output", out, log=log)  # another number is as good
+    assert ended(again) == [0, 0, 0]
+    assert out.read_bytes() == expected
+    assert "of an earlier run" in log.read_text()
+
+
+def test_a_signal_ends_a_process_with_a_sentence_about_what_is_kept(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    log, folder = tmp_path / "log", tmp_path / "out.parts"
+    started = ranks(cli, 2, *given, log=log)
+    until(lambda: (folder / "process-1").exists() and any(folder.glob("0????")))
+    for process in started:  # as torchrun does when one has died
+        process.terminate()
+    assert ended(started) == [143, 143]
+    kept = f"what is translated is kept in {folder}; the same command goes on"
+    assert log.read_text().splitlines().count(kept) == 2
+
+
+def test_two_jobs_do_not_share_an_output(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    log, folder = tmp_path / "log", tmp_path / "out.parts"
+    job = ranks(cli, 2, *given, log=log)
+    until(lambda: (folder / "process-1").exists())
+    other = ranks(cli, 2, *given, log=tmp_path / "other")
+    assert ended(other) == [2, 2]
+    said = (tmp_path / "other").read_text()
+    assert f"{tmp_path}/out is being written by another process; wait for it" in said
+    assert f"{tmp_path}/out is being translated by process {job[1].pid} on " in said
+    assert ended(job) == [0, 0]
+
+
+def test_the_others_wait_for_the_first_and_the_first_for_the_late(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    log = tmp_path / "log"
+    (late,) = ranks(cli, 2, *given, log=log, of=[1])
+    (first,) = ranks(cli, 2, *given, log=log, of=[0])
+    until((tmp_path / "out").exists)
+    assert ended([first, late]) == [0, 0]
+    assert "with 2 processes" in log.read_text()
+
+
+def test_a_process_that_sees_no_first_one_says_what_may_be_wrong(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "PATIENCE_S", 0.1)
+    for name, value in (("RANK", "1"), ("LOCAL_RANK", "1"), ("WORLD_SIZE", "2")):
+        monkeypatch.setenv(name, value)
+    given = ("--input", write(tmp_path / "in"), "--output", tmp_path / "out")
+    err = cli.refusal(*given)
+    assert f"no sign of the first process in {tmp_path}/out.parts after 0 s. All processes must see one folder" in err
+    assert "--shard is for tasks that run by themselves" in cli.refusal(*given, "--shard", "1/2")
+    assert "--input from stdin: several processes cannot share a stream" in cli.refusal(*given[2:])
+    assert not (tmp_path / "out.parts").exists()
+
+
+def test_the_first_process_alone_makes_all_and_scores_it_and_a_restart_knows(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "in")
+    given = ("--input", source, *SMALL_BLOCKS)
+    expected = by_one(cli, *given, output=tmp_path / "one")
+    monkeypatch.setattr(run, "PATIENCE_S", 0.1)
+    for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "2")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / "out").write_text("of another time")
+    status, _, err = cli(*given, "--output", tmp_path / "out", "--reference", source)
+    assert (status, "BLEU" in err.upper()) == (0, True), err
+    assert (tmp_path / "out").read_bytes() == expected
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert "nothing to resume" in cli(*given, "--output", tmp_path / "out")[2]
+    status, _, err = cli(*given, "--beam-size", 2, "--output", tmp_path / "out")
+    assert "translated" in err and status == 0  # a restart of another translation
+    assert "beam_size was 2" in cli.refusal(*given, "--output", tmp_path / "out", "--resume")
+
+
+def test_text_that_is_wrong_leaves_no_folder(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "2")):
+        monkeypatch.setenv(name, value)
+    (tmp_path / "in").write_bytes(b"Ba.\n\xff\n")
+    err = cli.refusal("--input", tmp_path / "in", "--output", tmp_path / "out")
+    assert "in:2: byte 1 of the line (0xff) is not UTF-8" in err and "kept" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
