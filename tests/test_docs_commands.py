@@ -36,6 +36,15 @@ OF_OTHERS = {
     "--nodes",
     "--ntasks-per-node",
     "--gpus-per-node",
+    "--gpus-per-task",
+    "--cpus-per-task",
+    "--array",
+    "--dependency",
+    "--requeue",
+    "--kill-on-bad-exit",
+    "--max-restarts",
+    "--rdzv-backend",
+    "--rdzv-endpoint",
     "--durations",
     "--follow",
     "--cfg",
@@ -86,7 +95,8 @@ def test_a_documented_command_is_understood(command: str) -> None:
 
 @pytest.mark.parametrize("command", documented("python translate.py "))
 def test_a_documented_translation_is_understood(command: str) -> None:
-    build_parser().parse_args(["translate", *shlex.split(command)])
+    of_array = command.replace("$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT", "3/8")
+    build_parser().parse_args(["translate", *shlex.split(of_array)])
 
 
 def first_job(words: Sequence[str]) -> list[str]:

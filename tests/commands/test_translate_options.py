@@ -27,6 +27,7 @@ OPTIONS = {
     "--output": "test_files_are_plain_or_compressed_by_their_names",
     "--resume": "test_what_is_complete_is_not_translated_again",
     "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
+    "--shard": "test_the_shares_are_joined_to_what_one_process_writes",
     "--split": "test_lines_of_several_sentences_are_split_as_asked_for",
     "--normalize": "test_headlines_and_emoji_are_normalized_as_asked_for",
     "--buffer": "test_a_program_gets_an_answer_to_each_line",

@@ -187,7 +187,9 @@ def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, blocks:
             seen.append(items)
             return workers.submit(square, items)
 
-        lines = [Line(0, items, [1 + item % 7 for item in items], 1, block) for block, all in chosen for items in all]
+        lines: list[Numbers] = [
+            Line(0, items, [1 + item % 7 for item in items], 1, block) for block, some in chosen for items in some
+        ]
         in_order = InOrder[int, int, int](workers, submit, Pool(20, 1), None, lambda n: None, lambda: 0)
         assert len(list(in_order.run(lines))) == len(lines)
         return seen

@@ -105,6 +105,73 @@ MUTANTS = [
         tests=["tests/translation/test_second_try.py::test_a_second_search_that_is_no_better_changes_nothing"],
     ),
     Mutant(
+        fault="a batch has sentences of two blocks",
+        file="seq2seq/translation/in_order.py",
+        text="if line.block != self._block:",
+        becomes="if line.block < self._block:",
+        tests=["tests/translation/test_in_order.py::test_the_batches_of_a_block_depend_on_nothing_else"],
+    ),
+    Mutant(
+        fault="what is left of a block before is counted into the next one",
+        file="seq2seq/translation/blocks.py",
+        text="n_inside, block = 0, block + 1",
+        becomes="n_inside, block = n_inside - size, block + 1",
+        tests=["tests/translation/test_blocks.py::test_who_begins_at_a_block_cuts_as_who_begins_at_the_text"],
+    ),
+    Mutant(
+        fault="a part ends inside a block",
+        file="seq2seq/translation/sharing/plan.py",
+        text="n_inside += unit.ends_block",
+        becomes="n_inside += 1",
+        tests=["tests/translation/test_blocks.py::test_parts_are_runs_of_whole_blocks_that_have_each_line_once"],
+    ),
+    Mutant(
+        fault="a shard takes the parts of its neighbour",
+        file="seq2seq/translation/sharing/run.py",
+        text="if index % n_shards == number - 1]",
+        becomes="if index % n_shards == number % n_shards]",
+        tests=[
+            "tests/commands/test_translate_shards.py::test_nothing_is_joined_while_a_part_is_missing_and_its_command_is_shown"
+        ],
+    ),
+    Mutant(
+        fault="a part that another process has just made is made again",
+        file="seq2seq/translation/sharing/share.py",
+        text="        if not self._folder.fault(self._plan, index):  # another process has just made it\n",
+        becomes="        if False:\n",
+        tests=["tests/commands/test_translate_shards.py::test_a_part_that_was_made_meanwhile_is_not_made_again"],
+    ),
+    Mutant(
+        fault="text that has changed is translated all the same",
+        file="seq2seq/translation/sharing/share.py",
+        text="if part.file.digests != (planned.source_sha256, planned.parallel_sha256):",
+        becomes="if False:",
+        tests=["tests/commands/test_translate_shards.py::test_another_input_is_refused_and_so_are_other_settings"],
+    ),
+    Mutant(
+        fault="a part is confirmed inside a block, so that who continues it has other batches",
+        file="seq2seq/translation/sharing/share.py",
+        text="if self._block_ends.popleft() or not part.n_left:",
+        becomes="self._block_ends.popleft()\n        if True:",
+        tests=["tests/commands/test_translate_shards.py::test_a_part_is_confirmed_at_the_end_of_a_block"],
+    ),
+    Mutant(
+        fault="a part that was changed is joined",
+        file="seq2seq/translation/sharing/join.py",
+        text="if part.hexdigest() != Progress(",
+        becomes="if part.hexdigest() and not Progress(",
+        tests=[
+            "tests/commands/test_translate_shards.py::test_a_part_that_is_damaged_or_foreign_is_named_and_made_again"
+        ],
+    ),
+    Mutant(
+        fault="the first process leaves what a killed one has not made",
+        file="seq2seq/translation/sharing/run.py",
+        text="                if folder.fault(plan, index):\n                    return True",
+        becomes="                if folder.fault(plan, index):\n                    return False",
+        tests=["tests/translation/sharing/test_ranks.py::test_what_a_killed_process_leaves_the_others_make"],
+    ),
+    Mutant(
         fault="what was written after the last checkpoint stays, and comes twice",
         file="seq2seq/translation/resumable.py",
         text="        file.truncate(earlier.n_bytes)",
@@ -128,15 +195,16 @@ MUTANTS = [
     Mutant(
         fault="a translation is continued with other settings",
         file="seq2seq/translation/resumable.py",
-        text="            if old.get(key) != new.get(key)\n",
-        becomes="            if key not in new\n",
+        text="        if old.get(key) != new.get(key)\n",
+        becomes="        if key not in new\n",
         tests=["tests/translation/test_output_interruptions.py::test_other_settings_are_named_with_both_values"],
     ),
     Mutant(
         fault="a resumed translation counts its lines from the first one again",
         file="seq2seq/translation/work.py",
-        text="start=self.output.n_lines_done + 1",
-        becomes="start=1",
+        text="self._live(output.skip_done(request.placed_lines(replaced, self._block_size), _unit))",
+        becomes="self._live(map(lambda n, each: Placed(each.unit, n, n, 0, False), range(10**9), "
+        "output.skip_done(request.placed_lines(replaced, self._block_size), _unit)))",
         tests=["tests/end_to_end/test_translate_resumed.py::test_a_resumed_file_is_that_of_an_unbroken_run"],
     ),
 ]

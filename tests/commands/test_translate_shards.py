@@ -4,6 +4,9 @@ import contextlib
 import io
 import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,12 @@ from hypothesis import strategies as st
 
 from seq2seq.cli import main
 from seq2seq.corpus.reader import read_lines
+from seq2seq.translation.blocks import Placed, placed
 from seq2seq.translation.finished import read_record
+from seq2seq.translation.output import locked
 from seq2seq.translation.sharing.join import _commands
-from seq2seq.translation.sharing.plan import Folder
+from seq2seq.translation.sharing.plan import Folder, Plan
+from seq2seq.translation.sharing.share import Share
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, SOURCES, TEXT, by_one, write
 
@@ -220,6 +226,61 @@ def test_a_joined_text_can_be_scored(cli: Cli, tmp_path: Path) -> None:
     status, err = joined(tmp_path / "out", "--reference", tmp_path / "in")
     assert status == 0
     assert err.splitlines()[1:] == expected.splitlines()[-3:] and "BLEU" in err.upper()
+
+
+# --- a share, line by line ---
+
+
+@pytest.fixture
+def folder(two_thirds: tuple[Path, object]) -> Folder:
+    return Folder(two_thirds[0])
+
+
+def all_of(folder: Folder) -> tuple[Share, Iterator[Placed[str]]]:
+    """A process that makes all that is left, and the lines of it."""
+    plan = folder.read_plan()
+    assert plan is not None
+    lines = placed(TEXT.split("\n")[:-1], plan.block_size, lambda line: len(line) + 1, lambda line: 1)
+    stripped = (replace(each, unit=each.unit.removesuffix("\r")) for each in lines)
+    share = Share(folder, plan, lambda index: True, waits=True)
+    return share, share.skip_done(stripped, lambda each: each.unit)
+
+
+def test_a_part_is_confirmed_at_the_end_of_a_block(folder: Folder) -> None:
+    share, lines = all_of(folder)
+    with suppress(KeyboardInterrupt), share:
+        for each in lines:
+            if each.ends_block:
+                raise KeyboardInterrupt  # with all of the block written, but its last line
+            share.write(each.unit, b"x\n")
+            share.checkpoint()
+    assert share.n_written > 1
+    assert not [path for path in folder.path.iterdir() if "partial" in path.name]
+
+
+def test_a_part_that_was_made_meanwhile_is_not_made_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def fault_at_first_sight(self: Folder, plan: Plan, index: int) -> str:
+        looked.append(index)
+        return "is missing" if looked.count(index) == 1 else ""
+
+    monkeypatch.setattr(Folder, "fault", fault_at_first_sight)
+    share, lines = all_of(folder)
+    with share:
+        assert list(lines) == []
+    assert share.n_taken == 0 and not [*folder.path.glob("*.lock")]
+
+
+def test_a_part_that_another_process_makes_is_passed_over_or_refused(
+    cli: Cli, two_thirds: tuple[Path, tuple[object, ...]], folder: Folder
+) -> None:
+    with locked(folder.part(1)):
+        share, lines = all_of(folder)
+        with share:
+            assert next(lines).block > 1
+        err = cli.refusal(*two_thirds[1], "--shard", "2/3")
+        assert f"{folder.part(1)} is being written by another process" in err
 
 
 # --- what is refused ---
