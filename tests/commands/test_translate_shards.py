@@ -196,6 +196,14 @@ def test_another_input_is_refused_and_so_are_other_settings(
         err = cli.refusal(*given, other, 2, "--shard", "2/3")
         assert f"out.parts was begun with other settings: {difference}" in err
     whole = (output.parent / "in").read_text()
+    plan = Folder(output).read_plan()
+    assert plan is not None
+    lines = whole.split("\n")
+    lines[plan.parts[0].n_units] += " Be."  # in the share itself
+    (output.parent / "in").write_text("\n".join(lines))
+    begin, end = plan.parts[0].n_units + 1, plan.parts[0].n_units + plan.parts[1].n_units
+    assert f"(between lines {begin} and {end})" in cli.refusal(*given, "--shard", "2/3")
+    assert not Folder(output).part(1).exists()
     for changed in (whole.replace("Ba be", "Ba bo"), whole + "Ba.\n", whole[: len(whole) // 2]):
         (output.parent / "in").write_text(changed)
         err = cli.refusal(*given, "--shard", "2/3")

@@ -169,7 +169,9 @@ MUTANTS = [
         file="seq2seq/translation/sharing/run.py",
         text="                if folder.fault(plan, index):\n                    return True",
         becomes="                if folder.fault(plan, index):\n                    return False",
-        tests=["tests/translation/sharing/test_ranks.py::test_what_a_killed_process_leaves_the_others_make"],
+        tests=[
+            "tests/translation/sharing/test_ranks.py::test_the_first_process_waits_for_a_part_and_makes_it_when_nobody_else_does"
+        ],
     ),
     Mutant(
         fault="what was written after the last checkpoint stays, and comes twice",

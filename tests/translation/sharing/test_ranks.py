@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from seq2seq.translation.output import locked
 from seq2seq.translation.sharing import run
+from seq2seq.translation.sharing.plan import Folder
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, until, write
 
@@ -54,6 +56,24 @@ def test_what_a_killed_process_leaves_the_others_make(cli: Cli, tmp_path: Path) 
     assert ended([first, second]) == [0, -signal.SIGKILL]
     assert out.read_bytes() == expected
     assert not folder.exists()
+
+
+def test_the_first_process_waits_for_a_part_and_makes_it_when_nobody_else_does(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS)
+    expected = by_one(cli, *given, output=tmp_path / "one")
+    log, out = tmp_path / "log", tmp_path / "out"
+    assert cli(*given, "--output", out, "--shard", "1/3")[0] == 0
+    folder = Folder(out)
+    plan = folder.read_plan()
+    assert plan is not None
+    with locked(folder.part(1)):
+        first, second = ranks(cli, 2, *given, "--output", out, log=log)
+        assert ended([second]) == [0]
+        until(lambda: list(folder.faults(plan)) == [1])
+        first.join(0.3)
+        assert first.is_alive() and not out.exists()
+    assert ended([first]) == [0]
+    assert out.read_bytes() == expected
 
 
 def test_after_all_were_killed_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
