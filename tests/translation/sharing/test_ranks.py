@@ -2,14 +2,18 @@
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
+from seq2seq.artifacts.lease import is_leased
 from seq2seq.translation.output import locked
 from seq2seq.translation.sharing import run
 from seq2seq.translation.sharing.plan import Folder
+from tests.places import ROOT
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, until, write
 
@@ -105,16 +109,34 @@ def test_a_signal_ends_a_process_with_a_sentence_about_what_is_kept(cli: Cli, tm
 
 
 def test_two_jobs_do_not_share_an_output(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--output", tmp_path / "out")
-    log, folder = tmp_path / "log", tmp_path / "out.parts"
-    job = ranks(cli, 2, *given, log=log)
-    until(lambda: (folder / "process-1").exists())
-    other = ranks(cli, 2, *given, log=tmp_path / "other")
-    assert ended(other) == [2, 2]
-    said = (tmp_path / "other").read_text()
-    assert f"{tmp_path}/out is being written by another process; wait for it" in said
-    assert f"{tmp_path}/out is being translated by process {job[1].pid} on " in said
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    assert cli(*given, "--shard", "1/3")[0] == 0
+    folder = Folder(tmp_path / "out")
+    with locked(folder.part(1)):  # so that the job does not end
+        job = ranks(cli, 2, *given, log=tmp_path / "log")
+        until(lambda: is_leased(folder.process(0)))
+        other = ranks(cli, 2, *given, log=tmp_path / "other", of=[0])
+        assert ended(other) == [2]
+    assert f"{tmp_path}/out is being written by another process; wait for it" in (tmp_path / "other").read_text()
     assert ended(job) == [0, 0]
+
+
+def test_two_tasks_do_not_make_the_same_share(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    assert cli(*given, "--shard", "1/3")[0] == 0
+    program = f"""
+from pathlib import Path
+from seq2seq.artifacts.lease import leased
+with leased(Path({str(tmp_path / "out.parts" / "shard-2-of-3")!r})):
+    print("held", flush=True)
+    input()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, cwd=ROOT) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+        err = cli.refusal(*given, "--shard", "2/3")
+        assert f"shard 2 of 3 of {tmp_path}/out is being translated by process {holder.pid} on " in err
+        holder.kill()
+    assert cli(*given, "--shard", "2/3")[0] == 0
 
 
 def test_the_others_wait_for_the_first_and_the_first_for_the_late(cli: Cli, tmp_path: Path) -> None:
