@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch
+from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch, shared_out
 from seq2seq.dataset.plan_ahead import Plans, PlansAhead
 from seq2seq.dataset.stages import PairReader, Stages
 from seq2seq.errors import ConfigError
@@ -115,16 +115,19 @@ class BatchLoader:
         seed: int,
         rank: int = 0,
         world_size: int = 1,
+        planned_for: int = 0,
         stages: Stages | None = None,
         share: Callable[[Plans], Plans] | None = None,
     ) -> None:
         """
         Args:
+            planned_for: the number of ranks with which the run began, whose plan it keeps; 0: `world_size`.
             stages: None if each epoch has each pair once, as it is stored.
             share: makes of the plans of this process those that all processes of the machine have in common.
         """
         self.pairs, self.config, self.seed, self.stages = pairs, config, seed, stages or Stages.only()
-        self.rank, self.world_size = rank, world_size
+        self.rank, self.world_size, self.planned_for = rank, world_size, planned_for or world_size
+        self.accumulate = accumulate_for(config, self.planned_for, world_size)
         self.epoch, self.done = 0, 0
         self.waited_s = 0.0  # how long training has waited for batches
         plans = PlansAhead(self._make_plan, self.stages.most_slots or len(pairs))
@@ -146,15 +149,16 @@ class BatchLoader:
     def _make_plan(self, epoch: int) -> Plan:
         slots = self.stages.of(epoch).slots
         lengths = slots or self.pairs
-        return plan_epoch(
+        plan = plan_epoch(
             lengths.src_lengths,
             lengths.tgt_lengths,
             slots.pairs(epoch) if slots else None,
             max_tokens=self.config.max_tokens,
             seed=self.seed,
             epoch=epoch,
-            world_size=self.world_size,
+            world_size=self.planned_for,
         )
+        return shared_out(plan, self.world_size, self.world_size * self.accumulate)
 
     def shapes(self, epoch: int) -> list[Shape]:
         """Of each micro-batch of this rank in an epoch."""
@@ -205,7 +209,7 @@ class BatchLoader:
     def _rest_of_epoch(self) -> Iterator[Batch]:
         if self._epoch_is_over():
             self.epoch, self.done = self.epoch + 1, 0
-        plan, accumulate = self.plan, self.config.accumulate
+        plan, accumulate = self.plan, self.accumulate
         self.stages.forget_others(self.epoch)
         begin = self.done - self.done % accumulate
         loader = DataLoader(
@@ -228,21 +232,49 @@ class BatchLoader:
             skip = 0
 
     def state_dict(self) -> dict[str, int]:
-        """The epoch, the batches of it that are done, of how many, and the ranks that share the plan."""
-        return {"epoch": self.epoch, "done": self.done, "of": self.n_batches(self.epoch), "world_size": self.world_size}
+        """The epoch, the batches of it that are done, of how many; how many ranks share the plan, and had it made."""
+        return {
+            "epoch": self.epoch,
+            "done": self.done,
+            "of": self.n_batches(self.epoch),
+            "world_size": self.world_size,
+            "planned_for": self.planned_for,
+        }
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Continue after the last batch before `state_dict`.
+        """Continue after the last optimizer step before `state_dict`, whatever the number of ranks was then.
 
         Raises:
-            ConfigError: the position was saved with another number of processes, so it means other batches.
+            ConfigError: the plan was another one.
         """
-        if state["world_size"] != self.world_size:
+        if (planned_for := state.get("planned_for", state["world_size"])) != self.planned_for:
             raise ConfigError(
-                f"this run was trained by {state['world_size']} processes and cannot continue exactly with "
-                f"{self.world_size}; resume with the same trainer.devices and trainer.n_nodes"
+                f"this run was trained by {planned_for} processes and cannot continue exactly with {self.planned_for}; "
+                "resume with the same trainer.devices and trainer.n_nodes"
             )
         self.epoch, self.done = state["epoch"], state["done"]
+        if state["world_size"] != self.world_size:
+            is_over = state["done"] == state["of"]  # the last step may have been shared out in another way
+            self.done = self.n_batches(self.epoch) if is_over else state["done"] * state["world_size"] // self.world_size
+
+
+def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> int:
+    """The micro-batches that each rank does in an optimizer step, so that all ranks do as many as the plan has.
+
+    Args:
+        planned_for: the number of ranks with which the run began.
+    Raises:
+        ConfigError: the ranks cannot share a step.
+    """
+    n_in_step = planned_for * config.accumulate
+    if n_in_step % world_size:
+        possible = ", ".join(str(n) for n in range(1, n_in_step + 1) if n_in_step % n == 0)
+        raise ConfigError(
+            f"each step of this run has {n_in_step} micro-batches, since {planned_for} processes began it with "
+            f"batch.accumulate={config.accumulate}, and {world_size} processes cannot share them; resume with "
+            f"trainer.devices and trainer.n_nodes that make one of: {possible}"
+        )
+    return n_in_step // world_size
 
 
 def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[tuple[Indices, Batch]]:

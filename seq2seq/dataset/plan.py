@@ -113,6 +113,32 @@ def plan_epoch(
     return Plan(slots, slots if pairs is None else pairs[slots], spans.astype(slots.dtype))
 
 
+def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
+    """The same optimizer steps, for a number of ranks that the plan was not made for.
+
+    Only the last step of an epoch may have a number of micro-batches that does not share out. Its largest ones are
+    halved then: the step has the same pairs.
+
+    Args:
+        n_in_step: micro-batches in an optimizer step, over all ranks; a multiple of `world_size`.
+    Raises:
+        ConfigError: too few pairs are left in that step.
+    """
+    n_whole = len(plan) - len(plan) % n_in_step
+    ends = plan.spans[n_whole:].tolist()
+    while len(ends) % world_size:
+        begin, end = largest = max(ends, key=lambda span: span[1] - span[0])
+        if end - begin == 1:
+            raise ConfigError(
+                f"the last step of an epoch has {len(ends)} pairs, which {world_size} processes cannot share; resume "
+                "with fewer"
+            )
+        middle, place = (begin + end) // 2, ends.index(largest)
+        ends[place : place + 1] = [[begin, middle], [middle, end]]
+    rest = np.array(ends, plan.spans.dtype).reshape(-1, 2)
+    return Plan(plan.slots, plan.pairs, np.concatenate([plan.spans[:n_whole], rest]))
+
+
 def by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
     """Sort by target length, then by source length. Source lengths rise and fall in turn.
 

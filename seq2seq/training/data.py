@@ -1,5 +1,6 @@
 """The LightningDataModule: the training text as batches of this rank."""
 
+import logging
 from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -31,6 +32,8 @@ class _EpochOfStage(NamedTuple):
     n_batches: int
     largest: Shape  # of the micro-batches
 
+log = logging.getLogger(__name__)
+
 
 class TranslationData(pl.LightningDataModule):
     """Batches of the training text, by the plan."""
@@ -56,7 +59,7 @@ class TranslationData(pl.LightningDataModule):
         """The batches of this rank.
 
         Raises:
-            ConfigError: the position is one of another number of processes.
+            ConfigError: the run began with a number of processes whose steps these cannot share.
         """
         ranks, train = self._ranks, self.prepared.train
         n_slots = [sum(c.n_pairs(n) for c, n in zip(of, train.n_pairs_of_sources, strict=True)) for of in self._copies]
@@ -71,11 +74,18 @@ class TranslationData(pl.LightningDataModule):
             seed=self.config.seed,
             rank=ranks.rank,
             world_size=ranks.world_size,
+            planned_for=_planned_for(self._start),
             stages=Stages(self._stage, ends_of(self.config.data.curriculum), max(n_slots)),
             share=share,
         )
         if self._start:
             loader.load_state_dict(self._start)
+            if (before := self._start["world_size"]) != ranks.world_size:
+                log.info(
+                    "goes on with %d processes instead of %d; each does %d micro-batches a step, so that the steps are "
+                    "the same but for rounding and the draws of dropout",
+                    *(ranks.world_size, before, loader.accumulate),
+                )
         return loader
 
     @property
@@ -86,7 +96,7 @@ class TranslationData(pl.LightningDataModule):
     @property
     def epochs(self) -> Epochs:
         """The optimizer steps of the epochs that the run may come to."""
-        steps = [-(-epoch.n_batches // self.config.batch.accumulate) for epoch in self._stages]
+        steps = [-(-epoch.n_batches // self.loader.accumulate) for epoch in self._stages]
         return Epochs(steps, self.loader.stages.ends[: len(steps) - 1])
 
     @property
@@ -106,6 +116,11 @@ class TranslationData(pl.LightningDataModule):
             found[epoch] = _EpochOfStage(loader.n_batches(epoch), largest(loader.shapes(epoch), self.config.model))
             loader.stages.forget_others(epoch)
         return [found[epoch] for epoch in epochs]
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the position was saved by another number of processes."""
+        return self._start is not None and self._start["world_size"] != self._ranks.world_size
 
     def train_dataloader(self) -> BatchLoader:
         return self.loader
@@ -150,3 +165,8 @@ class TranslationData(pl.LightningDataModule):
             read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
         is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies[number], n_pairs, strict=True))
         return Stage(slots if is_mixed or shares or rate else None, read_pair)
+
+
+def _planned_for(position: Mapping[str, int] | None) -> int:
+    """The number of processes with which a run began; 0 if it begins."""
+    return position.get("planned_for", position["world_size"]) if position else 0

@@ -115,7 +115,9 @@ def estimate(config: RunConfig) -> Estimate:
     callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
     batch = replace(config.batch, accumulate=min(config.batch.accumulate, len(data.loader)))
     limits = replace(config.trainer, max_epochs=1, max_steps=0, max_time="")
-    trainer = build_trainer(replace(config, batch=batch, trainer=limits), machine, [], callbacks, ranks.environment)
+    trainer = build_trainer(
+        replace(config, batch=batch, trainer=limits), machine, [], callbacks, ranks.environment, batch.accumulate
+    )
     available = _available(machine)
     try:
         trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate, total_steps)))

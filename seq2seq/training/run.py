@@ -131,7 +131,7 @@ def _train(
             task.alarms(divergence),
         )
         everyone = [*callbacks, *own_callbacks, milestones]
-        trainer = build_trainer(config, machine, loggers, everyone, ranks.environment)
+        trainer = build_trainer(config, machine, loggers, everyone, ranks.environment, data.loader.accumulate)
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)

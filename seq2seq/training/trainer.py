@@ -66,10 +66,12 @@ def build_trainer(
     loggers: Sequence[Logger],
     callbacks: Sequence[pl.Callback],
     environment: ClusterEnvironment,
+    accumulate: int,
 ) -> pl.Trainer:
     """
     Args:
         environment: which process this is; all processes of the run have been started.
+        accumulate: micro-batches of each process in an optimizer step.
     Raises:
         ConfigError: Lightning refuses a setting, or a package for it is missing.
     """
@@ -85,7 +87,7 @@ def build_trainer(
         max_epochs=settings.max_epochs or -1,
         max_steps=settings.max_steps or -1,
         max_time=settings.max_time or None,
-        accumulate_grad_batches=config.batch.accumulate,
+        accumulate_grad_batches=accumulate,
         limit_val_batches=0,  # callbacks/milestones.py validates
         log_every_n_steps=settings.log_every_n_steps,
         logger=list(loggers),

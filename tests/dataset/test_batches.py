@@ -1,3 +1,5 @@
+from itertools import islice, permutations
+
 import numpy as np
 import pytest
 import torch
@@ -109,7 +111,56 @@ def test_workers_change_nothing(n_done):
     assert torch.equal(torch.get_rng_state(), before)  # iterating draws nothing from the global generator
 
 
-def test_a_position_belongs_to_its_number_of_processes():
+def steps_of(pairs, config, *, began, ranks, state=None, n_steps=1000):
+    """The pairs of each optimizer step of the rest of an epoch, and the position after the last one."""
+    loaders = [BatchLoader(pairs, config, seed=5, rank=r, world_size=ranks, planned_for=began) for r in range(ranks)]
+    for loader in loaders:
+        if state:
+            loader.load_state_dict(state)
+    iterators = [iter(loader) for loader in loaders]
+    steps = []
+    while len(steps) < n_steps:
+        share = [batch for each in iterators for batch in islice(each, loaders[0].accumulate)]
+        if not share:
+            break
+        steps.append(sorted(i for batch in share for i in members(batch)))
+    assert len({str(loader.state_dict()) for loader in loaders}) == 1
+    return steps, loaders[0].state_dict()
+
+
+@pytest.mark.parametrize(("began", "accumulate"), [(2, 1), (1, 4), (4, 3), (3, 2)])
+def test_the_steps_of_a_run_are_the_same_whatever_the_number_of_processes_that_go_on(began, accumulate):
+    pairs, config = some_pairs(150), BatchConfig(max_tokens=60, accumulate=accumulate)
+    whole, end = steps_of(pairs, config, began=began, ranks=began)
+    assert sorted(i for step in whole for i in step) == list(range(150))
+    following, _ = steps_of(pairs, config, began=began, ranks=began, state=end)
+    assert following != whole
+    possible = [n for n in range(1, 7) if began * accumulate % n == 0]
+    assert len(possible) > 1
+    for before, after in permutations(possible, 2):
+        first, state = steps_of(pairs, config, began=began, ranks=before, n_steps=len(whole) // 2)
+        rest, end = steps_of(pairs, config, began=began, ranks=after, state=state)
+        assert first + rest == whole
+        assert steps_of(pairs, config, began=began, ranks=before, state=end)[0] == following
+
+
+def test_processes_that_cannot_share_a_step_are_refused():
+    with pytest.raises(ConfigError) as caught:
+        BatchLoader(some_pairs(50), BatchConfig(max_tokens=60, accumulate=3), seed=0, world_size=4, planned_for=2)
+    assert str(caught.value) == (
+        "each step of this run has 6 micro-batches, since 2 processes began it with batch.accumulate=3, and 4 "
+        "processes cannot share them; resume with trainer.devices and trainer.n_nodes that make one of: 1, 2, 3, 6"
+    )
+
+
+def test_a_last_step_with_fewer_pairs_than_processes_is_refused():
+    pairs = Pairs([5] * 7, [5] * 7)
+    config = BatchConfig(max_tokens=6, accumulate=6)
+    with pytest.raises(ConfigError, match="the last step of an epoch has 1 pairs, which 2 processes cannot share"):
+        len(BatchLoader(pairs, config, seed=0, world_size=2, planned_for=1))
+
+
+def test_a_position_belongs_to_its_plan():
     loader = BatchLoader(some_pairs(50), BatchConfig(max_tokens=60), seed=0)
     with pytest.raises(ConfigError, match="trained by 4 processes and cannot continue exactly with 1"):
         loader.load_state_dict({"epoch": 0, "done": 1, "world_size": 4})

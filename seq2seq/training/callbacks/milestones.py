@@ -137,6 +137,14 @@ class Milestones(Checkpoint):
         checkpoint["epoch"] = position["epoch"]
         tell_progress(checkpoint["loops"]["fit_loop"], position["epoch"], position["done"], position["of"])
 
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        if self.data.has_moved:  # then Lightning has to count the batches of this number of processes
+            position = self.data.position
+            tell_progress(checkpoint["loops"]["fit_loop"], position["epoch"], position["done"], position["of"])
+            checkpoint["loops"]["fit_loop"]["state_dict"]["combined_loader"] = [position]
+
     def state_dict(self) -> dict[str, Any]:
         return {
             "watched": self._watched(),

@@ -47,7 +47,7 @@ class WorstBatch(pl.Callback):
     def _divisor(self, module: TrainingModule, shape: Shape, trainer: pl.Trainer) -> int:
         """By how much batch.max_tokens has to be divided to fit: 1, 2, 4, ..."""
         n_reserved = missing_state(trainer.optimizers[0])
-        if self.config.batch.accumulate > 1:  # then the gradient of earlier micro-batches is there, too
+        if trainer.accumulate_grad_batches > 1:  # then the gradient of earlier micro-batches is there, too
             n_reserved += sum(p.nbytes for p in module.parameters())
         if self.ema and not self.ema.weights:
             n_reserved += sum(4 * p.numel() for p in module.model.parameters())
