@@ -14,7 +14,7 @@ from seq2seq.config.model import ModelConfig
 from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
-from seq2seq.config.trainer import TrainerConfig
+from seq2seq.config.trainer import FSDP, TrainerConfig
 from seq2seq.errors import ConfigError
 
 TRANSLATION_ONLY = ("valid/bleu", "valid/chrf", "valid/perplexity")  # values of trainer.monitor
@@ -62,6 +62,8 @@ class RunConfig:
                 f"batch.max_tokens={self.batch.max_tokens} cannot hold one sentence of data.max_sentence_tokens="
                 f"{self.data.max_sentence_tokens} ({ends} it); raise the first or lower the second"
             )
+        if self.batch.is_auto and self.trainer.strategy == FSDP:
+            yield f"batch.max_tokens=auto tries a whole model, and trainer.strategy={FSDP} splits it; give a number"
         if self.optim.r_drop and not self.model.has_dropout:
             yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
         yield from self._problems_of_task()

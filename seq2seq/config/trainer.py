@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from seq2seq.config.checks import at_least, not_too_many, one_of
 from seq2seq.config.on_resume import horizon, runtime
 
+FSDP = "fsdp"
 _STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
+_SAVES_IN_PARTS = ("fsdp_", "deepspeed", "xla")  # so do these
 
 
 @dataclass(kw_only=True)
@@ -16,7 +18,7 @@ class TrainerConfig:
     accelerator: str = runtime("auto")  # auto, cpu, gpu, cuda, mps; `auto`: a GPU if there is one
     devices: int = runtime(0)  # on each machine; 0: all GPUs, or one CPU process
     n_nodes: int = runtime(1)  # machines
-    strategy: str = runtime("auto")  # a name that Lightning knows; ddp is tested, those that split the weights are not
+    strategy: str = runtime("auto")  # auto, ddp: each process has all weights; fsdp: they are split among them
     precision: str = runtime("auto")  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
     threads: int = runtime(0)  # CPU threads for matrix products; 0: torch decides
     max_epochs: int = horizon(0)  # 0: no limit
@@ -68,12 +70,27 @@ class TrainerConfig:
                 f"trainer.strategy={self.strategy} starts processes of its own, beside those of the run; use ddp, "
                 "whose processes train.py starts as trainer.devices says"
             )
+        if any(word in self.strategy for word in _SAVES_IN_PARTS):
+            yield (
+                f"trainer.strategy={self.strategy} saves checkpoints that only the same processes can read; use "
+                f"{FSDP}, which splits weights and optimizer among the processes and saves them whole"
+            )
+        if self.strategy == FSDP:
+            yield from self._problems_of_splitting()
         if not 0 <= self.ema_decay < 1:
             yield f"trainer.ema_decay={self.ema_decay} is not in [0, 1)"
         if not (self.max_epochs or self.max_steps or self.max_time):
             yield "nothing ends this run; set trainer.max_epochs, trainer.max_steps or trainer.max_time"
         if self.max_time and not _is_duration(self.max_time):
             yield f"trainer.max_time={self.max_time!r} is not a duration; write DD:HH:MM:SS, such as 00:01:30:00"
+
+    def _problems_of_splitting(self) -> Iterator[str]:
+        if self.precision == "16-mixed":
+            yield f"trainer.precision=16-mixed does not work with trainer.strategy={FSDP}; use bf16-mixed"
+        if self.compile:
+            yield f"trainer.compile=true does not work with trainer.strategy={FSDP}; leave one of them out"
+        if self.accelerator == "mps":
+            yield f"trainer.accelerator=mps has nothing to split with trainer.strategy={FSDP}; use auto"
 
     @property
     def max_seconds(self) -> int:

@@ -3,6 +3,8 @@
 What is kept is a model: to translate with, to average, to plot, to fine-tune. A third of the size of a state. With an
 exponential average of the weights, that is what is kept; only what is averaged at the end are the weights as they are.
 Keeping more changes nothing else of a run: neither its weights nor what it chooses at the end.
+
+All processes call these functions, since the weights may be split among them. The first one writes.
 """
 
 from collections.abc import Mapping
@@ -10,9 +12,10 @@ from collections.abc import Mapping
 from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import TrainerConfig
-from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
+from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.module import TrainingModule
 from seq2seq.training.selector import Selector
+from seq2seq.training.sharded import Weights, whole_weights
 
 
 def keep_validated(
@@ -28,17 +31,18 @@ def keep_validated(
     Args:
         metrics: of this validation, which `selector` has seen.
     """
-    config = module.config.trainer
-    if step in selector.best_steps:
-        is_best = step == selector.best_steps[0]
+    config, is_best = module.config.trainer, step in selector.best_steps
+    watched = _watched(module, ema) if is_best else {}
+    own = whole_weights(module.model) if config.average_last else {}
+    if module.global_rank:
+        return
+    if is_best:
         file = run.best_at(step) if config.keep_best > 1 else run.best
-        more = {"metrics": dict(metrics), "provenance": module.provenance}
-        write_model(module.saved(_watched(module, ema)), file, step, **more)
-        if is_best and file != run.best:
+        write_model(module.saved(watched), file, step, metrics=dict(metrics), provenance=module.provenance)
+        if step == selector.best_steps[0] and file != run.best:
             run.let_be_best(file)
     if config.average_last:
-        weights = module.model.state_dict()
-        write_model(module.saved(weights), run.recent_at(step), step, provenance=module.provenance)
+        write_model(module.saved(own), run.recent_at(step), step, provenance=module.provenance)
     _remove_others(run, config, selector)
 
 
@@ -51,7 +55,8 @@ def keep_every_n_steps(run: RunDirectory, module: TrainingModule, ema: Exponenti
     """Keep the weights of this step if it is one of every n."""
     if is_kept(module.config.trainer, step):
         weights = _watched(module, ema)
-        write_model(module.saved(weights), run.kept_at(step), step, provenance=module.provenance)
+        if module.global_rank == 0:
+            write_model(module.saved(weights), run.kept_at(step), step, provenance=module.provenance)
 
 
 def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector) -> None:
@@ -62,6 +67,6 @@ def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector)
 
 
 def _watched(module: TrainingModule, ema: ExponentialAverage | None) -> Weights:
-    """The weights that are validated."""
-    weights = module.model.state_dict()
-    return weights | ema.weights if ema else weights
+    """The weights that are validated, whole."""
+    weights = whole_weights(module.model)
+    return weights | ema.whole_weights() if ema else weights

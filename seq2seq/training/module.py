@@ -29,6 +29,7 @@ from seq2seq.training.pieces import Pieces
 from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
+from seq2seq.training.sharded import split_by, whole
 from seq2seq.vocabulary import EOS
 
 RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
@@ -98,7 +99,9 @@ class TrainingModule(pl.LightningModule, ABC):
         self.n_tokens_of_all = batch.n_step_tokens.clone()
         if self.trainer.world_size > 1:
             torch.distributed.all_reduce(self.n_tokens_of_all)
-        if self.trainer.world_size > 1 and step_is_complete(self.trainer):
+        if split_by(self.trainer):  # the processes talk in each pass, so none of them can do it in pieces
+            loss = self.training_loss(batch)
+        elif self.trainer.world_size > 1 and step_is_complete(self.trainer):
             loss = self.pieces.loss_to_exchange(batch)
         else:
             loss = self.pieces.add_gradient(batch)
@@ -134,7 +137,7 @@ class TrainingModule(pl.LightningModule, ABC):
         gradient_clip_algorithm: str | None = None,
     ) -> None:
         limit = self.config.optim.clip_norm or math.inf
-        found = nn.utils.clip_grad_norm_(self.parameters(), limit)
+        found = whole(nn.utils.clip_grad_norm_(self.parameters(), limit))
         # Both are of all ranks, which decide alike. This waits for a GPU, as the step after it would.
         norm, loss = torch.stack([found.float(), self.of_step["train/loss"].float()]).tolist()
         if math.isfinite(norm):

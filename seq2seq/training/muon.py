@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.model.stacked import StackedLinear
+from seq2seq.training.sharded import own_rows, whole
 
 # Five rounds of x <- a x + b (x x^T) x + c (x x^T)^2 x take each singular value to between 0.7 and 1.2 (Jordan et al.):
 # near enough to 1, in fewer rounds than it takes to converge.
@@ -77,7 +78,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
                 self.state[p]["mean"] = torch.zeros_like(p)
             self.state[p]["mean"].lerp_(p.grad, 1 - group["momentum"])
         # One round ahead (Nesterov): the newest gradient counts as if it were in the mean already.
-        ahead = torch.stack([p.grad.lerp(self.state[p]["mean"], group["momentum"]) for p in parameters])
+        ahead = torch.stack([whole(p.grad.lerp(self.state[p]["mean"], group["momentum"])) for p in parameters])
         for p in parameters:
             p.mul_(1 - group["lr"] * group["weight_decay"])
         start = 0
@@ -86,7 +87,10 @@ class MuonWithAdamW(torch.optim.Optimizer):
             steps = orthogonal(matrices.to(self.dtype)).to(ahead.dtype).reshape(part.shape)
             length = group["lr"] * STEP_RMS * math.sqrt(max(matrices.shape[1:]))
             for p, step in zip(parameters, steps, strict=True):
-                p.narrow(0, start, len(step)).sub_(step, alpha=length)
+                rows, first = own_rows(p)
+                begin, end = max(start, first), min(start + len(step), first + len(rows))
+                if begin < end:
+                    rows[begin - first : end - first].sub_(step[begin - start : end - start], alpha=length)
             start += part.size(1)
 
 

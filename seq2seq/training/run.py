@@ -49,6 +49,7 @@ from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
 from seq2seq.training.selection import Outcome, finish_run
+from seq2seq.training.sharded import split_by
 from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
 from seq2seq.training.word_vectors import check_files, start_from_vectors
@@ -140,6 +141,8 @@ def _train(
         trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
+        if split := split_by(trainer):
+            split.put_together(module, ema)
         outcome = finish_run(module, prepared, run, trainer.global_step, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)

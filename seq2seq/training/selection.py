@@ -16,10 +16,11 @@ from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError
 from seq2seq.evaluation.scores import Interval
 from seq2seq.model.source_encoder import SourceEncoder
-from seq2seq.training.callbacks.averaging import ExponentialAverage, Weights
+from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.measuring import Measuring
 from seq2seq.training.module import TrainingModule
 from seq2seq.training.selector import goodness
+from seq2seq.training.sharded import Weights
 
 log = logging.getLogger(__name__)
 

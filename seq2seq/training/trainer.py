@@ -13,12 +13,15 @@ import torch
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.plugins.environments import ClusterEnvironment
 from pytorch_lightning.plugins.io import TorchCheckpointIO
+from pytorch_lightning.strategies import Strategy
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config.trainer import FSDP
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
+from seq2seq.training.sharded import Sharded
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def build_trainer(
         accelerator=machine.accelerator,
         devices=settings.devices or ("auto" if machine.accelerator == "cuda" else 1),
         num_nodes=settings.n_nodes,
-        strategy=settings.strategy,
+        strategy=_strategy(settings, machine),
         precision=machine.precision,  # type: ignore[arg-type]
         max_epochs=settings.max_epochs or -1,
         max_steps=settings.max_steps or -1,
@@ -104,6 +107,13 @@ def build_trainer(
         return make_trainer()
     except (MisconfigurationException, ValueError, ImportError) as error:
         raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
+
+
+def _strategy(config: TrainerConfig, machine: Machine) -> Strategy | str:
+    """How the processes share the work; one process has nothing to split."""
+    if config.strategy != FSDP:
+        return config.strategy
+    return Sharded() if n_ranks(config, machine) > 1 else "auto"
 
 
 def _silence_lightning() -> None:

@@ -118,7 +118,7 @@ def steps_of(pairs, config, *, began, ranks, state=None, n_steps=1000):
         if state:
             loader.load_state_dict(state)
     iterators = [iter(loader) for loader in loaders]
-    steps = []
+    steps: list[list[int]] = []
     while len(steps) < n_steps:
         share = [batch for each in iterators for batch in islice(each, loaders[0].accumulate)]
         if not share:

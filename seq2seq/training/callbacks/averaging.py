@@ -6,9 +6,9 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-Weights = dict[str, Tensor]
+from seq2seq.training.sharded import Weights, split_as, whole
 
 
 class ExponentialAverage(pl.Callback):
@@ -23,9 +23,10 @@ class ExponentialAverage(pl.Callback):
         self.weights: Weights = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        own = {name: p.detach() for name, p in _model(pl_module).named_parameters()}
         if not self.weights:
-            self.weights = {name: p.detach().clone().float() for name, p in _model(pl_module).named_parameters()}
-        self.weights = {name: w.to(pl_module.device) for name, w in self.weights.items()}
+            self.weights = {name: p.clone().float() for name, p in own.items()}
+        self.weights = {name: split_as(w.to(pl_module.device), own[name]) for name, w in self.weights.items()}
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -49,10 +50,14 @@ class ExponentialAverage(pl.Callback):
 
     def go_back(self, weights: Weights) -> None:
         """Have the average that it had at an earlier step. The number of updates follows the steps, which go on."""
-        self.weights = {name: weights[name].to(w.device) for name, w in self.weights.items()}
+        self.weights = {name: split_as(weights[name].to(w.device), w) for name, w in self.weights.items()}
+
+    def whole_weights(self) -> Weights:
+        """If they are split, all processes have to ask for them."""
+        return {name: whole(w) for name, w in self.weights.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        return {"weights": self.weights, "n_updates": self.n_updates}
+        return {"weights": self.whole_weights(), "n_updates": self.n_updates}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]

@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import pytorch_lightning as pl
@@ -12,6 +12,7 @@ from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import stopped_by
+from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
@@ -21,6 +22,7 @@ from seq2seq.training.measuring import Measuring
 from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
 from seq2seq.training.selector import Selector
+from seq2seq.training.sharded import split_by
 from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
@@ -77,7 +79,7 @@ class Milestones(Checkpoint):
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
         assert isinstance(pl_module, TrainingModule)
-        if self.has_saved and trainer.is_global_zero:  # it may have been cut off before it could
+        if self.has_saved:  # it may have been cut off before it could
             keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         self.signals.install()
         with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
@@ -108,8 +110,7 @@ class Milestones(Checkpoint):
         is_first = keeps and not self.has_saved
         if self.stopping or is_time_to_save or went_back or is_first or is_last_step(trainer):
             self._save(trainer)
-        if trainer.is_global_zero:
-            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
+        keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         if self.owes_validation and not self.stopping:
             try:
                 self._validate(trainer, pl_module)
@@ -172,22 +173,29 @@ class Milestones(Checkpoint):
     def _validate(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         assert isinstance(module, TrainingModule)
         step = trainer.global_step
-        watched = self.ema.in_place_of_weights(module.model) if self.ema else nullcontext()
         # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.
         told = self.signals.cutting_short() if trainer.world_size == 1 else nullcontext()
-        with watched, told, self.counters.timed("validation"):
-            metrics = self.validation.while_training(module.model)
+        with self._watched_model(trainer, module) as model, told, self.counters.timed("validation"):
+            metrics = self.validation.while_training(model)
         self.owes_validation = False
         self._log(trainer, metrics)
         self.selector.see(step, metrics)
-        if trainer.is_global_zero:
-            with self.counters.timed("saving"):
-                keep_validated(self.run, module, self.ema, step, metrics, self.selector)
+        with self.counters.timed("saving"):
+            keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self._has_lost_patience():
             trainer.should_stop = True
         for listener in self.listeners:
             listener(trainer, metrics)
         self._save(trainer)
+
+    @contextmanager
+    def _watched_model(self, trainer: pl.Trainer, module: TrainingModule) -> Iterator[SourceEncoder]:
+        """The model with the weights that validations see."""
+        if split := split_by(trainer):
+            yield split.whole_model(self.ema.whole_weights() if self.ema else None)
+            return
+        with self.ema.in_place_of_weights(module.model) if self.ema else nullcontext():
+            yield module.model
 
     def _log(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
         found = {f"valid/{name}": value for name, value in metrics.items()}

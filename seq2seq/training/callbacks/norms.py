@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.module import TrainingModule
 from seq2seq.training.position import step_is_complete
+from seq2seq.training.sharded import whole
 
 STEPS_BETWEEN = 100  # a step that is measured takes a copy of the weights, and makes the host wait for a GPU
 
@@ -47,9 +48,8 @@ class Norms(pl.Callback):
         if (trainer.global_step + 1) % STEPS_BETWEEN == 0:
             names, weights = _weights(pl_module)
             self.before = [weight.detach().clone() for weight in weights]
-            zero = torch.zeros((), device=pl_module.device)
             self.gradients = _norms_of_parts(
-                names, (zero if weight.grad is None else weight.grad for weight in weights)
+                names, (torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights)
             )
 
     def on_train_batch_end(
@@ -80,5 +80,5 @@ def _weights(module: pl.LightningModule) -> tuple[list[str], list[nn.Parameter]]
 def _norms_of_parts(names: list[str], tensors: Iterable[Tensor]) -> dict[str, Tensor]:
     norms: dict[str, list[Tensor]] = {}
     for name, norm in zip(names, torch._foreach_norm(list(tensors)), strict=True):
-        norms.setdefault(part_of(name), []).append(norm.float())
+        norms.setdefault(part_of(name), []).append(whole(norm).float())
     return {part: torch.stack(found).norm() for part, found in norms.items()}

@@ -10,6 +10,7 @@ from seq2seq.memory import available_memory, limited_memory
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TrainingModule
+from seq2seq.training.sharded import split_by
 from seq2seq.training.trial import fits, missing_state, roomy
 
 _NEVER = 1 << 30  # as a divisor: not even a single pair fits
@@ -31,7 +32,7 @@ class WorstBatch(pl.Callback):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, TrainingModule)
         room, is_cpu = available_memory(), pl_module.device.type == "cpu"
-        if is_cpu and room is None:
+        if (is_cpu and room is None) or split_by(trainer):  # a trial that fails would leave the others waiting
             return
         shape = self.data.largest
         trainer.strategy.barrier()  # all ranks of a machine know what is available before one of them takes it

@@ -43,7 +43,7 @@ MUTANTS = [
     Mutant(
         fault="the best checkpoint has the weights, although their average was measured",
         file="seq2seq/training/keeping.py",
-        text="return weights | ema.weights if ema else weights",
+        text="return weights | ema.whole_weights() if ema else weights",
         becomes="return weights",
         tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
     ),

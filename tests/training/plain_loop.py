@@ -1,0 +1,59 @@
+"""A training in one process and a page of torch, to compare runs with."""
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seq2seq.dataset.batches import collate
+from seq2seq.dataset.plan import plan_epoch
+from seq2seq.dataset.prepare import prepare
+from seq2seq.hardware import multiplies_bf16
+from seq2seq.model.transformer import Transformer
+from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.schedule import learning_rate
+from seq2seq.vocabulary import PAD
+
+
+def optimizer_of(model, optim):
+    matrices, others = parameters_of(model) if optim.optimizer == "muon" else ([], model.parameters())
+    adamw = torch.optim.AdamW(others, betas=(optim.beta1, optim.beta2), eps=optim.eps, weight_decay=0.0)
+    dtype = torch.bfloat16 if multiplies_bf16("cpu") else torch.float32
+    return MuonWithAdamW(matrices, adamw, lr=optim.lr, dtype=dtype) if matrices else adamw
+
+
+def plain_loop(config, n_ranks, n_steps):
+    """Weights after `n_steps`, and nats per token of each."""
+    prepared, optim = prepare(config), config.optim
+    store = prepared.train
+    torch.manual_seed(config.seed)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size)
+    optimizer = optimizer_of(model, optim)
+    plan = plan_epoch(
+        store.src_lengths,
+        store.tgt_lengths,
+        max_tokens=config.batch.max_tokens,
+        seed=config.seed,
+        epoch=0,
+        world_size=n_ranks,
+    )
+    nlls = []
+    for step in range(n_steps):
+        n_micro = n_ranks * config.batch.accumulate
+        batches = [
+            collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs], 0)
+            for rows in plan[step * n_micro : (step + 1) * n_micro]
+        ]
+        loss_of = partial(F.cross_entropy, ignore_index=PAD, reduction="sum")
+        outputs = [(model(b.src, b.tgt_in).flatten(0, 1), b.tgt_out.flatten()) for b in batches]
+        losses = [loss_of(*output, label_smoothing=optim.label_smoothing) for output in outputs]
+        n_tokens = sum(int((batch.tgt_out != PAD).sum()) for batch in batches)
+        nlls.append(sum(loss_of(*output).item() for output in outputs) / n_tokens)
+        optimizer.zero_grad()
+        (torch.stack(losses).sum() / n_tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), optim.clip_norm)
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step + 1, optim, 0)
+        optimizer.step()
+    return model.state_dict(), nlls
