@@ -32,7 +32,7 @@ from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.position import step_is_complete
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.task import task_of
-from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
+from seq2seq.training.trainer import Machine, build_trainer, n_ranks, placement_of, set_up_machine
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
 GOLDEN_RATIO = 0.618034  # its multiples, without their whole part, are spread evenly, however many there are
@@ -116,7 +116,12 @@ def estimate(config: RunConfig) -> Estimate:
     batch = replace(config.batch, accumulate=min(config.batch.accumulate, len(data.loader)))
     limits = replace(config.trainer, max_epochs=1, max_steps=0, max_time="")
     trainer = build_trainer(
-        replace(config, batch=batch, trainer=limits), machine, [], callbacks, ranks.environment, batch.accumulate
+        replace(config, batch=batch, trainer=limits),
+        machine,
+        [],
+        callbacks,
+        placement_of(limits, machine, ranks),
+        batch.accumulate,
     )
     available = _available(machine)
     try:

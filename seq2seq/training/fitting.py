@@ -39,7 +39,7 @@ def fitting_max_tokens(config: RunConfig, tokenizer: Tokenizer, machine: Machine
     if machine.accelerator == "cpu":
         room = available_memory()
         ranks.meet("fitting")  # all processes of a machine know what is available before one of them takes it
-        room = room and room // (config.trainer.devices or 1)
+        room = room and room // (ranks.n_on_machine or config.trainer.devices or 1)
         found = _found_in_own_process(
             Question(asdict(config), machine.precision, MOST_ON_CPU, room, ranks.world_size), tokenizer
         )

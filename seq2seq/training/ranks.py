@@ -13,8 +13,9 @@ number of the job in a sweep:
 
 import json
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,6 +33,7 @@ from torch.distributed import PrefixStore, Store, rendezvous  # type: ignore[att
 
 from seq2seq.errors import ConfigError, RunError
 
+START_S = 600  # for all processes to come; the variable SEQ2SEQ_START_TIMEOUT has another number
 LONGEST_WAIT_S = 1.0  # between two looks into the store
 PATIENCE_S = 5.0  # for the last words between processes
 _BY_HAND = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -92,6 +94,14 @@ class Ranks:
     @property
     def is_first_on_machine(self) -> bool:
         return self.environment.local_rank() == 0
+
+    @property
+    def n_on_machine(self) -> int:
+        """How many processes each machine has; 0 if only the configuration knows."""
+        if self.world_size == 1 or isinstance(self.environment, OwnProcesses):
+            return self.world_size
+        is_slurm = isinstance(self.environment, SLURMEnvironment)
+        return int(os.environ.get("SLURM_NTASKS_PER_NODE" if is_slurm else "LOCAL_WORLD_SIZE", 0))
 
     @property
     def machine(self) -> int:
@@ -208,6 +218,7 @@ def launched() -> Ranks | None:
 
     Raises:
         ConfigError: variables are missing or wrong that say which one it is.
+        RunError: the processes do not find each other.
     """
     environment = _environment()
     if environment is None:
@@ -218,18 +229,68 @@ def launched() -> Ranks | None:
         return None
     rank = int(os.environ["RANK"]) if by_hand else environment.global_rank()
     os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = environment.main_address, str(environment.main_port)
-    store, *_ = next(rendezvous("env://", rank, world_size, timeout=timedelta(minutes=30)))
-    return Ranks(rank, world_size, environment, store)
+    return Ranks(rank, world_size, environment, _store(rank, world_size))
+
+
+def _store(rank: int, world_size: int) -> Store:
+    """What all processes reach. All are there when this returns.
+
+    Raises:
+        RunError: some never come, or the first one cannot be reached.
+    """
+    seconds = _start_timeout()
+    try:
+        store, *_ = next(rendezvous("env://", rank, world_size, timeout=timedelta(seconds=seconds)))
+        store.set(f"here/{rank}", b"")  # torchrun's store waits for nobody
+        end = time.monotonic() + seconds
+        while missing := [each for each in range(world_size) if not store.check([f"here/{each}"])]:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.05)
+    except RuntimeError as error:  # of torch, in many words
+        raise RunError(_why_nobody_meets(str(error), rank, seconds)) from error
+    if missing:
+        raise RunError(
+            f"of {world_size} processes, {_listed(missing)} did not come within {seconds:g} seconds; look at what they "
+            "printed, and at the machines that should have started them"
+        )
+    return store
+
+
+def _why_nobody_meets(error: str, rank: int, seconds: float) -> str:
+    place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    if "EADDRINUSE" in error:
+        return f"another program has {place}, where the processes of this run meet; set MASTER_PORT to another number"
+    if rank == 0 and (joined := re.search(r"(\d+)/(\d+) clients joined", error)):
+        n, n_all = joined.groups()
+        return (
+            f"only {n} of {n_all} processes came to {place} within {seconds:g} seconds; look at what the others "
+            "printed, and whether their machines reach this one (docs/cluster.md)"
+        )
+    return (
+        f"process {rank} did not reach the first one at {place} within {seconds:g} seconds; see whether that one runs, "
+        "and whether its machine has this name and port for this one (MASTER_ADDR, MASTER_PORT; docs/cluster.md)"
+    )
+
+
+def _start_timeout() -> float:
+    text = os.environ.get("SEQ2SEQ_START_TIMEOUT", str(START_S))
+    try:
+        return float(text)
+    except ValueError:
+        raise ConfigError(f"SEQ2SEQ_START_TIMEOUT={text} is not a number of seconds") from None
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ("process " if len(numbers) == 1 else "processes ") + ", ".join(map(str, numbers))
 
 
 def _environment() -> ClusterEnvironment | None:
     if TorchElasticEnvironment.detect():
         return TorchElasticEnvironment()
     if SLURMEnvironment.detect() and "SLURM_PROCID" in os.environ:  # srun sets it, salloc does not
-        try:
-            return SLURMEnvironment(auto_requeue=False)  # signals are Recovery's
-        except RuntimeError as error:
-            raise ConfigError(f"SLURM: {error}") from error
+        os.environ["SLURM_NTASKS_PER_NODE"] = str(_tasks_on_each_node())
+        return SLURMEnvironment(auto_requeue=False)  # signals are those of `StopSignals`
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return None
     if missing := [name for name in _BY_HAND if name not in os.environ]:
@@ -238,6 +299,29 @@ def _environment() -> ClusterEnvironment | None:
             f"{', '.join(missing)}; use torchrun or srun, or unset WORLD_SIZE"
         )
     return LightningEnvironment()
+
+
+def _tasks_on_each_node() -> int:
+    """Of this step: what the job asked for may be another number, or missing.
+
+    Raises:
+        ConfigError: the variables of SLURM contradict each other, or nodes have different numbers of tasks.
+    """
+    named = os.environ.get("SLURM_NTASKS_PER_NODE", "")
+    tasks = os.environ.get("SLURM_STEP_TASKS_PER_NODE") or os.environ.get("SLURM_TASKS_PER_NODE") or named
+    n_tasks, n_nodes = os.environ["SLURM_NTASKS"], os.environ.get("SLURM_NNODES", "1")
+    if "," in tasks:
+        raise ConfigError(
+            f"SLURM started {tasks} tasks on the nodes of this job, and a run needs the same number on each; give "
+            "--nodes and --ntasks-per-node instead of --ntasks"
+        )
+    each = tasks.partition("(")[0] or str(int(n_tasks) // int(n_nodes))  # such as 4(x2)
+    if not (each.isdigit() and int(each) * int(n_nodes) == int(n_tasks)):
+        raise ConfigError(
+            f"SLURM_NTASKS={n_tasks}, but there are SLURM_NNODES={n_nodes} nodes with {each} tasks each; give srun "
+            "--nodes and --ntasks-per-node, or unset the variables of SLURM"
+        )
+    return int(each)
 
 
 @contextmanager

@@ -17,11 +17,11 @@ from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference
-from seq2seq.config import RunConfig, TrainerConfig, read_config
+from seq2seq.config import RunConfig, read_config
 from seq2seq.config.stages import ends_of
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import ConfigError, RunError
+from seq2seq.errors import RunError
 from seq2seq.hardware import gpu_names
 from seq2seq.reports.page_of_run import page_of_run
 from seq2seq.tokenizer import Tokenizer
@@ -51,7 +51,7 @@ from seq2seq.training.ranks import Job, Ranks
 from seq2seq.training.selection import Outcome, finish_run
 from seq2seq.training.sharded import split_by
 from seq2seq.training.task import task_of
-from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
+from seq2seq.training.trainer import Machine, build_trainer, placement_of, set_up_machine
 from seq2seq.training.word_vectors import check_files, start_from_vectors
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ def _train(
 ) -> Outcome:
     run = RunDirectory(Path(config.run_dir))
     machine = set_up_machine(config.trainer)
-    _check_number(config.trainer, machine, ranks)
+    placement = placement_of(config.trainer, machine, ranks)
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
     if not resumed:
         check_files(config)
@@ -132,7 +132,7 @@ def _train(
             task.alarms(divergence),
         )
         everyone = [*callbacks, *own_callbacks, milestones]
-        trainer = build_trainer(config, machine, loggers, everyone, ranks.environment, data.loader.accumulate)
+        trainer = build_trainer(config, machine, loggers, everyone, placement, data.loader.accumulate)
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)
@@ -154,15 +154,6 @@ def _train(
             task.look_back(config, run, prepared, module, machine.uses_bf16)
             _write_report(run)
         return outcome
-
-
-def _check_number(trainer: TrainerConfig, machine: Machine, ranks: Ranks) -> None:
-    if (n := n_ranks(trainer, machine)) != ranks.world_size:
-        raise ConfigError(
-            f"trainer.devices={trainer.devices} and trainer.n_nodes={trainer.n_nodes} ask for {n} processes, and "
-            f"{ranks.world_size} were started; set trainer.devices to their number on each machine, and "
-            "trainer.n_nodes to the number of machines"
-        )
 
 
 def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokenizer | None:

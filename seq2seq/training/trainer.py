@@ -21,6 +21,7 @@ from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.config.trainer import FSDP
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
+from seq2seq.training.ranks import Ranks
 from seq2seq.training.sharded import Sharded
 
 
@@ -50,6 +51,36 @@ def set_up_machine(config: TrainerConfig) -> Machine:
     return Machine(accelerator, precision_of(config, accelerator))
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where the processes of a run are."""
+
+    devices: int  # on each machine
+    n_nodes: int
+    environment: ClusterEnvironment  # which of them this one is
+
+
+def placement_of(config: TrainerConfig, machine: Machine, ranks: Ranks) -> Placement:
+    """As they were started; the configuration may leave their numbers out, and may not contradict them.
+
+    Raises:
+        ConfigError: it asks for other numbers.
+    """
+    n_here = ranks.n_on_machine
+    if n_here and not config.devices and config.n_nodes == 1:
+        return Placement(n_here, ranks.world_size // n_here, ranks.environment)
+    n = n_ranks(config, machine)
+    placement = Placement(n // config.n_nodes, config.n_nodes, ranks.environment)
+    if n != ranks.world_size or n_here not in (0, placement.devices):
+        on_each = f", {n_here} on each machine" if n_here else ""
+        raise ConfigError(
+            f"trainer.devices={config.devices} and trainer.n_nodes={config.n_nodes} ask for {n} processes, and "
+            f"{ranks.world_size} were started{on_each}; set trainer.devices to their number on each machine, and "
+            "trainer.n_nodes to the number of machines, or leave both out"
+        )
+    return placement
+
+
 def n_ranks(config: TrainerConfig, machine: Machine) -> int:
     """The number of processes that this configuration asks for."""
     per_node = config.devices or (torch.cuda.device_count() if machine.accelerator == "cuda" else 1)
@@ -68,12 +99,12 @@ def build_trainer(
     machine: Machine,
     loggers: Sequence[Logger],
     callbacks: Sequence[pl.Callback],
-    environment: ClusterEnvironment,
+    placement: Placement,
     accumulate: int,
 ) -> pl.Trainer:
     """
     Args:
-        environment: which process this is; all processes of the run have been started.
+        placement: of all processes of the run, which have been started.
         accumulate: micro-batches of each process in an optimizer step.
     Raises:
         ConfigError: Lightning refuses a setting, or a package for it is missing.
@@ -83,9 +114,9 @@ def build_trainer(
     make_trainer = partial(
         pl.Trainer,
         accelerator=machine.accelerator,
-        devices=settings.devices or ("auto" if machine.accelerator == "cuda" else 1),
-        num_nodes=settings.n_nodes,
-        strategy=_strategy(settings, machine),
+        devices=placement.devices,
+        num_nodes=placement.n_nodes,
+        strategy=_strategy(settings.strategy, placement),
         precision=machine.precision,  # type: ignore[arg-type]
         max_epochs=settings.max_epochs or -1,
         max_steps=settings.max_steps or -1,
@@ -95,7 +126,7 @@ def build_trainer(
         log_every_n_steps=settings.log_every_n_steps,
         logger=list(loggers),
         callbacks=list(callbacks),
-        plugins=[_AtomicCheckpoints(), environment],
+        plugins=[_AtomicCheckpoints(), placement.environment],
         default_root_dir=config.run_dir,
         num_sanity_val_steps=0,
         enable_progress_bar=False,
@@ -109,11 +140,11 @@ def build_trainer(
         raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
 
 
-def _strategy(config: TrainerConfig, machine: Machine) -> Strategy | str:
+def _strategy(name: str, placement: Placement) -> Strategy | str:
     """How the processes share the work; one process has nothing to split."""
-    if config.strategy != FSDP:
-        return config.strategy
-    return Sharded() if n_ranks(config, machine) > 1 else "auto"
+    if name != FSDP:
+        return name
+    return Sharded() if placement.devices * placement.n_nodes > 1 else "auto"
 
 
 def _silence_lightning() -> None:
@@ -123,4 +154,5 @@ def _silence_lightning() -> None:
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
     # Whoever resumes a run without its time limit wants that.
     warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
+    warnings.filterwarnings("ignore", message=".*`srun` command is available.*")  # one process needs none
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless

@@ -1,18 +1,24 @@
 """Numbers of processes that cannot be. tests/training/test_ranks.py has those that can."""
 
+import socket
+
 import pytest
+from pytorch_lightning.plugins.environments import SLURMEnvironment
+from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, UserError
 from seq2seq.training.ranks import Ranks, launched
 from seq2seq.training.run import train
+from seq2seq.training.trainer import Machine, placement_of
 from seq2seq.training.workers import started
+from tests.training.launching import free_port
 from tests.training.tiny_runs import tiny_config
 
 
 def test_another_number_of_processes_than_the_configuration_asks_for_is_refused(corpus, tmp_path):
     config = tiny_config(corpus, tmp_path / "run", {"trainer.devices": 3})
-    with pytest.raises(ConfigError, match=r"ask for 3 processes, and 2 were started; set trainer.devices to"):
+    with pytest.raises(ConfigError, match=r"ask for 3 processes, and 2 were started, 2 on each machine; set"):
         train(config, ranks=Ranks(world_size=2))
     assert not (tmp_path / "run").exists()
 
@@ -33,11 +39,79 @@ def test_a_process_started_by_hand_needs_all_variables(monkeypatch):
         launched()
 
 
-def test_tasks_of_slurm_that_lightning_refuses_are_an_error_in_a_sentence(monkeypatch):
-    for name, value in {"SLURM_NTASKS": "2", "SLURM_PROCID": "0"}.items():
+SLURM = {"SLURM_PROCID": "0", "SLURM_NNODES": "2", "SLURM_NTASKS": "3"}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "sentence"),
+    [
+        ("2,1", "SLURM started 2,1 tasks on the nodes of this job, and a run needs the same number on each; give"),
+        ("2(x2)", "SLURM_NTASKS=3, but there are SLURM_NNODES=2 nodes with 2 tasks each; give srun --nodes and"),
+    ],
+)
+def test_variables_of_slurm_that_do_not_fit_are_refused(monkeypatch, tasks, sentence):
+    for name, value in {**SLURM, "SLURM_STEP_TASKS_PER_NODE": tasks}.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(ConfigError, match=r"SLURM: .* Use `--ntasks-per-node=2` instead"):
+    with pytest.raises(ConfigError) as caught:
         launched()
+    assert str(caught.value).startswith(sentence)
+
+
+def test_numbers_that_were_left_out_are_those_of_the_launcher(corpus, tmp_path, monkeypatch):
+    config = tiny_config(corpus, tmp_path / "run").trainer
+    for name, value in {**SLURM, "SLURM_NTASKS": "6", "SLURM_NTASKS_PER_NODE": "3"}.items():
+        monkeypatch.setenv(name, value)
+    ranks = Ranks(0, 6, SLURMEnvironment(auto_requeue=False))
+    placement = placement_of(config, Machine("cpu", "32-true"), ranks)
+    assert (placement.devices, placement.n_nodes) == (3, 2)
+    config.devices, config.n_nodes = 1, 6
+    with pytest.raises(ConfigError, match=r"n_nodes=6 ask for 6 processes, and 6 were started, 3 on each machine; set"):
+        placement_of(config, Machine("cpu", "32-true"), ranks)
+
+
+def meet(monkeypatch, port: int, rank: int, **variables: str) -> str:
+    """What a process is told that looks for another one, which never comes."""
+    place = {"RANK": rank, "LOCAL_RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    for name, value in {**place, "SEQ2SEQ_START_TIMEOUT": "1", **variables}.items():
+        monkeypatch.setenv(name, str(value))
+    with pytest.raises(UserError) as caught:
+        launched()
+    return str(caught.value)
+
+
+def test_a_process_that_never_comes_is_waited_for_so_long_and_no_longer(monkeypatch):
+    port = free_port()
+    assert meet(monkeypatch, port, 0).startswith(
+        f"only 1 of 2 processes came to 127.0.0.1:{port} within 1 seconds; look"
+    )
+    port = free_port()
+    assert meet(monkeypatch, port, 1).startswith(
+        f"process 1 did not reach the first one at 127.0.0.1:{port} within 1 s"
+    )
+
+
+def test_a_process_that_the_store_does_not_miss_is_missed(monkeypatch):
+    """torchrun has a store of its own, which is there without any process of the run."""
+    port = free_port()
+    agent = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
+    told = meet(monkeypatch, port, 0, TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RESTART_COUNT="0")
+    assert told.startswith("of 2 processes, process 1 did not come within 1 seconds; look at what they printed")
+    del agent
+
+
+def test_a_port_that_somebody_else_has_is_named(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        sentence = f"another program has 127.0.0.1:{port}, where the processes of this run meet; set MASTER_PORT to"
+        assert meet(monkeypatch, port, 0).startswith(sentence)
+
+
+def test_a_timeout_that_is_no_number_is_refused(monkeypatch):
+    assert meet(monkeypatch, 1, 0, SEQ2SEQ_START_TIMEOUT="soon") == (
+        "SEQ2SEQ_START_TIMEOUT=soon is not a number of seconds"
+    )
 
 
 @pytest.mark.parametrize(

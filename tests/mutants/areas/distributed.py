@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-TWO_PROCESSES = "tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would[adamw-1e-05]"
+TWO_PROCESSES = "tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would[adamw-ddp-1e-05]"
 TWO_VALIDATE = "tests/training/test_validation.py"
 
 MUTANTS = [
