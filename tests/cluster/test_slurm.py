@@ -1,0 +1,93 @@
+"""Runs under a real SLURM: a job on two nodes, an array, a job that is preempted and requeued."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.cluster.slurm import Slurm
+from tests.places import ROOT
+from tests.training.tiny_runs import arguments, checkpoint, command, write_corpus
+
+HEADER = """#!/bin/bash
+#SBATCH --nodes={nodes} --ntasks-per-node={tasks}
+{more}
+export MASTER_ADDR=127.0.0.1 OMP_NUM_THREADS=1 PYTHONPATH={root}  # the names of these nodes mean nothing
+"""
+STEPS: dict[str, Any] = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "trainer.val_every_n_steps": 10**6}
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def script(words: list[str], nodes: int = 1, tasks: int = 1, more: str = "", after: str = "") -> str:
+    header = HEADER.format(nodes=nodes, tasks=tasks, more=more, root=ROOT)
+    return header + f"srun {sys.executable} {ROOT}/train.py {' '.join(words)}\n{after}"
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
+def test_a_job_on_two_nodes_needs_no_word_about_them(cluster: Slurm, corpus, tmp_path, strategy):
+    run_dir = tmp_path / "run"
+    words = arguments(corpus, run_dir, STEPS | {"trainer.strategy": strategy})
+    job = cluster.submit(script(words, nodes=2, tasks=2))
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    assert checkpoint(run_dir)["position"]["world_size"] == 4
+    assert RunDirectory(run_dir).is_scored and cluster.out(job).count("translate with:") == 1
+
+
+def test_numbers_that_contradict_slurm_end_the_job_with_a_sentence(cluster: Slurm, corpus, tmp_path):
+    words = arguments(corpus, tmp_path / "run", STEPS | {"trainer.devices": 4})
+    job = cluster.submit(script(words, nodes=2, tasks=2))
+    assert cluster.wait(job) == "FAILED"
+    sentence = "ask for 4 processes, and 4 were started, 2 on each machine; set trainer.devices to"
+    assert cluster.out(job).count("error: ") >= 1 and sentence in cluster.out(job)
+    assert "Traceback" not in cluster.out(job)
+
+
+def test_an_array_is_a_run_for_each_number(cluster: Slurm, corpus, tmp_path):
+    keys = [word for word in arguments(corpus, "RUN", STEPS) if not word.startswith("run_dir=")]
+    words = [*keys, "seed=$SLURM_ARRAY_TASK_ID", f"run_dir={tmp_path}/seed-$SLURM_ARRAY_TASK_ID", "resume=auto"]
+    job = cluster.submit(script(words, more="#SBATCH --array=1-2"))
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    for seed in (1, 2):
+        run = RunDirectory(tmp_path / f"seed-{seed}")
+        assert run.is_scored and run.config().seed == seed
+
+
+@pytest.mark.parametrize("told", ["signal", "requeue"])
+def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm, corpus, tmp_path, told):
+    """SLURM's signal before the end, after which the script asks for another turn; or `scontrol requeue` by others."""
+    parts, whole = tmp_path / "parts", tmp_path / "whole"
+    changes = STEPS | {"trainer.max_steps": 300, "trainer.val_every_n_steps": 20}
+    after = 'status=$?; if [ $status = 138 ]; then scontrol requeue "$SLURM_JOB_ID"; sleep 60; fi; exit $status\n'
+    words = [*arguments(corpus, parts, changes), "resume=auto"]
+    job = cluster.submit(script(words, nodes=2, more="#SBATCH --requeue", after=after))
+    end = time.monotonic() + 120
+    while not (parts / "checkpoints/last.ckpt").exists():
+        assert time.monotonic() < end, cluster.out(job)
+        time.sleep(0.1)
+    if told == "signal":
+        cluster.run("scancel", "--signal=USR1", job)  # to all processes of its steps
+    else:
+        cluster.run("scontrol", "requeue", job)
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    assert "Restarts=1" in cluster.run("scontrol", "show", "job", job)
+    job = cluster.submit(script(arguments(corpus, whole, changes), nodes=2))
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    ours, theirs = (checkpoint(run_dir)["state_dict"] for run_dir in (parts, whole))
+    assert all(torch.equal(ours[name], weight) for name, weight in theirs.items())
+
+
+def test_one_process_goes_on_with_what_two_nodes_left(cluster: Slurm, corpus, tmp_path):
+    run_dir = tmp_path / "run"
+    job = cluster.submit(script(arguments(corpus, run_dir, STEPS | {"batch.accumulate": 2}), nodes=2))
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    done = command(f"resume={run_dir}", "trainer.max_steps=6")
+    assert done.returncode == 0, done.stderr
+    assert checkpoint(run_dir)["global_step"] == 6
