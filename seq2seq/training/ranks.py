@@ -15,6 +15,7 @@ import json
 import os
 import re
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -241,20 +242,44 @@ def _store(rank: int, world_size: int) -> Store:
     seconds = _start_timeout()
     try:
         store, *_ = next(rendezvous("env://", rank, world_size, timeout=timedelta(seconds=seconds)))
-        store.set(f"here/{rank}", b"")  # torchrun's store waits for nobody
-        end = time.monotonic() + seconds
-        while missing := [each for each in range(world_size) if not store.check([f"here/{each}"])]:
-            if time.monotonic() > end:
-                break
-            time.sleep(0.05)
+        return _welcome_all(store, world_size, seconds) if rank == 0 else _be_welcomed(store, rank, seconds)
     except RuntimeError as error:  # of torch, in many words
         raise RunError(_why_nobody_meets(str(error), rank, seconds)) from error
-    if missing:
-        raise RunError(
-            f"of {world_size} processes, {_listed(missing)} did not come within {seconds:g} seconds; look at what they "
-            "printed, and at the machines that should have started them"
-        )
-    return store
+
+
+# torchrun keeps one store for all attempts of a run, with all that those before have written. So the first process
+# names the new attempt, and the others know it for new by an answer to what only they could ask.
+
+
+def _welcome_all(store: Store, world_size: int, seconds: float) -> Store:
+    attempt, missing, end = uuid.uuid4().hex, list(range(1, world_size)), time.monotonic() + seconds
+    store.set("attempt", attempt)
+    part = PrefixStore(attempt, store)
+    while missing:
+        for rank in [each for each in missing if part.check([f"{each}/asks"])]:
+            part.set(f"{rank}/hears", part.get(f"{rank}/asks"))  # type: ignore[arg-type]  # bytes are right
+            missing.remove(rank)
+        if time.monotonic() > end:
+            message = (
+                f"of {world_size} processes, {_listed(missing)} did not come within {seconds:g} seconds; look at what "
+                "they printed, and at the machines that should have started them"
+            )
+            part.compare_set("error", "", message)
+            raise RunError(message)
+        time.sleep(0.01)
+    return part
+
+
+def _be_welcomed(store: Store, rank: int, seconds: float) -> Store:
+    question, end = uuid.uuid4().hex, time.monotonic() + seconds
+    while time.monotonic() < end:
+        if store.check(["attempt"]):
+            part = PrefixStore(store.get("attempt").decode(), store)
+            part.set(f"{rank}/asks", question)
+            if part.check([f"{rank}/hears"]) and part.get(f"{rank}/hears").decode() == question:
+                return part
+        time.sleep(0.05)
+    raise RunError(_why_nobody_meets("", rank, seconds))
 
 
 def _why_nobody_meets(error: str, rank: int, seconds: float) -> str:

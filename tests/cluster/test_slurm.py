@@ -51,7 +51,7 @@ def test_numbers_that_contradict_slurm_end_the_job_with_a_sentence(cluster: Slur
 
 
 def test_an_array_is_a_run_for_each_number(cluster: Slurm, corpus, tmp_path):
-    keys = [word for word in arguments(corpus, "RUN", STEPS) if not word.startswith("run_dir=")]
+    keys = [word for word in arguments(corpus, Path("RUN"), STEPS) if not word.startswith("run_dir=")]
     words = [*keys, "seed=$SLURM_ARRAY_TASK_ID", f"run_dir={tmp_path}/seed-$SLURM_ARRAY_TASK_ID", "resume=auto"]
     job = cluster.submit(script(words, more="#SBATCH --array=1-2"))
     assert cluster.wait(job) == "COMPLETED", cluster.out(job)
