@@ -73,6 +73,10 @@ FUZZ := tests/faults/test_damaged_files.py $(sort $(wildcard tests/faults/test_h
 faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks for long: half an hour
 	FAULTS=long $(PYTEST) $(filter-out $(FUZZ),$(wildcard tests/faults/test_*.py))
 
+.PHONY: cluster
+cluster: $(VENV)/dev.stamp  ## run under torchrun and a real SLURM on this machine, as root: ten minutes
+	CLUSTER=1 $(PYTEST) -n0 tests/cluster tests/training/test_sharded.py
+
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long: an hour
 	FAULTS=long $(PYTEST) $(FUZZ)

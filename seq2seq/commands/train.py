@@ -185,6 +185,11 @@ def _speaking_for(ranks: "Ranks | None") -> Iterator[None]:
 def _check_choices(words: Sequence[str], conf: Path) -> None:
     for word in words:
         group, _, choice = word.lstrip("+").partition("=")
+        if group == "hydra/launcher" and choice != "basic":  # it would send a function away that only works here
+            raise ConfigError(
+                f"{word} cannot start the jobs of a sweep, which are commands; leave it out, or use an array "
+                "(docs/cluster.md)"
+            )
         if choice == "null" and (conf / group).is_dir():  # Hydra would end in a traceback
             choices = ", ".join(sorted(path.stem for path in (conf / group).glob("*.yaml")))
             raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")

@@ -424,6 +424,10 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
             "experiment=multi30kk is not a preset; choose one of: classify, demo, mixed, multi30k,",
         ),
         (
+            ["hydra/launcher=submitit_slurm"],
+            "hydra/launcher=submitit_slurm cannot start the jobs of a sweep, which are commands; leave it out, or use",
+        ),
+        (
             ["experiment=null"],
             "experiment=null chooses nothing; leave it out, or name one of: classify, demo, mixed, multi30k,",
         ),

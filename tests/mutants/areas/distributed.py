@@ -7,6 +7,34 @@ TWO_VALIDATE = "tests/training/test_validation.py"
 
 MUTANTS = [
     Mutant(
+        fault="with another number of processes, each does as many micro-batches as before",
+        file="seq2seq/dataset/batches.py",
+        text="return n_in_step // world_size",
+        becomes="return config.accumulate",
+        tests=["tests/dataset/test_batches.py"],
+    ),
+    Mutant(
+        fault="a position that another number of processes saved is taken for one's own",
+        file="seq2seq/dataset/batches.py",
+        text='state["done"] * state["world_size"] // self.world_size',
+        becomes='state["done"]',
+        tests=["tests/dataset/test_batches.py"],
+    ),
+    Mutant(
+        fault="Muon changes the first rows of a matrix in each process that has some of its rows",
+        file="seq2seq/training/sharded.py",
+        text="min(tensor.device_mesh.get_local_rank() * n_rows, len(tensor))",
+        becomes="0 * n_rows",
+        tests=["tests/training/test_distributed.py"],
+    ),
+    Mutant(
+        fault="the exponential average is saved empty",
+        file="seq2seq/training/callbacks/averaging.py",
+        text='{"weights": self.whole_weights(), "n_updates"',
+        becomes='{"weights": {n: whole(w) * 0 for n, w in self.weights.items()}, "n_updates"',
+        tests=["tests/training/test_sharded.py"],
+    ),
+    Mutant(
         fault="translations that are gathered are not in the order of their sources",
         file="seq2seq/training/sharing.py",
         text="sorted(chain.from_iterable(share.items() for share in shares), key=lambda e: e[0])",
