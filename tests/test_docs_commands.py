@@ -27,6 +27,14 @@ KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a sect
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
 # Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM.
 OF_OTHERS = {
+    "--array",
+    "--gpus-per-task",
+    "--max-restarts",
+    "--rdzv-backend",
+    "--rdzv-endpoint",
+    "--rdzv-id",
+    "--requeue",
+    "--signal",
     "--logdir",
     "--nnodes",
     "--node-rank",

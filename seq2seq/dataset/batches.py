@@ -255,7 +255,8 @@ class BatchLoader:
         self.epoch, self.done = state["epoch"], state["done"]
         if state["world_size"] != self.world_size:
             is_over = state["done"] == state["of"]  # the last step may have been shared out in another way
-            self.done = self.n_batches(self.epoch) if is_over else state["done"] * state["world_size"] // self.world_size
+            n_done = state["done"] * state["world_size"] // self.world_size
+            self.done = self.n_batches(self.epoch) if is_over else n_done
 
 
 def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> int:

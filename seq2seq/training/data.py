@@ -32,6 +32,7 @@ class _EpochOfStage(NamedTuple):
     n_batches: int
     largest: Shape  # of the micro-batches
 
+
 log = logging.getLogger(__name__)
 
 

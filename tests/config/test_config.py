@@ -442,6 +442,7 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
         "wrong-type",
         "unknown-option",
         "unknown-experiment",
+        "no-launcher",
         "no-experiment",
         "impossible",
     ],

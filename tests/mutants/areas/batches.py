@@ -88,13 +88,6 @@ MUTANTS = [
         tests=["tests/training/test_data.py::test_one_source_or_a_temperature_of_1_changes_no_batch"],
     ),
     Mutant(
-        fault="a run that one process began goes on with another number of them",
-        file="seq2seq/dataset/batches.py",
-        text='if state["world_size"] != self.world_size:',
-        becomes='if state["world_size"] < self.world_size:',
-        tests=["tests/dataset/test_batches.py::test_a_position_belongs_to_its_number_of_processes"],
-    ),
-    Mutant(
         fault="the loss of valid leaves out a batch",
         file="seq2seq/dataset/batches.py",
         text="share = batches[rank::world_size]",
