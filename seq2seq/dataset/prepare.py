@@ -241,7 +241,7 @@ def _store(
             keep_text=keep_text,
             references=chain.from_iterable(map(read_references, sources)) if has_references else None,
             made_from=made_from,
-            encode_tgt=text.encode_tgt(tokenizer),
+            encode_tgt=text.encode_tgt(tokenizer.encode),
         )
 
     return _find_or_make(directory, key, find, make)

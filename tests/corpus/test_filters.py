@@ -11,7 +11,9 @@ def keep(filters, pairs, src_lengths=None, tgt_lengths=None):
     def lengths(given, side):
         return np.array(given or [len(pair[side].split()) for pair in pairs], dtype=np.int32)
 
-    return filters.keep(pairs, lengths(src_lengths, 0), lengths(tgt_lengths, 1), hash_pairs(pairs)).tolist()
+    kept, rejected = filters.keep_alone(pairs, lengths(src_lengths, 0), lengths(tgt_lengths, 1))
+    kept[kept] = filters.keep_new(hash_pairs(pairs)[kept], rejected)
+    return kept.tolist()
 
 
 def test_blank_text_and_text_without_tokens_are_empty():
