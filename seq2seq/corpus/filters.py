@@ -19,8 +19,8 @@ Lengths = NDArray[np.int32]
 class PairFilter:
     """Decides which pairs stay, block by block. A second pass over a corpus needs a new filter.
 
-    What a pair is by itself, any process can judge, in any order (`keep_alone`). Whether it repeats an earlier one, only
-    one pass over all blocks can tell (`keep_new`).
+    What a pair is by itself, any process can judge, in any order (`keep_alone`). Whether it repeats an earlier one,
+    only one pass over all blocks can tell (`keep_new`).
 
     `rejected` counts each pair once, by the first reason of `empty`, `too_long`, `length_ratio`, `duplicate`.
     """

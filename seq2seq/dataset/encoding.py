@@ -1,6 +1,6 @@
 """Pairs as token ids, a block at a time: what can be said of them without the rest of the corpus.
 
-    BLOCK.block     JSON in one line {sha256, n_read, rejected, lines, arrays}, then the bytes of the arrays
+BLOCK.block     JSON in one line {sha256, n_read, rejected, lines, arrays}, then the bytes of the arrays
 """
 
 import hashlib
@@ -117,7 +117,9 @@ def load_block(path: Path) -> Block | None:
         arrays.append(np.frombuffer(data, dtype, n, begin))
         begin += arrays[-1].nbytes
     src, tgt = Side(*arrays[:4]), Side(*arrays[4:8])
-    return Block(about["n_read"], about["rejected"], src, tgt, *arrays[8:], about["lines"])
+    src_hashes, pair_hashes, looked_at, places = arrays[8:]
+    lines = about["lines"]
+    return Block(about["n_read"], about["rejected"], src, tgt, src_hashes, pair_hashes, looked_at, places, lines)
 
 
 def _arrays(block: Block) -> Iterator[NDArray[Any]]:
@@ -169,7 +171,8 @@ class Encoder:
         return Block(
             n_read,
             rejected,
-            *(self._side(*side) for side in zip(ids, lines, strict=True)),
+            self._side(ids[0], lines[0]),
+            self._side(ids[1], lines[1]),
             hash_lines(lines[0]),
             hash_pairs(pairs),
             np.flatnonzero(looks).astype("<i4"),

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -242,6 +242,7 @@ def write_store(
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
     encode_tgt: Encode | None = None,
+    n_threads: int = -1,
 ) -> PairStore:
     """Encode pairs into a new store, in one pass and in bounded memory. It appears whole or not at all.
 
@@ -254,12 +255,14 @@ def write_store(
         references: the further references of each pair; only without filters.
         made_from: what the store was made from, in JSON types, for the manifest.
         encode_tgt: gives the ids of targets that are labels; None: targets are text.
+        n_threads: that encode; -1: one for each core.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
         TokenizerError: a tag that the tokenizer does not have.
         Exception: whatever iterating over `sources` raises.
     """
-    encoder = Encoder(tokenizer.encode, encode_tgt or tokenizer.encode, id_type(tokenizer), filters, keep_text)
+    encode = partial(tokenizer.encode, n_threads=n_threads)
+    encoder = Encoder(encode, encode_tgt or encode, id_type(tokenizer), filters, keep_text)
     blocks = [
         _encoded(pairs, encoder, tokenizer.tag(tag))
         for pairs, tag in zip(sources, tags or [""] * len(sources), strict=True)
