@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec
 from seq2seq.config.stages import Stage
+from seq2seq.cores import n_cores
 from seq2seq.corpus.blocks import Cut, sampled_pairs
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
@@ -48,7 +49,6 @@ from seq2seq.dataset.store import FORMAT_VERSION, PairStore, join_blocks, write_
 from seq2seq.dataset.subword_text import spelling_shares
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
-from seq2seq.cores import n_cores
 from seq2seq.tokenizer import Tokenizer
 
 # Pairs from which blocks pay. Fewer take seconds, and then threads of SentencePiece are as fast as processes.
