@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--vocab-size", type=int, default=32_000)
     parser.add_argument("--model-type", default="bpe")
+    parser.add_argument("--lines", type=int, default=TokenizerConfig.max_sentences, help="to learn subwords from")
     parser.add_argument(
         "--folder", type=Path, help="where to write; 0.7 kB a pair; by default where temporary files are"
     )
