@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from seq2seq.hardware import n_cores
+from seq2seq.cores import n_cores
 
 _Case = TypeVar("_Case")
 

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio
 
+from seq2seq.cores import n_cores
 from seq2seq.corpus.reader import read_lines
-from seq2seq.hardware import n_cores
 
 HUGGING_FACE = Path(__file__).parent / "peers" / "hf_marian.py"
 BATCH_TOKENS = (1024, 2048, 4096, 8192, 16384)  # tried by --layouts

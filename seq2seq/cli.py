@@ -1,7 +1,8 @@
 """The command line:  python -m seq2seq COMMAND, or seq2seq COMMAND where the package is installed
 
 Each file of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which returns the exit status.
-The first line of its docstring says what it does. Only `train` has no options of its own: Hydra reads its words.
+The first line of its docstring says what it does. Only `train` and `prepare` have no options of their own: Hydra reads
+their words.
 """
 
 import argparse
@@ -16,6 +17,8 @@ from types import ModuleType
 from seq2seq import __version__, commands
 from seq2seq.exit_status import exit_status
 
+READ_BY_HYDRA = ("train", "prepare")
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command that the first word names.
@@ -24,8 +27,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         SystemExit: always after an error, with a status of `exit_status`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] == ["train"]:
-        front_door("train", words[1:])
+    if words and words[0] in READ_BY_HYDRA:
+        front_door(words[0], words[1:])
         return
     parser = build_parser()
     _complete(parser)
@@ -53,7 +56,7 @@ def command_names() -> list[str]:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands. It knows only the name of `train`."""
+    """The parser of all commands. It knows only the names of those that Hydra reads."""
     parser = argparse.ArgumentParser(
         prog="seq2seq",
         description="Train translation models, translate with them, and compare their translations.",

@@ -1,7 +1,6 @@
 """Choose processor and precision for the user, and remove what slows a CPU down.
 
-Importing this module does not import torch: a translation with CTranslate2 asks for the number of cores and nothing
-else. The functions that need torch import it themselves.
+Importing this module does not import torch. The functions that need torch import it themselves.
 """
 
 import ctypes
@@ -14,11 +13,6 @@ from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
 
 TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
-
-
-def n_cores() -> int:
-    """The cores that this process may use. A container or `taskset` may allow fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def accelerator_of(config: TrainerConfig) -> str:

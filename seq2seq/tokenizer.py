@@ -6,11 +6,10 @@ itself, except that U+2581 and line ends become spaces.
 
 import hashlib
 import io
-import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 import sentencepiece
@@ -51,8 +50,7 @@ class Tokenizer:
     def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
         """Learn the pieces from sentences of both languages. The same lines give the same bytes.
 
-        Of more than `2 * config.max_sentences` lines, a random sample of so many is used, always the same. The sample
-        is in memory, and SentencePiece keeps a copy.
+        SentencePiece keeps all of them in memory, so `lines` should be a sample of a large text.
 
         Args:
             tags: names of kinds of text; see `tag`.
@@ -60,12 +58,11 @@ class Tokenizer:
             TokenizerError: no text, or too little for config.vocab_size. The message has the largest size that works.
             Exception: whatever iterating over `lines` raises.
         """
-        sample = _sample_lines(lines, 2 * config.max_sentences)
-        n_lines = len(sample)
+        guarded = _Guarded(lines)
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=(sample.pop() for _ in range(n_lines)),  # it makes a copy of each
+                sentence_iterator=iter(guarded),
                 model_writer=model,
                 model_type=config.model_type,
                 vocab_size=config.vocab_size,
@@ -79,11 +76,13 @@ class Tokenizer:
                 eos_id=EOS,
                 control_symbols=[f"<tag:{name}>" for name in tags],
                 max_sentence_length=_MAX_LINE_BYTES,
-                train_extremely_large_corpus=n_lines > _LARGE_SAMPLE,
+                train_extremely_large_corpus=2 * config.max_sentences > _LARGE_SAMPLE,
                 num_threads=_TRAINING_THREADS,
                 minloglevel=2,
             )
         except RuntimeError as error:
+            if guarded.error is not None:
+                raise guarded.error from None
             raise TokenizerError(_training_problem(str(error), config, len(tags))) from error
         return cls(model.getvalue())
 
@@ -115,16 +114,18 @@ class Tokenizer:
         with atomic_file(Path(path)) as file:
             file.write(self.proto)
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode(self, texts: Sequence[str], *, n_threads: int = -1) -> list[list[int]]:
         """Ids of each text, without bos and eos. A string like `</s>` in a text is text.
 
+        Args:
+            n_threads: that work on a long list; -1: one for each core.
         Raises:
             TokenizerError: a text with half a surrogate pair, which is not Unicode.
         """
         try:
             if len(texts) < _FEW:
                 return [self._processor.encode(text) for text in texts]
-            ids: list[list[int]] = self._processor.encode(list(texts))
+            ids: list[list[int]] = self._processor.encode(list(texts), num_threads=n_threads)
         except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
             raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
         return ids
@@ -243,20 +244,20 @@ def _model_type(processor: sentencepiece.SentencePieceProcessor) -> str:
     return "unigram"
 
 
-def _sample_lines(lines: Iterable[str], n_lines: int) -> list[bytes]:
-    """All lines, or `n_lines` of them at random with a fixed seed: algorithm R of Vitter (1985).
+class _Guarded:
+    """Lines for SentencePiece, which makes a RuntimeError of whatever reading one of them raises."""
 
-    SentencePiece can sample too, but takes another sample in each process, whatever its seed is.
-    """
-    # Bytes: in a str with a typographic apostrophe or an oe ligature, each character takes two bytes.
-    encoded = (line.encode() for line in lines)
-    sample = list(islice(encoded, n_lines))
-    draw = random.Random(0).random
-    for n_seen, line in enumerate(encoded, start=n_lines + 1):
-        place = int(draw() * n_seen)
-        if place < n_lines:
-            sample[place] = line
-    return sample
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for line in self._lines:
+                yield line.encode()
+        except BaseException as error:
+            self.error = error
+            raise
 
 
 def _training_problem(message: str, config: TokenizerConfig, n_tags: int) -> str:

@@ -24,6 +24,7 @@ COMMANDS = [
     "export",
     "heads",
     "learning-curve",
+    "prepare",
     "report",
     "score",
     "search",

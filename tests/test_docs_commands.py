@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 
 import seq2seq
-from seq2seq.cli import build_parser, command_names
+from seq2seq.cli import READ_BY_HYDRA, build_parser, command_names
 from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.read import RENAMED
@@ -44,15 +44,9 @@ OF_OTHERS = {
     "--nodes",
     "--ntasks-per-node",
     "--gpus-per-node",
-    "--gpus-per-task",
     "--cpus-per-task",
-    "--array",
     "--dependency",
-    "--requeue",
     "--kill-on-bad-exit",
-    "--max-restarts",
-    "--rdzv-backend",
-    "--rdzv-endpoint",
     "--durations",
     "--follow",
     "--cfg",
@@ -97,7 +91,7 @@ def options(parser: argparse.ArgumentParser) -> set[str]:
 
 @pytest.mark.parametrize("command", documented("python -m seq2seq "))
 def test_a_documented_command_is_understood(command: str) -> None:
-    if command.split()[0] not in {*PLACEHOLDERS, "train"}:
+    if command.split()[0] not in {*PLACEHOLDERS, *READ_BY_HYDRA}:
         build_parser().parse_args(shlex.split(command))
 
 
@@ -114,7 +108,7 @@ def first_job(words: Sequence[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", documented("python train.py "))
+@pytest.mark.parametrize("command", documented("python train.py ") + documented("python -m seq2seq prepare "))
 def test_a_documented_training_is_understood(command: str) -> None:
     ConfigStore.instance().store(name="schema", node=RunConfig)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):

@@ -10,7 +10,7 @@ import torch
 from seq2seq import hardware
 from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import accelerator_of, multiplies_bf16, n_cores, precision_of
+from seq2seq.hardware import accelerator_of, multiplies_bf16, precision_of
 
 
 @pytest.fixture
@@ -104,20 +104,6 @@ def test_keeping_freed_memory_changes_no_result():
         "keep_freed_memory()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 64)
-    assert n_cores() == 3
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert n_cores() == 64
-
-
-def test_counting_cores_needs_no_torch() -> None:
-    code = "import sys; from seq2seq.hardware import n_cores; n_cores(); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "False\n"
 
 
 def test_onednn_is_left_alone_where_it_would_round_to_bf16(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tests.places import ROOT
 # The rooms of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator, so
 # for all others it stands above translation/.
 STAGES = [
-    ("errors", "vocabulary", "files", "option_values"),
+    ("errors", "vocabulary", "files", "option_values", "cores"),
     ("config", "exit_status", "memory"),
     ("hardware",),
     ("corpus",),

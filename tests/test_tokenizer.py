@@ -80,25 +80,29 @@ def test_the_same_lines_give_the_same_bytes(model_type, tokenizer):
     assert train(model_type=model_type).proto == train(iter(LINES), model_type=model_type).proto
 
 
-def _fingerprint(queue, max_sentences):
-    queue.put(train(max_sentences=max_sentences).fingerprint)
+def _fingerprint(queue):
+    queue.put(train().fingerprint)
 
 
-@pytest.mark.parametrize("max_sentences", [1000, 60])
-def test_another_process_trains_the_same_tokenizer(max_sentences):
+def test_another_process_trains_the_same_tokenizer():
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=_fingerprint, args=(queue, max_sentences))
+    process = context.Process(target=_fingerprint, args=(queue,))
     process.start()
-    assert queue.get(timeout=20) == train(max_sentences=max_sentences).fingerprint
+    assert queue.get(timeout=20) == train().fingerprint
     process.join()
 
 
-def test_beyond_max_sentences_a_sample_is_used():
-    lines = [*["zzz qqq"] * 1000, *LINES]
-    rare = train(lines, max_sentences=200)
-    assert rare.fingerprint != train(lines).fingerprint
-    assert len(rare.encode([LINES[0]])[0]) < 40  # the sample is not just the first lines
+@pytest.mark.parametrize("n_lines", [0, 50])
+@pytest.mark.parametrize("error", [CorpusError("train.fr:7: bad"), KeyboardInterrupt(), RuntimeError("mine")])
+def test_an_error_of_the_lines_is_raised_as_it_is(error, n_lines):
+    def lines():
+        yield from LINES[:n_lines]
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        train(lines())
+    assert caught.value is error
 
 
 @given(text=any_text)

@@ -25,7 +25,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from seq2seq.hardware import n_cores
+from seq2seq.cores import n_cores
 
 MASK = "***"
 _GIT_TIMEOUT_S = 2.0  # a checkout on a slow network must not hold a run up

@@ -82,9 +82,18 @@ def composed(words: Sequence[str]) -> "RunConfig":
     Raises:
         ConfigError: there is no such run.
     """
+    if (config := composed_if_any(words)) is None:
+        raise ConfigError("the words must describe one new run; leave out --help and the like")
+    return config
+
+
+def composed_if_any(words: Sequence[str]) -> "RunConfig | None":
+    """As `composed`; None if the words only let Hydra print something, as `--help` does."""
     from seq2seq.training.composed import checked
 
     jobs = _compose(words)
+    if not jobs:
+        return None
     if len(jobs) != 1 or jobs[0].is_job or jobs[0].cfg.resume:
         raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
     return checked(jobs[0])

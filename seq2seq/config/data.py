@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seq2seq.config.augment import AugmentConfig
-from seq2seq.config.checks import at_least, names_a_file, names_a_language, one_of
+from seq2seq.config.checks import at_least, names_a_file, names_a_language, not_too_many, one_of
 from seq2seq.config.clean import CleanConfig
 from seq2seq.config.on_resume import horizon, runtime
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
@@ -44,6 +44,7 @@ class DataConfig:
     stages: Any = horizon(None)  # what epochs have of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
+    n_workers: int = runtime(0)  # processes that make large text token ids; 0: one for each core
     cache_dir: str = runtime("")  # fetched and prepared corpora, tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
     shared_cache: str = runtime("")  # another cache, only read from, for fetched corpora; empty: $SEQ2SEQ_SHARED_CACHE
     catalogue: str = runtime("")  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
@@ -77,7 +78,8 @@ class DataConfig:
         return sorted(_tags(self.train_sources))
 
     def problems(self) -> Iterator[str]:
-        yield from at_least("data", self, max_sentence_tokens=1, max_length_ratio=0.0, temperature=1.0)
+        yield from at_least("data", self, max_sentence_tokens=1, max_length_ratio=0.0, temperature=1.0, n_workers=0)
+        yield from not_too_many("data", self, "n_workers")
         if self.src_lang == self.tgt_lang:
             yield f"data.src_lang and data.tgt_lang are both {self.src_lang!r}; name two languages"
         for key in ("src_lang", "tgt_lang"):

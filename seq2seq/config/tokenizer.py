@@ -14,7 +14,7 @@ class TokenizerConfig:
     vocab_size: int = 8000  # pieces, with the 256 bytes, the 4 special ids and the tags
     character_coverage: float = 1.0  # share of characters that have a piece of their own; the rest become bytes
     normalization: str = "nmt_nfkc"  # a rule of SentencePiece; `identity` keeps no-break spaces and double spaces
-    max_sentences: int = 5_000_000  # lines of each language to train on; of more, a random sample is taken
+    max_sentences: int = 1_000_000  # lines of each language to train on; of more, a random sample is taken
     subword_regularization: float = 0.0  # BPE-dropout probability, or alpha of unigram; 0: off
 
     def problems(self) -> Iterator[str]:

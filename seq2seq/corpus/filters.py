@@ -4,6 +4,7 @@ Only training text is filtered. Validation and test keep all pairs, also blank a
 score would be another score, and a translation file has as many lines as its source.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress, islice
@@ -25,7 +26,10 @@ _BLOCK = 10_000
 
 
 class PairFilter:
-    """Decides which pairs stay, block by block, in one pass over a corpus. A second pass needs a new filter.
+    """Decides which pairs stay, block by block. A second pass over a corpus needs a new filter.
+
+    What a pair is by itself, any process can judge, in any order (`keep_alone`). Whether it repeats an earlier one,
+    only one pass over all blocks can tell (`keep_new`). `judge` does both.
 
     `rejected` counts each pair once, by its first reason: `empty`, the rules of `data.clean`, `too_long`,
     `length_ratio`, `overlap` and `near_overlap` (a pair is in valid or test too), `duplicate`, `near_duplicate`.
@@ -87,16 +91,35 @@ class PairFilter:
         if n_read == sum(self.rejected.values()):
             raise CorpusError(nothing_left(n_read, self.rejected))
 
-    def keep(
-        self, pairs: Sequence[tuple[str, str]], src_lengths: Lengths, tgt_lengths: Lengths, hashes: Hashes
-    ) -> NDArray[np.bool_]:
-        """Which pairs of a block stay.
+    def keep_alone(
+        self, pairs: Sequence[tuple[str, str]], src_lengths: Lengths, tgt_lengths: Lengths
+    ) -> tuple[NDArray[np.bool_], Counter[str]]:
+        """Which pairs stay, whatever other pairs there are, and how many do not for which reason. It counts nothing.
 
         Args:
             src_lengths, tgt_lengths: tokens a side, without eos.
-            hashes: of the pairs, from `hash_pairs`.
         """
-        return self.judge(pairs, hashes, self.measured(pairs), (src_lengths, tgt_lengths)) < 0
+        block = self._alone(pairs, self.measured(pairs), (src_lengths, tgt_lengths))
+        return block.reason < 0, block.counts()
+
+    def sketches(self, pairs: Sequence[tuple[str, str]]) -> Sketches:
+        """What `keep_new` compares of pairs, besides their hashes; empty if it needs no more."""
+        return of_pairs(*side_sketches(pairs if self._near is not None else []))
+
+    def keep_new(self, hashes: Hashes, sketches: Sketches, rejected: Mapping[str, int]) -> NDArray[np.bool_]:
+        """Which pairs of a block stay, of those that `keep_alone` keeps: not those that repeat an earlier one.
+
+        Blocks come in the order of the corpus: the first of equal pairs stays.
+
+        Args:
+            hashes: of the pairs, from `hash_pairs`.
+            sketches: of the pairs, from `sketches`.
+            rejected: what `keep_alone` has found in this block, to be counted.
+        """
+        block = _Verdicts(self.reasons, len(hashes))
+        self._reject_repeated(block, hashes, sketches)
+        self._count(block.counts() + Counter(rejected))
+        return block.reason < 0
 
     def measured(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Measured]:
         """What each rule measures of each pair."""
@@ -116,6 +139,19 @@ class PairFilter:
             measured: of the pairs, from `measured`.
             lengths: tokens a side, without eos; None: the filters of tokens do not count.
         """
+        block = self._alone(pairs, measured, lengths)
+        rows = block.left()
+        self._reject_repeated(block, hashes[rows], self.sketches([pairs[row] for row in rows]))
+        self._count(block.counts())
+        return block.reason
+
+    def _alone(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        measured: Mapping[str, Measured],
+        lengths: tuple[Lengths, Lengths] | None,
+    ) -> "_Verdicts":
+        """The verdicts on what pairs are by themselves."""
         block = _Verdicts(self.reasons, len(pairs))
         has_blank = np.fromiter((not (src.strip() and tgt.strip()) for src, tgt in pairs), dtype=np.bool_)
         block.reject("empty", has_blank)
@@ -129,33 +165,33 @@ class PairFilter:
             block.reject("too_long", longer > self._config.max_sentence_tokens)
             if self._config.max_length_ratio:
                 block.reject("length_ratio", longer > self._config.max_length_ratio * shorter)
-        self._reject_known(block, pairs, hashes)
-        for number, name in enumerate(self.reasons):
-            self.rejected[name] += int((block.reason == number).sum())
-        return block.reason
-
-    def _reject_known(self, block: "_Verdicts", pairs: Sequence[tuple[str, str]], hashes: Hashes) -> None:
-        """Reject what is in valid or test, and what came before."""
         if self.drops_overlap:
             rows = block.left()
             block.reject_at(OVERLAP, rows, self._held_out.exact([pairs[row] for row in rows]))
-        sides: tuple[Sketches, Sketches] | None = None
-        rows = block.left()
-        if self._near is not None or self._drops_near:
-            sides = side_sketches([pairs[row] for row in rows])
         if self._drops_near:
-            assert sides is not None
-            is_near = self._held_out.near([pairs[row] for row in rows], sides)
-            block.reject_at(NEAR_OVERLAP, rows, is_near)
-            rows, sides = rows[~is_near], (sides[0][~is_near], sides[1][~is_near])
+            rows = block.left()
+            left = [pairs[row] for row in rows]
+            block.reject_at(NEAR_OVERLAP, rows, self._held_out.near(left, side_sketches(left)))
+        return block
+
+    def _reject_repeated(self, block: "_Verdicts", hashes: Hashes, sketches: Sketches) -> None:
+        """Reject what came before.
+
+        Args:
+            hashes, sketches: of the pairs that have no reason yet.
+        """
+        rows = block.left()
         if self._seen is not None:
-            is_new = self._seen.add(hashes[rows])
+            is_new = self._seen.add(hashes)
             block.reject_at(DUPLICATE, rows, ~is_new)
             rows = rows[is_new]
-            sides = (sides[0][is_new], sides[1][is_new]) if sides is not None else None
+            sketches = sketches[is_new] if self._near is not None else sketches
         if self._near is not None:
-            assert sides is not None
-            block.reject_at(NEAR_DUPLICATE, rows, ~self._near.add_new(of_pairs(*sides)))
+            block.reject_at(NEAR_DUPLICATE, rows, ~self._near.add_new(sketches))
+
+    def _count(self, rejected: Mapping[str, int]) -> None:
+        for reason, n in rejected.items():
+            self.rejected[reason] += n
 
     @cached_property
     def _held_out(self) -> HeldOut:
@@ -184,6 +220,10 @@ class _Verdicts:
     def left(self) -> NDArray[np.int64]:
         """The pairs that have no reason yet."""
         return np.flatnonzero(self.reason < 0)
+
+    def counts(self) -> Counter[str]:
+        """How many pairs have which reason."""
+        return Counter({name: n for name, number in self._numbers.items() if (n := int((self.reason == number).sum()))})
 
     def reject_at(self, name: str, rows: NDArray[np.int64], wrong: NDArray[np.bool_]) -> None:
         self.reason[rows[wrong]] = self._numbers[name]

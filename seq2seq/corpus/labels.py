@@ -1,6 +1,6 @@
 """Labelled text: pairs of a text and its label. It has the forms of parallel text, with the label as target."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from seq2seq.corpus.reader import read_pairs
@@ -18,8 +18,15 @@ def read_labelled(source: Source, labels: Sequence[str] | None = None) -> Iterat
     Raises:
         CorpusError: what `read_pairs` raises; a text or a label that is blank; an unknown label. It says where.
     """
+    return checked_labels(read_pairs(source), source, labels)
+
+
+def checked_labels(
+    pairs: Iterable[tuple[str, str]], source: Source, labels: Sequence[str] | None = None, first: int = 1
+) -> Iterator[tuple[str, str]]:
+    """These texts with their labels, of which the first stands in line `first`; see `read_labelled`."""
     known = None if labels is None else frozenset(labels)
-    for number, (text, label) in enumerate(read_pairs(source), start=1):
+    for number, (text, label) in enumerate(pairs, start=first):
         if not text.strip():
             raise CorpusError(f"{_text_file(source)}:{number}: there is no text to classify; remove the line")
         if not label.strip():

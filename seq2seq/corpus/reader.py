@@ -6,9 +6,10 @@ before the LF, and a byte order mark at the start of a file. It keeps everything
 
 import codecs
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -62,6 +63,7 @@ def decode_lines(
     on_replaced: Callable[[int], None] | None = None,
     *,
     is_exact: bool = False,
+    first: int = 1,
 ) -> Iterator[str]:
     """The lines of a stream of UTF-8 text, without line ends.
 
@@ -71,13 +73,14 @@ def decode_lines(
         on_replaced: called with the number, from 1, of each line with such bytes, before the line is yielded. Leave it
             out only where another pass over the same text counts these lines.
         is_exact: lines keep their line ends, and the first one its byte order mark.
+        first: the number of the line that comes next.
     Raises:
         CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
     assert errors in ("strict", "replace")
-    number = 0
+    number = first - 1
     try:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(stream, start=first):
             if number == 1 and not is_exact:
                 line = line.removeprefix(codecs.BOM_UTF8)
             if not is_exact:
@@ -91,12 +94,40 @@ def decode_lines(
                     on_replaced(number)
                 text = line.decode(errors="replace")
             yield text
-    except DAMAGE as error:
-        raise CorpusError(_damaged(name, number, error)) from error
+    except (*DAMAGE, OSError) as error:
+        raise CorpusError(_not_read(name, number, error)) from error
+
+
+def skip_lines(stream: BinaryIO, name: str, n: int, first: int) -> int:
+    """Pass over the next `n` lines, or fewer if the stream ends, without decoding them. Returns how many there were.
+
+    Args:
+        name: of the stream, for messages.
+        first: the number of the line that comes next.
+    Raises:
+        CorpusError: the stream cannot be read, or is damaged.
+    """
+    number = first - 1
+    try:
+        for number, _ in enumerate(islice(stream, n), start=first):  # noqa: B007 (read after the loop)
+            pass
+    except (*DAMAGE, OSError) as error:
+        raise CorpusError(_not_read(name, number, error)) from error
+    return number - first + 1
+
+
+def count_lines(path: Path) -> int:
+    """The lines of a text file, plain or compressed.
+
+    Raises:
+        CorpusError: what `skip_lines` raises.
+    """
+    try:
+        stream = open_binary(path)
     except OSError as error:
-        if error.errno is None:  # how bz2 reports invalid data
-            raise CorpusError(_damaged(name, number, error)) from error
-        raise CorpusError(_unreadable(name, error)) from error
+        raise CorpusError(_unreadable(path, error)) from error
+    with stream:
+        return skip_lines(stream, str(path), sys.maxsize, first=1)
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
@@ -109,19 +140,42 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
     if source.disguises:
         yield from ((src, tgt) for src, tgt, *_ in _in_disguise(source))
         return
-    match source:
-        case PairedFiles():
-            pairs: Iterator[Any] = read_aligned((source.src, source.tgt))
-        case TsvFile():
-            pairs = _tsv(source)
-        case JsonlFile():
-            pairs = _jsonl(source)
     n_pairs = 0
+    pairs = pairs_in(source, [read_lines(file) for file in paired_files(source)])
     for n_pairs, pair in enumerate(pairs, start=1):  # noqa: B007 (read after the loop)
         yield pair
     if n_pairs == 0:
-        names = " and ".join(str(file) for file in source.files)
-        raise CorpusError(f"no sentence pair in {names}; the corpus is empty, give another one")
+        raise empty_corpus(source)
+
+
+def paired_files(source: Source) -> tuple[Path, ...]:
+    """The files whose lines n make pair n: two, or one that has both sides."""
+    return (source.src, source.tgt) if isinstance(source, PairedFiles) else source.files
+
+
+def pairs_in(source: Source, lines: Sequence[Iterator[str]], first: int = 1) -> Iterator[tuple[str, str]]:
+    """The pairs that these lines of `paired_files` make.
+
+    Args:
+        first: the number of the first of these lines.
+    Raises:
+        CorpusError: what reading a line raises; files with different numbers of lines; a line that does not have the
+            format.
+    """
+    match source:
+        case PairedFiles():
+            names = [str(file) for file in paired_files(source)]
+            pairs: Iterator[Any] = aligned(lines, names, first)
+        case TsvFile():
+            pairs = _tsv(source, lines[0], first)
+        case JsonlFile():
+            pairs = _jsonl(source, lines[0], first)
+    return pairs
+
+
+def empty_corpus(source: Source) -> CorpusError:
+    names = " and ".join(str(file) for file in source.files)
+    return CorpusError(f"no sentence pair in {names}; the corpus is empty, give another one")
 
 
 def read_references(source: Source) -> Iterator[list[str]]:
@@ -159,29 +213,38 @@ def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
     return aligned([read_lines(file) for file in files], [str(file) for file in files])
 
 
-def aligned(readers: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def aligned(readers: Sequence[Iterator[str]], names: Sequence[str], first: int = 1) -> Iterator[tuple[str, ...]]:
     """The next line of every reader, until all end at once.
 
     Args:
         names: of the files, for messages.
+        first: the number of the line that comes next.
     Raises:
         CorpusError: what a reader raises; files with different numbers of lines.
     """
-    for n, lines in enumerate(zip_longest(*readers)):
+    for n, lines in enumerate(zip_longest(*readers), start=first - 1):
         if None in lines:
             counts = [
                 n if line is None else n + 1 + sum(1 for _ in rest) for line, rest in zip(lines, readers, strict=True)
             ]
-            odd = next(i for i, count in enumerate(counts) if count != counts[0])
-            raise CorpusError(
-                f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}; line n of one must translate "
-                "line n of the other, so align the files again"
-            )
+            raise not_aligned(names, counts)
         yield lines
 
 
-def _tsv(source: TsvFile) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(source.path), start=1):
+def not_aligned(names: Sequence[str], counts: Sequence[int]) -> CorpusError:
+    """
+    Args:
+        counts: lines of each file; not all are the same.
+    """
+    odd = next(i for i, count in enumerate(counts) if count != counts[0])
+    return CorpusError(
+        f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}; line n of one must translate "
+        "line n of the other, so align the files again"
+    )
+
+
+def _tsv(source: TsvFile, lines: Iterator[str], first: int) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, start=first):
         fields = line.split("\t")
         if len(fields) != source.n_columns:
             raise CorpusError(
@@ -192,8 +255,8 @@ def _tsv(source: TsvFile) -> Iterator[tuple[str, str]]:
         yield fields[source.src_column], fields[source.tgt_column]
 
 
-def _jsonl(source: JsonlFile) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(source.path), start=1):
+def _jsonl(source: JsonlFile, lines: Iterator[str], first: int) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, start=first):
         where = f"{source.path}:{number}"
         try:
             record = json.loads(line)
@@ -225,6 +288,13 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _not_read(name: str, n_lines: int, error: Exception) -> str:
+    """Why reading failed after so many lines."""
+    if isinstance(error, OSError) and error.errno is not None:  # bz2 reports invalid data without one
+        return _unreadable(name, error)
+    return _damaged(name, n_lines, error)
 
 
 def _unreadable(name: Path | str, error: OSError) -> str:

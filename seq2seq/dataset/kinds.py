@@ -1,16 +1,16 @@
 """The two kinds of text that a run can have: sentence pairs, or texts with labels."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seq2seq.corpus.labels import learned_labels, read_labelled
+from seq2seq.corpus.labels import checked_labels, learned_labels, read_labelled
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import Source
+from seq2seq.dataset.encoding import Encode
 from seq2seq.dataset.labels import Labels
-from seq2seq.dataset.store import Encode, PairStore
+from seq2seq.dataset.store import PairStore
 from seq2seq.dataset.subword_text import subword_text
-from seq2seq.tokenizer import Tokenizer
 
 
 class ParallelText:
@@ -23,13 +23,21 @@ class ParallelText:
         """All pairs of a corpus source, in order."""
         return read_pairs(source)
 
+    def checked(self, pairs: Iterable[tuple[str, str]], source: Source, first: int) -> Iterable[tuple[str, str]]:
+        """These pairs of a source, of which the first stands in line `first`."""
+        return pairs
+
     def subword_text(self, pairs: Iterator[tuple[str, str]], shares: Mapping[str, float]) -> Iterator[str]:
         """The lines that subwords are learned from; `shares` of them are in disguise."""
         return subword_text(pairs, shares)
 
-    def encode_tgt(self, tokenizer: Tokenizer) -> Encode:
-        """What makes targets ids."""
-        return tokenizer.encode
+    def encode_tgt(self, encode: Encode) -> Encode:
+        """What makes targets ids.
+
+        Args:
+            encode: what makes text ids.
+        """
+        return encode
 
     def facts(self, store: PairStore) -> dict[str, Any]:
         """What it adds to the data report of a split."""
@@ -56,10 +64,13 @@ class LabelledText:
     def read(self, source: Source) -> Iterator[tuple[str, str]]:
         return read_labelled(source, self.labels)
 
+    def checked(self, pairs: Iterable[tuple[str, str]], source: Source, first: int) -> Iterable[tuple[str, str]]:
+        return checked_labels(pairs, source, self.labels, first)
+
     def subword_text(self, pairs: Iterator[tuple[str, str]], shares: Mapping[str, float]) -> Iterator[str]:
         return (text for text, _ in pairs)
 
-    def encode_tgt(self, tokenizer: Tokenizer) -> Encode:
+    def encode_tgt(self, encode: Encode) -> Encode:
         return self._labels.encode
 
     def facts(self, store: PairStore) -> dict[str, Any]:

@@ -3,6 +3,7 @@
     CACHE/
         tokenizers/KEY.FINGERPRINT.model
         stores/KEY/                         (seq2seq/dataset/store.py)
+        stores/KEY.blocks/                  while a large one is being made (seq2seq/dataset/block_work.py)
         digests.json                        (seq2seq/dataset/file_digests.py)
 
 A key is a SHA-256 over all that decides the content: the bytes of the files, languages, tokenizer, filters and format
@@ -17,6 +18,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +27,9 @@ from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec
 from seq2seq.config.stages import Stage
-from seq2seq.corpus.cleaning.held_out import held_out_pairs
+from seq2seq.cores import n_cores
+from seq2seq.corpus.blocks import Cut, sampled_pairs
+from seq2seq.corpus.cleaning.held_out import HeldOutPairs
 from seq2seq.corpus.disguises import SEED
 from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
@@ -36,15 +40,20 @@ from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
+from seq2seq.dataset.block_processes import make_blocks
+from seq2seq.dataset.block_work import BLOCK, BlockWork
 from seq2seq.dataset.file_digests import FileDigests
 from seq2seq.dataset.kinds import LabelledText, ParallelText, TextKind
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
-from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
+from seq2seq.dataset.store import FORMAT_VERSION, PairStore, join_blocks, write_store
 from seq2seq.dataset.subword_text import spelling_shares
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
+
+# Pairs from which blocks pay. Fewer take seconds, and then threads of SentencePiece are as fast as processes.
+LARGE = 200_000
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -158,7 +167,7 @@ def _held_out(splits: Mapping[str, list[Source]]) -> list[Source]:
 
 def _filter(config: DataConfig, splits: Mapping[str, list[Source]]) -> PairFilter:
     """What chooses training pairs. It reads valid and test only if it must."""
-    return PairFilter(config, held_out_pairs(_held_out(splits)))
+    return PairFilter(config, HeldOutPairs(_held_out(splits)))
 
 
 def _filter_key(filters: PairFilter, splits: Mapping[str, list[Source]], digests: Mapping[Path, str]) -> dict[str, Any]:
@@ -200,13 +209,22 @@ def _tokenizer(
             logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
             damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs: Iterator[tuple[str, str]] = chain.from_iterable(map(text.read, train))
+        pairs = _sampled(text, train, config.tokenizer.max_sentences)
         pairs = filters.stream(pairs) if filters.reads_text else pairs
         tokenizer = Tokenizer.train(text.subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
     return _find_or_make(directory, key, find, make)
+
+
+def _sampled(text: TextKind, train: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
+    """All training pairs, or `most` of them at random, always the same."""
+    if sum(Cut.of(source, size=1).n_pairs for source in train) <= most:
+        return chain.from_iterable(map(text.read, train))
+    logger.info("learning from %s pairs, which are drawn at random", f"{most:,}")
+    drawn = sampled_pairs(train, most)
+    return chain.from_iterable(text.checked([pair], source, number) for source, number, pair in drawn)
 
 
 def _store(
@@ -235,6 +253,7 @@ def _store(
         | dict(text.key)
     )
     directory = cache_dir / "stores"
+    n_workers = config.data.n_workers or n_cores()
 
     def open_intact() -> PairStore:
         store = PairStore.open(directory / key)
@@ -258,6 +277,13 @@ def _store(
             logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)
         has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
+        references = chain.from_iterable(map(read_references, sources)) if has_references else None
+        if (work := large_work()) is not None:
+            make_blocks(work, n_workers)
+            logger.info("joining %s blocks", f"{work.n_blocks:,}")
+            blocks = work.blocks()
+            return join_blocks(directory / key, blocks, tokenizer, filters, keep_text, references, made_from)
+        encode = partial(tokenizer.encode, n_threads=n_workers)
         return write_store(
             directory / key,
             [text.read(source) for source in sources],
@@ -265,33 +291,67 @@ def _store(
             tags=[source.tag for source in sources],
             filters=filters,
             keep_text=keep_text,
-            references=chain.from_iterable(map(read_references, sources)) if has_references else None,
+            references=references,
             made_from=made_from,
-            encode_tgt=text.encode_tgt(tokenizer),
+            encode_tgt=text.encode_tgt(encode),
+            n_threads=n_workers,
         )
 
-    return _find_or_make(directory, key, find, make)
+    def large_work() -> BlockWork | None:
+        """The work on text of which so much is there that several processes pay; None: there is less."""
+        if any(source.disguises for source in sources):
+            return None
+        cuts = [Cut.of(source, BLOCK) for source in sources]
+        if sum(cut.n_pairs for cut in cuts) < LARGE:
+            return None
+        tags = [source.tag for source in sources]
+        return BlockWork(_blocks_dir(directory, key), directory / key, cuts, tags, text, tokenizer, filters, keep_text)
+
+    def help_others() -> None:
+        if (work := large_work()) is not None:
+            logger.info("another process is preparing %s; helping it", split)
+            with suppress(CorpusError, TokenizerError, OSError):  # whoever joins the blocks tells it
+                make_blocks(work, n_workers)
+
+    return _find_or_make(directory, key, find, make, help_others)
 
 
-def _find_or_make(directory: Path, key: str, find: Callable[[], _T | None], make: Callable[[], _T]) -> _T:
-    """A cache entry. If several processes want the same one, the first makes it and the others wait."""
+def _find_or_make(
+    directory: Path,
+    key: str,
+    find: Callable[[], _T | None],
+    make: Callable[[], _T],
+    help_others: Callable[[], None] = lambda: None,
+) -> _T:
+    """A cache entry. If several processes want the same one, the first makes it. The others help, or wait."""
     if (found := find()) is not None:
         return found  # without the lock: a cache may be read-only
     directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory / f"{key}.lock"):
-        if (found := find()) is not None:
-            return found
-        for leftover in directory.glob(f".{key}.*.tmp"):  # of a process that was killed
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-        return make()
+    with _locked(directory / f"{key}.lock", help_others):
+        if (found := find()) is None:
+            found = _made_alone(directory, key, make)
+        shutil.rmtree(_blocks_dir(directory, key), ignore_errors=True)
+        return found
+
+
+def _made_alone(directory: Path, key: str, make: Callable[[], _T]) -> _T:
+    """Make an entry that no other process is making."""
+    for leftover in directory.glob(f".{key}.*.tmp"):  # of a process that was killed
+        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    return make()
+
+
+def _blocks_dir(directory: Path, key: str) -> Path:
+    return directory / f"{key}.blocks"
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, help_others: Callable[[], None]) -> Iterator[None]:
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
+        help_others()
         logger.info("another process is preparing the same text; waiting for it (%s)", path)
         lock.acquire()
     try:

@@ -137,6 +137,14 @@ def looks_from_json(content: Any) -> Looks:
     return Looks(characters, float(content["capitals"]), float(content["titles"]))
 
 
+def step_after(n_lines: int) -> int:
+    """From one line that `LineSample` looks at to the next one, when so many lines have come; a power of two."""
+    step = 1
+    while -(-n_lines // step) > _MOST_LINES:
+        step *= 2
+    return step
+
+
 class LineSample:
     """Looks at lines of a stream: at all of them, or at up to 4,000 that lie evenly spread in it."""
 
@@ -149,9 +157,9 @@ class LineSample:
         """The next lines of the stream."""
         self._lines += lines[-self._n_lines % self._step :: self._step]
         self._n_lines += len(lines)
-        while len(self._lines) > _MOST_LINES:
-            self._lines = self._lines[::2]
-            self._step *= 2
+        step = step_after(self._n_lines)
+        self._lines = self._lines[:: step // self._step]
+        self._step = step
 
     def sentences(self) -> list[int]:
         """How many of these lines have 1, 2, ..., 9, and 10 or more sentences. Blank lines are left out."""

@@ -1,20 +1,28 @@
 """Sequences of values in two files: the values one after the other, and where each sequence begins and ends."""
 
-from typing import BinaryIO
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+class Writable(Protocol):
+    """A file, as far as it is written."""
+
+    def write(self, data: bytes, /) -> Any: ...
 
 
 class Sequences:
     """A file of values, and a file of offsets that says where each sequence of them begins and ends."""
 
-    def __init__(self, values: BinaryIO, offsets: BinaryIO) -> None:
+    def __init__(self, values: Writable, offsets: Writable) -> None:
         self._values = values
         self._offsets = offsets
         self._n_values = 0
         offsets.write(np.zeros(1, dtype="<i8").tobytes())
 
-    def append(self, lengths: list[int], values: bytes) -> None:
+    def append(self, lengths: Sequence[int] | NDArray[Any], values: bytes) -> None:
         """Add sequences.
 
         Args:

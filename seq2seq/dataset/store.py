@@ -12,15 +12,16 @@ A store is a directory of little-endian arrays. It is written once and never cha
     manifest.json            counts, tokenizer, provenance, report; size and SHA-256 of every other file and of itself
 """
 
+import hashlib
 import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from functools import cached_property
-from itertools import chain, compress, islice
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2seq.corpus.filters import PairFilter, nothing_left
-from seq2seq.corpus.hashes import Hashes, file_sha256, hash_lines, hash_pairs
+from seq2seq.corpus.hashes import Hashes, file_sha256
 from seq2seq.corpus.report import split_report
+from seq2seq.dataset.encoding import Block, Encode, Encoder
 from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
 from seq2seq.dataset.sequences import Sequences
 from seq2seq.errors import CorpusError, TokenizerError
@@ -43,8 +45,6 @@ _REFERENCES = "references"
 _HASHED = ("src", "pair")
 _BLOCK = 10_000  # pairs to encode at a time: few enough for memory, and enough to keep all cores busy
 _PROGRESS_S = 10.0
-
-Encode = Callable[[Sequence[str]], list[list[int]]]
 
 logger = logging.getLogger(__name__)
 
@@ -249,6 +249,7 @@ def write_store(
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
     encode_tgt: Encode | None = None,
+    n_threads: int = -1,
 ) -> PairStore:
     """Encode pairs into a new store, in one pass and in bounded memory. It appears whole or not at all.
 
@@ -261,18 +262,47 @@ def write_store(
         references: the further references of each pair; only without filters.
         made_from: what the store was made from, in JSON types, for the manifest.
         encode_tgt: gives the ids of targets that are labels; None: targets are text.
+        n_threads: that encode; -1: one for each core.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
         TokenizerError: a tag that the tokenizer does not have.
         Exception: whatever iterating over `sources` raises.
     """
+    encode = partial(tokenizer.encode, n_threads=n_threads)
+    encoder = Encoder(encode, encode_tgt or encode, id_type(tokenizer), filters, keep_text)
+    blocks = [
+        _encoded(pairs, encoder, tokenizer.tag(tag))
+        for pairs, tag in zip(sources, tags or [""] * len(sources), strict=True)
+    ]
+    return join_blocks(directory, blocks, tokenizer, filters, keep_text, references, made_from)
+
+
+def _encoded(pairs: Iterator[tuple[str, str]], encoder: Encoder, tag: Sequence[int]) -> Iterator[Block]:
+    n_read = 0
+    next_message = time.monotonic() + _PROGRESS_S
+    while block := list(islice(pairs, _BLOCK)):
+        yield encoder.block(block, tag, n_read)
+        n_read += len(block)
+        if time.monotonic() > next_message:
+            logger.info("encoded %s pairs", f"{n_read:,}")
+            next_message = time.monotonic() + _PROGRESS_S
+
+
+def join_blocks(
+    directory: str | Path,
+    sources: Sequence[Iterable[Block]],
+    tokenizer: Tokenizer,
+    filters: PairFilter | None,
+    keep_text: bool,
+    references: Iterator[Sequence[str]] | None = None,
+    made_from: Mapping[str, Any] | None = None,
+) -> PairStore:
+    """Make a store of the blocks of each corpus source, in order; as `write_store`."""
     directory = Path(directory).absolute()
     if directory.exists():
         raise CorpusError(f"{directory} exists already; delete it to prepare the corpus again")
     with atomic_directory(directory) as building:
-        n_read, n_kept, rejected, samples = _write_arrays(
-            building, sources, tokenizer, encode_tgt or tokenizer.encode, tags, filters, keep_text
-        )
+        n_read, n_kept, rejected, samples, digests = _write_arrays(building, sources, filters, keep_text)
         if references is not None:
             assert keep_text and filters is None
             _write_references(building, references)
@@ -282,86 +312,89 @@ def write_store(
             "sentences_of_sources": [sample.sentences() for sample in samples],
             "looks_of_sources": [asdict(sample.looks()) for sample in samples],
         }
-        _write_manifest(building, n_read, counts, tokenizer, filters, keep_text, made_from or {})
+        _write_manifest(building, n_read, counts, tokenizer, filters, keep_text, made_from or {}, digests)
     return PairStore.open(directory)
+
+
+class _HashedFile:
+    """A file that is written once, and its SHA-256: a large store need not be read again for that."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._sha256 = hashlib.sha256()
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._sha256.update(data)
+
+    @property
+    def sha256(self) -> str:
+        return self._sha256.hexdigest()
 
 
 class _StoreWriter:
     """The open files of an unfinished store."""
 
-    def __init__(
-        self, stack: ExitStack, building: Path, tokenizer: Tokenizer, encode_tgt: Encode, keep_text: bool
-    ) -> None:
-        def create(name: str) -> BinaryIO:
-            return stack.enter_context((building / name).open("wb"))
+    def __init__(self, stack: ExitStack, building: Path, keep_text: bool) -> None:
+        self._digested: dict[str, _HashedFile] = {}
 
-        self._encode = tokenizer.encode, encode_tgt
-        self._id_type = _id_type(tokenizer)
+        def create(name: str) -> _HashedFile:
+            file = self._digested[name] = _HashedFile(stack.enter_context((building / name).open("wb")))
+            return file
+
         self._ids = [Sequences(create(f"{side}.ids.bin"), create(f"{side}.offsets.bin")) for side in _SIDES]
         self._text = [
             Sequences(create(f"{side}.text.bin"), create(f"{side}.text_offsets.bin"))
             for side in (_SIDES if keep_text else ())
         ]
-        self._hashes = [create(f"{name}.hashes.bin") for name in _HASHED]
+        self._hashes = [stack.enter_context((building / f"{name}.hashes.bin").open("wb")) for name in _HASHED]
 
-    def add(self, pairs: list[tuple[str, str]], tag: list[int], filters: PairFilter | None, sample: LineSample) -> int:
-        """Encode a block, filter it, and write the pairs that stay, sources after their tag. Returns their number."""
-        lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
-        ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]
-        pair_hashes = hash_pairs(pairs)
-        if filters is not None:
-            src_lengths, tgt_lengths = (np.fromiter(map(len, side), dtype=np.int32) for side in ids)
-            kept = filters.keep(pairs, src_lengths, tgt_lengths, pair_hashes)
-            pair_hashes = pair_hashes[kept]
-            ids = [list(compress(side, kept)) for side in ids]
-            lines = [list(compress(side, kept)) for side in lines]
-        sample.add(lines[0])
-        ids[0] = [tag + src if src else src for src in ids[0]]
-        for hash_file, hashes in zip(self._hashes, (hash_lines(lines[0]), pair_hashes), strict=True):
+    def add(self, block: Block) -> None:
+        for hash_file, hashes in zip(self._hashes, (block.src_hashes, block.pair_hashes), strict=True):
             hash_file.write(hashes.astype("<u8").tobytes())
-        for file, rows in zip(self._ids, ids, strict=True):
-            flat = np.fromiter(chain.from_iterable(rows), dtype=self._id_type)
-            file.append(list(map(len, rows)), flat.tobytes())
-        for file, side in zip(self._text, lines, strict=False):  # there are no text files if text is not kept
-            encoded = [line.encode() for line in side]
-            file.append(list(map(len, encoded)), b"".join(encoded))
-        return len(pair_hashes)
+        sides = block.src, block.tgt
+        for file, side in zip(self._ids, sides, strict=True):
+            file.append(side.lengths, side.ids.tobytes())
+        for file, side in zip(self._text, sides, strict=False):  # there are no text files if text is not kept
+            file.append(side.text_lengths, side.text.tobytes())
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of the files that stay as they were written."""
+        return {name: file.sha256 for name, file in self._digested.items()}
 
 
 def _write_arrays(
-    building: Path,
-    sources: Sequence[Iterator[tuple[str, str]]],
-    tokenizer: Tokenizer,
-    encode_tgt: Encode,
-    tags: Sequence[str] | None,
-    filters: PairFilter | None,
-    keep_text: bool,
-) -> tuple[int, list[int], list[dict[str, int]], list[LineSample]]:
-    """Write all arrays. Returns how many pairs were read, and of each source: the pairs kept, the others by reason, and
-    a sample of those kept.
+    building: Path, sources: Sequence[Iterable[Block]], filters: PairFilter | None, keep_text: bool
+) -> tuple[int, list[int], list[dict[str, int]], list[LineSample], dict[str, str]]:
+    """Write all arrays.
+
+    Returns:
+        How many pairs were read; of each source, the pairs kept, the others by reason, and a sample of its lines;
+        digests of files.
     """
     n_read = 0
     n_kept = [0] * len(sources)
     rejected: list[dict[str, int]] = []
     samples = [LineSample() for _ in sources]
-    next_message = time.monotonic() + _PROGRESS_S
     with ExitStack() as stack:
-        writer = _StoreWriter(stack, building, tokenizer, encode_tgt, keep_text)
-        for number, (pairs, name) in enumerate(zip(sources, tags or [""] * len(sources), strict=True)):
-            tag = tokenizer.tag(name)
+        writer = _StoreWriter(stack, building, keep_text)
+        for number, blocks in enumerate(sources):
             before = Counter(filters.rejected if filters is not None else {})
-            while block := list(islice(pairs, _BLOCK)):
-                n_kept[number] += writer.add(block, tag, filters, samples[number])
-                n_read += len(block)
-                if time.monotonic() > next_message:
-                    logger.info("encoded %s pairs", f"{n_read:,}")
-                    next_message = time.monotonic() + _PROGRESS_S
+            for block in blocks:
+                if filters is not None:
+                    is_new = filters.keep_new(block.pair_hashes, block.sketches, block.rejected)
+                    block = block if is_new.all() else block.of(is_new)
+                writer.add(block)
+                samples[number].add(block.sampled_lines())
+                n_read += block.n_read
+                n_kept[number] += len(block.pair_hashes)
             rejected.append(dict(Counter(filters.rejected if filters is not None else {}) - before))
     for name in _HASHED:
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
             np.memmap(path, dtype="<u8", mode="r+").sort()  # in place, so that its pages can leave memory
-    return n_read, n_kept, rejected, samples
+    return n_read, n_kept, rejected, samples, writer.digests
 
 
 def _write_references(building: Path, references: Iterator[Sequence[str]]) -> None:
@@ -381,6 +414,7 @@ def _write_manifest(
     filters: PairFilter | None,
     keep_text: bool,
     made_from: Mapping[str, Any],
+    digests: Mapping[str, str],
 ) -> None:
     """Describe the complete arrays. With its manifest the directory is a store."""
     files = sorted(building.iterdir())
@@ -392,13 +426,16 @@ def _write_manifest(
         "format_version": FORMAT_VERSION,
         "n_pairs": n_pairs,
         **counts,
-        "id_type": _id_type(tokenizer),
+        "id_type": id_type(tokenizer),
         "vocab_size": tokenizer.vocab_size,
         "tokenizer": tokenizer.fingerprint,
         "has_text": keep_text,
         "filters": filters.settings if filters is not None else None,
         "made_from": dict(made_from),
-        "files": {file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file)} for file in files},
+        "files": {
+            file.name: {"bytes": file.stat().st_size, "sha256": digests.get(file.name) or file_sha256(file)}
+            for file in files
+        },
     }
     store = PairStore(building, manifest)
     lengths = {"src": store.src_lengths, "tgt": store.tgt_lengths}
@@ -406,6 +443,6 @@ def _write_manifest(
     (building / _MANIFEST).write_text(json.dumps(sealed(manifest), indent=2, ensure_ascii=False), encoding="utf-8")
 
 
-def _id_type(tokenizer: Tokenizer) -> str:
+def id_type(tokenizer: Tokenizer) -> str:
     """The narrowest type of array that holds every id."""
     return "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"

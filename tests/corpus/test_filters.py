@@ -3,6 +3,7 @@ from collections import Counter
 import numpy as np
 
 from seq2seq.config import DataConfig
+from seq2seq.config.clean import CleanConfig
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import hash_pairs
 
@@ -11,7 +12,10 @@ def keep(filters, pairs, src_lengths=None, tgt_lengths=None):
     def lengths(given, side):
         return np.array(given or [len(pair[side].split()) for pair in pairs], dtype=np.int32)
 
-    return filters.keep(pairs, lengths(src_lengths, 0), lengths(tgt_lengths, 1), hash_pairs(pairs)).tolist()
+    kept, rejected = filters.keep_alone(pairs, lengths(src_lengths, 0), lengths(tgt_lengths, 1))
+    left = [pair for pair, stays in zip(pairs, kept, strict=True) if stays]
+    kept[kept] = filters.keep_new(hash_pairs(left), filters.sketches(left), rejected)
+    return kept.tolist()
 
 
 def test_blank_text_and_text_without_tokens_are_empty():
@@ -58,3 +62,37 @@ def test_each_pair_counts_under_its_first_reason_only():
     pairs = [("", "b b b"), ("a a a", "b"), ("a a", "b"), ("a", "b"), ("a", "b"), ("a a a", "b")]
     assert keep(filters, pairs) == [False, False, False, True, False, False]
     assert Counter(filters.rejected) == Counter(empty=1, too_long=2, length_ratio=1, duplicate=1)
+
+
+def test_a_judgement_is_that_of_both_parts():
+    config = DataConfig(
+        max_sentence_tokens=9,
+        max_length_ratio=2.0,
+        drop_duplicates=True,
+        drop_overlap="near",
+        clean=CleanConfig(rules=["numbers", "near_duplicate"]),
+    )
+    held_out = [("le chat dort sur le lit ce soir", "the cat sleeps on the bed tonight")]
+    pairs = [
+        ("", "x"),
+        ("a", "b b b"),
+        ("le chat dort sur le lit ce soir !", "a cat sleeps there tonight"),
+        ("la petite fille joue dans le grand jardin", "the little girl plays in the large garden"),
+        ("la petite fille joue dans le grand jardin !", "the little girl plays in the large garden!"),
+        ("la petite fille joue dans le grand jardin", "the little girl plays in the large garden"),
+        ("il y a 5 chats", "there are 6 cats"),
+        ("oui", "yes"),
+    ]
+    lengths = [np.array([len(side.split()) for side in sides], dtype=np.int32) for sides in zip(*pairs, strict=True)]
+    whole, parts = PairFilter(config, held_out), PairFilter(config, held_out)
+    judged = whole.judge(pairs, hash_pairs(pairs), whole.measured(pairs), (lengths[0], lengths[1]))
+    assert keep(parts, pairs) == (judged < 0).tolist()
+    assert parts.rejected == whole.rejected
+    assert [whole.reasons[number] for number in judged if number >= 0] == [
+        "empty",
+        "length_ratio",
+        "overlap",
+        "near_duplicate",
+        "duplicate",
+        "numbers",
+    ]

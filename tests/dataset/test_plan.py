@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2seq.dataset import plan as plan_module
 from seq2seq.dataset.plan import Plan, plan_epoch
 from seq2seq.errors import ConfigError
 from tests.dataset.plain_plan import plain_plan
@@ -52,8 +53,10 @@ def test_a_plan_has_the_batches_of_the_plain_one(case):
     assert slots_of(plan_epoch(*lengths, **rest)) == expected
 
 
-def test_a_large_plan_has_the_batches_of_the_plain_one():
+@pytest.mark.parametrize("part", [1, 70, 900, 10_000])
+def test_a_large_plan_has_the_batches_of_the_plain_one(part, monkeypatch):
     """Batches of more than 64 pairs, batches that span several lengths, both in turn, and a single batch."""
+    monkeypatch.setattr(plan_module, "PART", part)
     rng = np.random.default_rng(1)
     tgt = np.clip(rng.lognormal(2.5, 0.8, 4003).astype(int), 1, 300)
     src = np.clip((tgt * rng.normal(1.1, 0.3, len(tgt))).astype(int), 1, 300)
@@ -82,6 +85,17 @@ def test_a_part_of_a_plan_is_a_plan():
     assert slots_of(whole[1::3]) == slots_of(whole)[1::3]
     assert slots_of(whole[2:9][3:5]) == slots_of(whole)[5:7]
     assert whole[-1].slots.tolist() == slots_of(whole)[-1]
+
+
+@pytest.mark.parametrize("longest", [3, 255, 256])
+def test_ranges_hold_each_length_once_and_about_as_many(longest, monkeypatch):
+    monkeypatch.setattr(plan_module, "PART", 1_000)
+    lengths = plan_module.narrow(np.random.default_rng(0).integers(0, longest + 1, 20_000))
+    ranges = plan_module._ranges(lengths)
+    assert sorted(n for low, high in ranges for n in range(low, high + 1)) == list(range(longest + 1))
+    assert max(np.count_nonzero((lengths >= low) & (lengths <= high)) for low, high in ranges) < max(
+        1_500, 20_000 / longest
+    )
 
 
 def test_a_plan_takes_four_bytes_a_pair():

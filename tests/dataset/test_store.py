@@ -92,7 +92,7 @@ def test_ids_beyond_16_bits_are_stored_whole(tmp_path, tokenizer):
             super().__init__(tokenizer.proto)
             self.vocab_size = 2**16 + 1
 
-        def encode(self, texts):
+        def encode(self, texts, *, n_threads=-1):
             return [[2**16, 5] for _ in texts]
 
     store = write_store(tmp_path / "store", [iter(PAIRS)], LargeVocabulary(), keep_text=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.hardware import n_cores
+from seq2seq.cores import n_cores
 
 if sys.platform != "linux" or n_cores() < 2:  # elsewhere workers are threads, and one core has none
     collect_ignore_glob = ["test_*.py"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from seq2seq.config import CleanConfig, DataConfig
 from seq2seq.config.sources import SourcePath
-from seq2seq.corpus.cleaning.held_out import held_out_pairs
+from seq2seq.corpus.cleaning.held_out import HeldOutPairs
 from seq2seq.corpus.cleaning.survey import Survey
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import hash_pairs
@@ -76,7 +76,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     _check_outputs(options, config)
     scores = _scores(sources, score)
     least = _least_score(options, scores)
-    filters = PairFilter(config, held_out_pairs(held_out))
+    filters = PairFilter(config, HeldOutPairs(held_out))
     reasons = [*filters.reasons, *([LOW_SCORE] if scores is not None else [])]
     survey = Survey(reasons, config.clean.thresholds)
     with _Outputs(options, config) as outputs:

@@ -1,7 +1,7 @@
 """Valid and test, to find training pairs that are in them too."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -68,13 +68,21 @@ def side_sketches(pairs: Sequence[tuple[str, str]]) -> tuple[Sketches, Sketches]
     return sketches([src for src, _ in pairs]), sketches([tgt for _, tgt in pairs], kind=1)
 
 
-def held_out_pairs(sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
-    """The pairs of valid and test, without disguises, and each source with its further references."""
-    for source in sources:
-        plain = replace(source, disguises=())
-        for (src, tgt), further in zip(read_pairs(plain), read_references(plain), strict=True):
-            for reference in (tgt, *further):
-                yield src, reference
+@dataclass(frozen=True)
+class HeldOutPairs:
+    """The pairs of valid and test, without disguises, and each source with its further references.
+
+    They are read when somebody iterates, so other processes can get this object instead of them.
+    """
+
+    sources: Sequence[Source]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        for source in self.sources:
+            plain = replace(source, disguises=())
+            for (src, tgt), further in zip(read_pairs(plain), read_references(plain), strict=True):
+                for reference in (tgt, *further):
+                    yield src, reference
 
 
 def _hashes(pairs: Sequence[tuple[str, str]]) -> tuple[Hashes, Hashes, Hashes]:

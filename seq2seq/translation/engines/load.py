@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config.checks import MOST_AT_ONCE
+from seq2seq.cores import n_cores
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.hardware import multiplies_bf16, n_cores
+from seq2seq.hardware import multiplies_bf16
 from seq2seq.memory import available_memory
 from seq2seq.translation.engines.options import ATTENTIONS, ENGINES, EngineOptions
 from seq2seq.translation.engines.protocol import Engine

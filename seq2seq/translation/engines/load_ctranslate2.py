@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
+from seq2seq.cores import n_cores
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
-from seq2seq.hardware import n_cores
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 from seq2seq.translation.engines.options import EngineOptions

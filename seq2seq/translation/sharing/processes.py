@@ -4,8 +4,8 @@ import os
 import re
 from dataclasses import dataclass
 
+from seq2seq.cores import n_cores
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import n_cores
 
 
 @dataclass(frozen=True)

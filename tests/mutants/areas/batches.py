@@ -48,8 +48,8 @@ MUTANTS = [
     Mutant(
         fault="sources are shuffled, so that long and short ones are padded together",
         file="seq2seq/dataset/plan.py",
-        text="np.lexsort((src, tgt))",
-        becomes="np.lexsort((np.zeros_like(src), tgt))",
+        text="np.lexsort((src[is_in], tgt[is_in]))",
+        becomes="np.lexsort((np.zeros_like(src[is_in]), tgt[is_in]))",
         tests=["tests/dataset/test_plan.py::test_realistic_lengths_leave_little_padding"],
     ),
     Mutant(

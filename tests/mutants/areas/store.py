@@ -64,10 +64,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="filters count the tag of a source",
-        file="seq2seq/dataset/store.py",
-        text="ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]\n",
-        becomes="ids = [encode(side) for encode, side in zip(self._encode, lines, strict=True)]\n"
-        "        ids[0], tag = [tag + src if src else src for src in ids[0]], []\n",
+        file="seq2seq/dataset/encoding.py",
+        text="ids = [self.encode_src(lines[0]), self.encode_tgt(lines[1])]\n",
+        becomes="ids = [self.encode_src(lines[0]), self.encode_tgt(lines[1])]\n"
+        "        ids[0], tag = [[*tag, *src] if src else src for src in ids[0]], []\n",
         tests=["tests/dataset/test_store.py::test_filters_count_the_tokens_of_the_text_alone"],
     ),
     Mutant(
@@ -101,8 +101,8 @@ MUTANTS = [
     Mutant(
         fault="the longer one of two files is cut",
         file="seq2seq/corpus/reader.py",
-        text="enumerate(zip_longest(*readers))",
-        becomes="enumerate(zip(*readers))",
+        text="enumerate(zip_longest(*readers), start",
+        becomes="enumerate(zip(*readers), start",
         tests=["tests/corpus/test_reader.py::test_different_line_counts_are_an_error_with_both"],
     ),
     Mutant(
@@ -111,5 +111,56 @@ MUTANTS = [
         text='line = line.removesuffix(b"\\n").removesuffix(b"\\r")',
         becomes="line = line.rstrip()",
         tests=["tests/corpus/test_reader.py::test_lines_come_back_as_written_after_a_byte_order_mark"],
+    ),
+    Mutant(
+        fault="a damaged block is taken for a whole one",
+        file="seq2seq/dataset/encoding.py",
+        text='is_whole = is_sealed(about) and about["data"] == hashlib.sha256(data).hexdigest()',
+        becomes="is_whole = is_sealed(about)",
+        tests=["tests/dataset/test_blocks_together.py::test_a_damaged_block_is_named_and_made_again"],
+    ),
+    Mutant(
+        fault="a block with other pairs than it should have is used",
+        file="seq2seq/dataset/block_work.py",
+        text="block is not None and block.n_read == self.cuts[number].size_of(k)",
+        becomes="block is not None",
+        tests=["tests/dataset/test_blocks_together.py::test_a_damaged_block_is_named_and_made_again"],
+    ),
+    Mutant(
+        fault="every second line that is looked at is blank",
+        file="seq2seq/dataset/encoding.py",
+        text="step = step_after(n_before + n_read)",
+        becomes="step = 2 * step_after(n_before + n_read)",
+        tests=["tests/dataset/test_seen.py", "tests/dataset/test_prepare.py"],
+    ),
+    Mutant(
+        fault="duplicates of pairs in other blocks stay when blocks are joined",
+        file="seq2seq/dataset/store.py",
+        text="block = block if is_new.all() else block.of(is_new)",
+        becomes="block = block",
+        tests=["tests/dataset/test_store.py::test_filters_see_the_whole_corpus_across_blocks"],
+    ),
+    Mutant(
+        fault="processes that make blocks outlive the one that was killed",
+        file="seq2seq/dataset/block_processes.py",
+        text="    threading.Thread(target=_end_with_parent, daemon=True).start()\n",
+        becomes="",
+        tests=[
+            "tests/dataset/test_blocks_together.py::test_a_preparation_that_was_killed_goes_on_and_leaves_no_process"
+        ],
+    ),
+    Mutant(
+        fault="a second file that goes on after the first one is cut, if blocks are read",
+        file="seq2seq/corpus/blocks.py",
+        text="if number == self._cut.n_blocks - 1:",
+        becomes="if number < 0:",
+        tests=["tests/corpus/test_blocks.py::test_files_of_different_lengths_are_named_with_both_lengths"],
+    ),
+    Mutant(
+        fault="lines that are passed over count for nothing in messages",
+        file="seq2seq/corpus/blocks.py",
+        text="decode_lines(stream, str(file), first=begin + 1)",
+        becomes="decode_lines(stream, str(file))",
+        tests=["tests/corpus/test_blocks.py::test_a_line_is_named_by_its_number_in_the_file"],
     ),
 ]

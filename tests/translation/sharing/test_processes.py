@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from seq2seq.cores import n_cores
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import n_cores
 from seq2seq.translation.sharing import processes
 from seq2seq.translation.sharing.processes import Process, launched
 

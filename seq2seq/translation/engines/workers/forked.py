@@ -19,17 +19,16 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for_any
 from operator import le
-from pathlib import Path
 from typing import NoReturn
 
 from seq2seq.errors import TranslationError, UserError
+from seq2seq.memory import offer_to_be_killed_first
 from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.workers.jobs import Died, Done, Failed, Job, Outcome, OutOfMemory, outcome
 
 # Python has handlers for the first and ignores the last; the command line has handlers for the others.
 _PLAIN_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _PARENT_CHECK_MS = 1000  # see `_end_with_parent`
-_OOM_SCORE = 300  # of 1000; see `_offer_to_be_killed_first`
 
 
 @dataclass(eq=False)
@@ -165,7 +164,7 @@ def _serve(engine: Engine, theirs: socket.socket, parent: int, mask: set[int | s
         _take_plain_signals(mask)
         gc.freeze()  # never collect what the parent left: to free it may mean to wait for threads that are not here
         threading.Thread(target=_end_with_parent, args=(connection.fileno(), parent), daemon=True).start()
-        _offer_to_be_killed_first()
+        offer_to_be_killed_first()
         engine.start_worker()
         while True:
             work, items, args = pickle.loads(connection.recv_bytes())
@@ -214,13 +213,6 @@ def _end_with_parent(connection: int, parent: int) -> None:
     while not poll.poll(_PARENT_CHECK_MS) and os.getppid() == parent:
         pass
     os._exit(1)
-
-
-def _offer_to_be_killed_first() -> None:
-    """If memory runs out, the kernel should kill a worker and not its parent, which can go on without it."""
-    with suppress(OSError, ValueError):
-        score = Path("/proc/self/oom_score_adj")
-        score.write_text(str(min(1000, int(score.read_text()) + _OOM_SCORE)))
 
 
 def _reply(result: Done | Failed | OutOfMemory) -> bytes:

@@ -1,0 +1,60 @@
+"""Much text that is prepared where the disk becomes full, and how much memory that takes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.dataset.preparing import blocks, content, prepared, preparing
+from tests.dataset.small_corpus import sentence, write_split
+from tests.faults.disks import small_disk
+from tests.faults.runs import IS_LONG
+from tests.places import ROOT
+from tests.test_benchmarks import script
+
+pytestmark = pytest.mark.slow
+
+
+def corpus_of(folder: Path, n_pairs: int) -> Path:
+    folder.mkdir()
+    pairs = [(sentence(i), sentence(-i - 1)) for i in range(n_pairs)]
+    write_split(folder, "train", pairs)
+    write_split(folder, "valid", pairs[:40])
+    write_split(folder, "test", pairs[40:60])
+    return folder
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_a_full_disk_is_one_sentence_and_what_is_done_stays(tmp_path: Path, n_workers: int) -> None:
+    corpus = corpus_of(tmp_path / "corpus", 3_000)
+    whole, _ = prepared(preparing(corpus, tmp_path / "whole", 1))
+    with small_disk(tmp_path / "disk", 600_000) as disk:
+        process = preparing(corpus, disk / "cache", n_workers)
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 2
+        error = said.splitlines()[-1]
+        assert error.startswith(
+            f"error: cannot keep prepared text under {disk / 'cache'}: No space left on device; make"
+        )
+        assert "Traceback" not in said
+        n_done = len(blocks(disk / "cache"))
+        assert 0 < n_done < 30
+        subprocess.run(["mount", "-o", "remount,size=40M", str(disk)], check=True)
+        store, said = prepared(preparing(corpus, disk / "cache", n_workers))
+        assert f"{n_done} of 30 blocks are there already" in said
+        assert content(store) == content(whole)
+
+
+@pytest.mark.skipif(not IS_LONG, reason="takes minutes; set FAULTS=long")
+def test_memory_grows_by_bytes_a_pair_and_not_with_the_text(tmp_path: Path) -> None:
+    speed = script("prepare_speed.py")
+    peaks = []
+    for n_pairs in (250_000, 1_000_000):
+        folder = tmp_path / str(n_pairs)
+        folder.mkdir()
+        speed.write_text(folder, n_pairs)
+        job = f'{{"folder": "{folder}", "n": 2, "size": 4000, "kind": "bpe", "most": 50000}}'
+        figures, _ = speed.watched([sys.executable, str(ROOT / "benchmarks/prepare_speed.py"), "--job", job])
+        peaks.append(figures["anonymous MB"])
+    assert peaks[1] - peaks[0] < 48 * 750_000 / 1e6 + 40  # hashes and lengths; a pair has 300 bytes of text
