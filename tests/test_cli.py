@@ -23,6 +23,7 @@ COMMANDS = [
     "encode",
     "export",
     "heads",
+    "join",
     "learning-curve",
     "prepare",
     "report",
