@@ -139,7 +139,7 @@ class Encoder:
     Attributes:
         encode_src, encode_tgt: give the ids of sentences; `encode_tgt` those of labels, if targets are labels.
         id_type: of the arrays of ids.
-        filters: which pairs to leave out, by their length without a tag; None keeps all.
+        filters: which pairs to leave out; lengths are those without a tag. None keeps all.
         keep_text: also keep the lines of both sides.
     """
 

@@ -257,7 +257,7 @@ def write_store(
         sources: the pairs of each corpus source.
         tags: the tag of each corpus source, or "". The ids of its source sentences begin with it, except blank ones.
             None: no corpus source has a tag.
-        filters: which pairs to leave out, by their length without a tag; None keeps all.
+        filters: which pairs to leave out; lengths are those without a tag. None keeps all.
         keep_text: also store the lines of both sides.
         references: the further references of each pair; only without filters.
         made_from: what the store was made from, in JSON types, for the manifest.
