@@ -279,7 +279,8 @@ def train(folder: Path, out: Path, rate: float, seed: int, epochs: int) -> None:
         words = [
             sys.executable, "train.py", "experiment=multi30k_fast", f"data.dir={folder / 'multi30k'}",
             f"data.train={out.absolute() / text / 'train'}", "data.valid=val", "data.test={test: test_2016_flickr}",
-            f"trainer.max_epochs={epochs}", f"run_dir={run.absolute()}", "logger.wandb=false", *more,
+            f"trainer.max_epochs={epochs}", "trainer.max_time=", "logger.wandb=false",
+            f"run_dir={run.absolute()}", *more,
         ]  # fmt: skip
         print(" ".join(words), flush=True)
         subprocess.run(words, cwd=ROOT, check=True)

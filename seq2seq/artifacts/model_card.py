@@ -48,6 +48,7 @@ def model_card(
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type}), for both languages",
         f"- sources of up to {model.max_length - 1} tokens; {data.max_sentence_tokens} at most in training",
         *([f"- trained on {seen}"] if seen else []),
+        *_origins(run),
         *([f"- tags for kinds of text (`--tag`): {', '.join(data.tags)}"] if data.tags else []),
         *(f"- {line}" for line in weights),
         "",
@@ -100,6 +101,7 @@ def _classifier_card(
         f"- encoder: {config.classify.encoder}",
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type})",
         f"- texts of up to {model.max_length - 1} tokens",
+        *_origins(run),
         *(f"- {line}" for line in weights),
         "",
         "## Scores",
@@ -117,6 +119,13 @@ def _classifier_card(
         '    seq2seq.load_classifier("DIR").classify(["..."])[0].label',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _origins(run: RunDirectory | None) -> list[str]:
+    """The corpora that were fetched by name, with their terms, which bind whoever passes the model on."""
+    splits = run.provenance().get("data_report", {}).get("splits", {}) if run else {}
+    origins = splits.get("train", {}).get("origins", [])
+    return [f"- text: {each['name']} (licence: {each['licence'] or 'not known'})" for each in origins]
 
 
 def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from seq2seq.artifacts.model_card import model_card
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import RunConfig
 from tests.corpus.named.library import catalogue_file, path_of, publish
 from tests.corpus.named.server import cut_after, serving, status
 from tests.training.tiny_runs import TINY, command, reversed_pairs
@@ -51,6 +54,8 @@ def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(tm
     assert "from corpus:multi30k/train.lc.norm.tok (licence: free for all)" in done.stderr
     noted = json.loads((tmp_path / "run/provenance.json").read_text())["data_report"]["splits"]
     assert noted["valid"]["origins"] == [{"name": "corpus:multi30k/val.lc.norm.tok", "licence": "free for all"}]
+    card = model_card(RunConfig(), 10, 300, [], RunDirectory(tmp_path / "run"))
+    assert "\n- text: corpus:multi30k/train.lc.norm.tok (licence: free for all)\n" in card and "/val" not in card
     done = command(
         f"resume={tmp_path / 'run'}", f"data.dir={tmp_path / 'elsewhere'}", f"data.cache_dir={tmp_path / 'other'}",
         "trainer.max_steps=4", env={"SEQ2SEQ_OFFLINE": "1"},
