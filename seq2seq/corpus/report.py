@@ -120,12 +120,13 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _stages(stages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each stage has of each source."""
+    """What each stage has of each source. The first one says what was left out, which is the same in all."""
     lines, begin = [], 1
     for stage in stages:
+        sources = [each if begin == 1 else {**each, "rejected": {}} for each in stage["sources"]]
         end = stage["until_epoch"]
         epochs = f"epoch {begin}" if end == begin else f"epochs {begin} to {end}" if end else f"from epoch {begin} on"
-        lines += [f"  {epochs}:", *(f"  {line}" for line in _sources(stage["sources"]))]
+        lines += [f"  {epochs}:", *(f"  {line}" for line in _sources(sources))]
         begin = (end or 0) + 1
     return lines
 

@@ -70,7 +70,7 @@ def test_the_text_says_what_several_sources_are_of_an_epoch():
 
 
 def test_the_text_says_what_each_stage_has():
-    large = {"files": ["large.fr"], "tag": "", "pairs": 3000, "times": 1.0, "share": 0.625}
+    large = {"files": ["large.fr"], "tag": "", "pairs": 3000, "times": 1.0, "share": 0.625, "rejected": {"empty": 2}}
     small = {"files": ["small.tsv"], "tag": "", "pairs": 300, "times": 6.0, "share": 0.375}
     stages = [
         {"until_epoch": 4, "sources": [large, small]},
@@ -81,7 +81,7 @@ def test_the_text_says_what_each_stage_has():
     text = report.render({"tokenizer": tokenizer, "splits": {"train": figures() | {"stages": stages}}})
     assert text.splitlines()[2:10] == [
         "  epochs 1 to 4:",
-        "    large.fr: 3,000 pairs, 1.00 times an epoch, 62.5% of it",
+        "    large.fr: 3,000 pairs, 1.00 times an epoch, 62.5% of it; left out 2 (empty 2)",
         "    small.tsv: 300 pairs, 6.00 times an epoch, 37.5% of it",
         "  epoch 5:",
         "    small.tsv: 300 pairs, 6.00 times an epoch, 37.5% of it",
