@@ -45,9 +45,9 @@ class RandomLengths:
     def __init__(self, n: int) -> None:
         rng = np.random.default_rng(0)
         tgt = rng.lognormal(np.log(31), 0.6, n).astype(np.float32)
-        self.tgt_lengths = np.clip(tgt, 1, LONGEST).astype(np.int32)
+        self.tgt_lengths = np.clip(tgt, 1, LONGEST).astype(np.uint8)
         src = tgt * rng.normal(0.92, 0.15, n).astype(np.float32)
-        self.src_lengths = np.clip(src, 1, LONGEST).astype(np.int32)
+        self.src_lengths = np.clip(src, 1, LONGEST).astype(np.uint8)
 
     def __len__(self) -> int:
         return len(self.src_lengths)

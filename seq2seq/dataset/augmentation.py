@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.dataset.plan import Indices, Slots, by_length, index_type
+from seq2seq.dataset.plan import Indices, Slots, index_type, sort_by_length
 
 BLOCK = 32  # slots: few, so that their pairs have about the same length
 _ALONE = (("upper", "title", "lower"), ("join", "join3"))  # a slot has one of these at most
@@ -48,8 +48,8 @@ class Augmentation:
         self.seed = seed
         self._slots = slots
         n_slots = len(slots.src_lengths)
-        everything = np.arange(n_slots, dtype=index_type(n_slots))
-        self._order = order = by_length(everything, slots.src_lengths, slots.tgt_lengths)
+        self._order = order = np.arange(n_slots, dtype=index_type(n_slots))
+        sort_by_length(order, slots.src_lengths, slots.tgt_lengths)
         self._first = np.arange(0, len(order), BLOCK)
         self._n_members = np.diff(np.append(self._first, len(order)))
         self._drawn = _draw(shares, len(order), seed)

@@ -147,27 +147,26 @@ class BatchLoader:
         return self._planned[1]
 
     def _make_plan(self, epoch: int) -> Plan:
-        slots = self.stages.of(epoch).slots
-        lengths = slots or self.pairs
+        stage = self.stages.of(epoch)
+        lengths = stage.slots or self.pairs
         plan = plan_epoch(
             lengths.src_lengths,
             lengths.tgt_lengths,
-            slots.pairs(epoch) if slots else None,
             max_tokens=self.config.max_tokens,
             seed=self.seed,
             epoch=epoch,
             world_size=self.planned_for,
         )
+        if stage.slots:
+            pairs = stage.slots.pairs(epoch)
+            plan = plan.with_pairs(pairs) if stage.read_pair else plan.with_pairs_alone(pairs)
         return shared_out(plan, self.world_size, self.world_size * self.accumulate)
 
     def shapes(self, epoch: int) -> list[Shape]:
         """Of each micro-batch of this rank in an epoch."""
-        slots = self.stages.of(epoch).slots or self.pairs
-        src, tgt = slots.src_lengths, slots.tgt_lengths
-        return [
-            Shape(len(rows.slots), int(src[rows.slots].max()) + 1, int(tgt[rows.slots].max()) + 1)
-            for rows in self._plan_of(epoch)
-        ]
+        plan = self._plan_of(epoch)
+        sizes = (plan.spans[:, 1] - plan.spans[:, 0]).tolist()
+        return [Shape(n, n_src + 1, n_tgt + 1) for n, (n_src, n_tgt) in zip(sizes, plan.longest.tolist(), strict=True)]
 
     def rows(self, epoch: int, number: int, accumulate: int) -> list[Rows]:
         """The micro-batches of one optimizer step of an epoch, both counted from 0. The position stays."""

@@ -7,15 +7,16 @@ other source (n_max / n) ** (1 - 1 / T) times. A *weight* multiplies that. A sou
 much of the pairs of the epoch, and the others are mixed as if it were not there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from seq2seq.config.doses import Dose
-from seq2seq.dataset.plan import Indices, Lengths, index_type, narrow
+from seq2seq.dataset.plan import Indices, Lengths, blocks, index_type, narrow, sort_by
 from seq2seq.errors import ConfigError
 
 
@@ -70,22 +71,24 @@ class _Part(NamedTuple):
     n_slots: int
     turn: int  # where the first epoch begins, from 0 to len(pairs) - 1
 
-    def standing(self, epoch: int) -> Indices:
+    def standing(self, epoch: int) -> Iterator[Indices]:
         """The pair in each slot: those at the places p with ((p + epoch) * n_slots + turn) % len(pairs) < n_slots."""
         begin = (self.turn + epoch * self.n_slots) % len(self.pairs)
-        places = np.arange(self.n_slots, dtype=np.int64) + (begin >= self.n_slots)
-        places *= len(self.pairs)
-        places += self.n_slots - 1 - begin
-        places //= self.n_slots
-        return self.pairs[places]
+        for block in blocks(self.n_slots):
+            places = np.arange(block.start, block.stop, dtype=np.int64) + (begin >= self.n_slots)
+            places *= len(self.pairs)
+            places += self.n_slots - 1 - begin
+            places //= self.n_slots
+            yield self.pairs[places]
 
-    def longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def longest(self, lengths: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
         """Of the pairs that may stand in each slot."""
-        n, lengths = len(self.pairs), lengths[self.pairs]
-        bounds = np.arange(self.n_slots + 1, dtype=np.int64) * n
-        first, last = bounds[:-1] // self.n_slots, -(-bounds[1:] // self.n_slots) - 1
-        # A slot may share its last pair with the next one.
-        return np.maximum(np.maximum.reduceat(lengths, first), lengths[last])
+        for block in blocks(self.n_slots):
+            bounds = np.arange(block.start, block.stop + 1, dtype=np.int64) * len(self.pairs)
+            first, last = bounds[:-1] // self.n_slots, -(-bounds[1:] // self.n_slots) - 1
+            of_pairs = lengths[self.pairs[first[0] : last[-1] + 1]]
+            # A slot may share its last pair with the next one.
+            yield np.maximum(np.maximum.reduceat(of_pairs, first - first[0]), of_pairs[last - first[0]])
 
 
 class Mixture:
@@ -104,29 +107,22 @@ class Mixture:
             n_pairs: of each source.
             copies: of each source.
         """
-        self._lengths, self._n_pairs, self._copies, self._seed = lengths, n_pairs, copies, seed
+        self._lengths, self._copies, self._seed = lengths, copies, seed
+        self._sources = [slice(end - n, end) for n, end in zip(n_pairs, accumulate(n_pairs), strict=True)]
+        self._n_slots = sum(c.n_pairs(n) for n, c in zip(n_pairs, copies, strict=True))
+        self._index_type = index_type(sum(n_pairs))
 
-    # Both are made when they are asked for: of the processes of a machine, only the one that plans may need them.
-    @cached_property
-    def _alone(self) -> Indices:
-        """The pairs that have a slot of their own."""
-        begins = np.cumsum([0, *self._n_pairs])
-        index = index_type(int(begins[-1]))
-        sources = zip(begins, self._n_pairs, self._copies, strict=False)
-        return np.concatenate([np.tile(np.arange(begin, begin + n, dtype=index), c.n_whole) for begin, n, c in sources])
-
+    # These are made when they are asked for: of the processes of a machine, only the one that plans may need them.
     @cached_property
     def _parts(self) -> list[_Part]:
-        parts, begin, rng = [], 0, np.random.default_rng(self._seed)
-        for n, (_, n_more) in zip(self._n_pairs, self._copies, strict=True):
+        parts, rng = [], np.random.default_rng(self._seed)
+        for source, (_, n_more) in zip(self._sources, self._copies, strict=True):
             if n_more:
-                src, tgt = (
-                    narrow(side[begin : begin + n]) for side in (self._lengths.src_lengths, self._lengths.tgt_lengths)
-                )
-                pairs = np.lexsort((src, tgt)).astype(self._alone.dtype)
-                pairs += begin
-                parts.append(_Part(pairs, n_more, int(rng.integers(n))))
-            begin += n
+                src, tgt = (narrow(side[source]) for side in (self._lengths.src_lengths, self._lengths.tgt_lengths))
+                pairs = np.arange(len(src), dtype=self._index_type)
+                sort_by(pairs, src, tgt)
+                pairs += source.start
+                parts.append(_Part(pairs, n_more, int(rng.integers(len(pairs)))))
         return parts
 
     @cached_property
@@ -140,8 +136,26 @@ class Mixture:
     def _longest(self, lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The length of each slot."""
         lengths = narrow(lengths)
-        return np.concatenate([lengths[self._alone], *(part.longest(lengths) for part in self._parts)])
+        alone = (lengths[pairs] for pairs in self._alone())
+        return self._joined(chain(alone, *(part.longest(lengths) for part in self._parts)), lengths.dtype)
 
     def pairs(self, epoch: int) -> Indices:
         """The pair in each slot, as a function of (seed, epoch)."""
-        return np.concatenate([self._alone, *(part.standing(epoch) for part in self._parts)])
+        alone = (np.arange(pairs.start, pairs.stop, dtype=self._index_type) for pairs in self._alone())
+        return self._joined(chain(alone, *(part.standing(epoch) for part in self._parts)), self._index_type)
+
+    def _alone(self) -> Iterator[slice]:
+        """The pairs that have a slot of their own."""
+        for source, (n_whole, _) in zip(self._sources, self._copies, strict=True):
+            for _ in range(n_whole):
+                for block in blocks(source.stop - source.start):
+                    yield slice(source.start + block.start, source.start + block.stop)
+
+    def _joined(self, pieces: Iterable[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """What all slots have, from what some of them have: a few at a time take little memory."""
+        joined, end = np.empty(self._n_slots, dtype), 0
+        for piece in pieces:
+            begin, end = end, end + len(piece)
+            joined[begin:end] = piece
+        assert end == self._n_slots
+        return joined

@@ -106,12 +106,12 @@ class Disguised:
     def _neighbours(self, index: int, n: int, max_src: int, max_tgt: int) -> list[int]:
         """`index` and the next pairs of its source that have room beside it; `n` in all, if there are so many."""
         end = self._ends[bisect_right(self._ends, index)]
-        n_src, n_tgt = int(self.store.src_lengths[index]), int(self.store.tgt_lengths[index])
+        n_src, n_tgt = len(self.store.src(index)), len(self.store.tgt(index))
         pairs = [index]
         for other in range(index + 1, min(index + 1 + _NEAR, end)):
             if len(pairs) == n:
                 break
-            more_src, more_tgt = int(self.store.src_lengths[other]), int(self.store.tgt_lengths[other])
+            more_src, more_tgt = len(self.store.src(other)), len(self.store.tgt(other))
             if n_src + more_src <= max_src and n_tgt + more_tgt <= max_tgt:
                 n_src, n_tgt = n_src + more_src, n_tgt + more_tgt
                 pairs.append(other)

@@ -5,7 +5,8 @@ and every rank gets the same number of them. A position in the plan is one numbe
 batches done), and resuming is arithmetic. The plan is made of slots: the pairs themselves, or places that
 `seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (disguises) fill with pairs.
 
-A plan has 4 bytes a slot, and 4 more where slots are not the pairs themselves. To make one takes about 15 bytes a slot.
+A plan has 4 bytes a slot, and 4 more where pairs are read in a way that depends on their slot. To make one takes about
+10 bytes a slot, lengths of one byte included.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from seq2seq.errors import ConfigError
 
 # Halves the number of batch sizes. A CPU compiles its products for each size; a GPU is fastest with multiples of 8.
 PAIRS_AT_A_TIME = 8
-PART = 10_000_000  # pairs to sort at a time
+BLOCK = 1_000_000  # slots to work on at a time, where that takes many bytes a slot
 
 Indices = npt.NDArray[np.signedinteger[Any]]
 
@@ -41,21 +42,22 @@ class Slots(Lengths, Protocol):
 class Rows(NamedTuple):
     """The rows of one micro-batch."""
 
-    slots: Indices
+    slots: Indices  # the pairs, where nothing depends on the slot
     pairs: Indices  # in these slots
 
 
 class Plan(Sequence[Rows]):
     """The micro-batches of an epoch in order, or some of them."""
 
-    def __init__(self, slots: Indices, pairs: Indices, spans: Indices) -> None:
+    def __init__(self, slots: Indices, pairs: Indices, spans: Indices, longest: Indices) -> None:
         """
         Args:
             slots: those of a batch are neighbours.
             pairs: in these slots.
             spans: (batches, 2): where the slots of each batch begin and end.
+            longest: (batches, 2): tokens of the longest source and target of each batch, without eos.
         """
-        self.slots, self.pairs, self.spans = slots, pairs, spans
+        self.slots, self.pairs, self.spans, self.longest = slots, pairs, spans, longest
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -66,19 +68,28 @@ class Plan(Sequence[Rows]):
     def __getitem__(self, batch: slice) -> "Plan": ...
     def __getitem__(self, batch: int | slice) -> "Rows | Plan":
         if isinstance(batch, slice):
-            return Plan(self.slots, self.pairs, self.spans[batch])
+            return Plan(self.slots, self.pairs, self.spans[batch], self.longest[batch])
         begin, end = self.spans[batch]
         return Rows(self.slots[begin:end], self.pairs[begin:end])
 
     def __iter__(self) -> Iterator[Rows]:
         return (self[batch] for batch in range(len(self)))
 
+    def with_pairs(self, pairs: Indices) -> "Plan":
+        """The same slots; `pairs` has the pair in each of them."""
+        return Plan(self.slots, pairs[self.slots], self.spans, self.longest)
+
+    def with_pairs_alone(self, pairs: Indices) -> "Plan":
+        """As `with_pairs`, in half the memory: these pairs take the place of the slots, and this plan is used up."""
+        slots = self.slots.astype(np.promote_types(self.slots.dtype, pairs.dtype), copy=False)
+        for block in blocks(len(slots)):
+            slots[block] = pairs[slots[block]]
+        return Plan(slots, slots, self.spans, self.longest)
+
 
 def plan_epoch(
     src_lengths: npt.NDArray[Any],
     tgt_lengths: npt.NDArray[Any],
-    pairs: Indices | None = None,
-    /,
     *,
     max_tokens: int,
     seed: int,
@@ -91,8 +102,6 @@ def plan_epoch(
     batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step have about the same work.
     The sorted lengths are the same in each epoch, and so is the number of batches.
 
-    Args:
-        pairs: the pair in each slot; None: the pairs are the slots.
     Raises:
         ConfigError: fewer pairs than ranks, or a pair longer than `max_tokens`.
     """
@@ -105,20 +114,23 @@ def plan_epoch(
     rng = np.random.default_rng((seed, epoch))
     slots = np.arange(n_slots, dtype=index_type(n_slots))
     rng.shuffle(slots)
-    slots = by_length(slots, src_lengths, tgt_lengths)
-    bounds = _cut(narrow(np.maximum(src_lengths, tgt_lengths))[slots], max_tokens)
+    src, tgt = narrow(src_lengths), narrow(tgt_lengths)
+    sort_by_length(slots, src, tgt)
+    src, tgt = src[slots], tgt[slots]
+    bounds = _cut(np.maximum(src, tgt), max_tokens)
     bounds = _split_until_even(bounds, world_size)
+    sides = np.stack([np.maximum.reduceat(side, bounds[:-1]) for side in (src, tgt)], axis=1)
     groups = rng.permutation((len(bounds) - 1) // world_size)
     batches = (groups[:, None] * world_size + np.arange(world_size)).ravel()
     spans = np.stack([bounds[batches], bounds[batches + 1]], axis=1)
-    return Plan(slots, slots if pairs is None else pairs[slots], spans.astype(slots.dtype))
+    return Plan(slots, slots, spans.astype(slots.dtype), sides[batches].astype(slots.dtype))
 
 
 def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
     """The same optimizer steps, for a number of ranks that the plan was not made for.
 
     Only the last step of an epoch may have a number of micro-batches that does not share out. Its largest ones are
-    halved then: the step has the same pairs.
+    halved then: the step has the same pairs. A half counts as long as the whole.
 
     Args:
         n_in_step: micro-batches in an optimizer step, over all ranks; a multiple of `world_size`.
@@ -126,7 +138,7 @@ def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
         ConfigError: too few pairs are left in that step.
     """
     n_whole = len(plan) - len(plan) % n_in_step
-    ends = plan.spans[n_whole:].tolist()
+    ends, longest = plan.spans[n_whole:].tolist(), plan.longest[n_whole:].tolist()
     while len(ends) % world_size:
         begin, end = largest = max(ends, key=lambda span: span[1] - span[0])
         if end - begin == 1:
@@ -136,38 +148,57 @@ def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
             )
         middle, place = (begin + end) // 2, ends.index(largest)
         ends[place : place + 1] = [[begin, middle], [middle, end]]
-    rest = np.array(ends, plan.spans.dtype).reshape(-1, 2)
-    return Plan(plan.slots, plan.pairs, np.concatenate([plan.spans[:n_whole], rest]))
+        longest.insert(place, longest[place])
+    spans, sides = (
+        np.concatenate([all_of[:n_whole], np.array(rest, all_of.dtype).reshape(-1, 2)])
+        for all_of, rest in ((plan.spans, ends), (plan.longest, longest))
+    )
+    return Plan(plan.slots, plan.pairs, spans, sides)
 
 
-def by_length(members: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> Indices:
-    """Sort by target length, then by source length. Source lengths rise and fall in turn.
+def sort_by_length(slots: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> None:
+    """Sort all slots by target length, then by source length, in place. Source lengths rise and fall in turn.
 
     A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
     one target length and the shortest of the next.
     """
-    # numpy sorts numbers of one or two bytes by counting them. That is six times as fast as comparing wider ones.
-    src, tgt = (narrow(lengths)[members] for lengths in (src_lengths, tgt_lengths))
-    np.subtract(src.max(initial=0), src, out=src, where=tgt % 2 == 1)
-    ordered = np.empty_like(members)
-    begin = 0
-    for shortest, longest in _ranges(tgt):
-        is_in = (tgt >= shortest) & (tgt <= longest)
-        part = members[is_in]
-        ordered[begin : begin + len(part)] = part[np.lexsort((src[is_in], tgt[is_in]))]
-        begin += len(part)
-    return ordered
+    tgt, src = narrow(tgt_lengths), narrow(src_lengths)
+    sort_by(slots, np.where(tgt & 1, src.max(initial=0) - src, src), tgt)
 
 
-def _ranges(lengths: npt.NDArray[Any]) -> list[tuple[int, int]]:
-    """All lengths in a few ranges, from short to long, each of about `PART` of them.
+def sort_by(slots: Indices, minor: npt.NDArray[Any], major: npt.NDArray[Any]) -> None:
+    """Sort slots, in place, by one number of each and then by another one; equal ones keep their order.
 
-    A sort takes 16 bytes for each number that it sorts. So a large plan is sorted range by range.
+    It takes as much memory as the slots, and little more.
     """
-    shares = np.arange(1, -(-len(lengths) // PART)) * PART / len(lengths)
-    some = lengths[:: len(lengths) // 10_000 + 1]
-    ends = np.unique(np.quantile(some, shares, method="lower")).tolist() if len(shares) else []
-    return [*zip([0, *(end + 1 for end in ends)], [*ends, int(lengths.max(initial=0))], strict=True)]
+    other = np.empty_like(slots)
+    _sort(slots, minor, other)
+    _sort(other, major, slots)
+
+
+def _sort(slots: Indices, keys: npt.NDArray[Any], out: Indices) -> None:
+    """Write the slots to `out` in the order of their keys. Equal ones keep their order.
+
+    Args:
+        keys: of each slot, narrow.
+    """
+    n_keys = int(keys.max(initial=0)) + 1
+    counts = sum((np.bincount(keys[block], minlength=n_keys) for block in blocks(len(keys))), np.zeros(n_keys, int))
+    nexts = np.cumsum(counts) - counts  # where the next slot of each key goes
+    for block in blocks(len(slots)):
+        of_block = keys[slots[block]]
+        # numpy sorts numbers of one or two bytes by counting them. That is six times as fast as comparing wider ones.
+        order = np.argsort(of_block, kind="stable")
+        counts = np.bincount(of_block, minlength=n_keys)
+        places = np.repeat(nexts - np.cumsum(counts) + counts, counts)
+        places += np.arange(len(places))
+        out[places] = slots[block][order]
+        nexts += counts
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """All of `n` slots, a few at a time."""
+    return (slice(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK))
 
 
 def index_type(n: int) -> npt.DTypeLike:
@@ -177,7 +208,7 @@ def index_type(n: int) -> npt.DTypeLike:
 
 def narrow(lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same numbers, each in as few bytes as the largest one needs."""
-    return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0))))
+    return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0))), copy=False)
 
 
 def _cut(lengths: npt.NDArray[Any], max_tokens: int) -> Indices:

@@ -32,6 +32,7 @@ from seq2seq.corpus.filters import PairFilter, nothing_left
 from seq2seq.corpus.hashes import Hashes, file_sha256
 from seq2seq.corpus.report import split_report
 from seq2seq.dataset.encoding import Block, Encode, Encoder
+from seq2seq.dataset.plan import blocks, narrow
 from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
 from seq2seq.dataset.sequences import Sequences
 from seq2seq.errors import CorpusError, TokenizerError
@@ -149,14 +150,14 @@ class PairStore:
         return self._sentence("tgt", index)
 
     @cached_property
-    def src_lengths(self) -> NDArray[np.int32]:
-        """Tokens of each source, without eos."""
-        return np.diff(self._offsets["src"]).astype(np.int32)
+    def src_lengths(self) -> NDArray[Any]:
+        """Tokens of each source, without eos, in as few bytes as the longest one needs."""
+        return self._lengths("src")
 
     @cached_property
-    def tgt_lengths(self) -> NDArray[np.int32]:
-        """Tokens of each target, without bos and eos."""
-        return np.diff(self._offsets["tgt"]).astype(np.int32)
+    def tgt_lengths(self) -> NDArray[Any]:
+        """Tokens of each target, without bos and eos, in as few bytes as the longest one needs."""
+        return self._lengths("tgt")
 
     @property
     def has_text(self) -> bool:
@@ -211,6 +212,10 @@ class PairStore:
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return PairStore.open, (self.directory,)
+
+    def _lengths(self, side: str) -> NDArray[Any]:
+        offsets = self._offsets[side]
+        return np.concatenate([narrow(np.diff(offsets[block.start : block.stop + 1])) for block in blocks(len(self))])
 
     def _sentence(self, side: str, index: int) -> NDArray[Any]:
         index = self._checked(index)

@@ -21,7 +21,7 @@ from seq2seq.training.ranks import Ranks
 
 
 class _Place(NamedTuple):
-    """Where a plan is: its spans, its slots, and the pairs in these if they are not the slots."""
+    """Where a plan is: its spans, its lengths, its slots, and the pairs in these if they are not the slots."""
 
     path: Path
     device_and_inode: tuple[int, int]
@@ -63,7 +63,7 @@ class SharedPlans:
 @contextmanager
 def _in_shared_memory(plan: Plan) -> Iterator[tuple[_Place | None, Plan]]:
     """A copy of a plan, and where other processes find it during this block; None: this system has no such memory."""
-    arrays = [plan.spans, plan.slots, *([plan.pairs] if plan.pairs is not plan.slots else [])]
+    arrays = [plan.spans, plan.longest, plan.slots, *([plan.pairs] if plan.pairs is not plan.slots else [])]
     dtype = np.result_type(*arrays)
     try:
         file = os.fdopen(os.memfd_create("plan"), "w+b")
@@ -99,5 +99,6 @@ def _mapped(place: _Place | None) -> Plan | None:
 
 def _read(file: BinaryIO, place: _Place) -> Plan:
     numbers = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), place.dtype)
-    spans, slots, pairs = np.split(numbers, np.cumsum([2 * place.n_batches, place.n_slots]))
-    return Plan(slots, pairs if len(pairs) else slots, spans.reshape(-1, 2))
+    of_batches = 2 * place.n_batches
+    spans, longest, slots, pairs = np.split(numbers, np.cumsum([of_batches, of_batches, place.n_slots]))
+    return Plan(slots, pairs if len(pairs) else slots, spans.reshape(-1, 2), longest.reshape(-1, 2))

@@ -1,6 +1,7 @@
 """The plan of an epoch, compared with a plain one (plain_plan.py), and what must hold for every plan."""
 
 import hashlib
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -22,8 +23,8 @@ def some_lengths(n, seed=0):
     return rng.integers(1, 12, n), rng.integers(1, 12, n)
 
 
-def plan(lengths, pairs=None, **changes):
-    return plan_epoch(lengths[0], lengths[1], pairs, **{"max_tokens": 40, "seed": 3, "epoch": 0, **changes})
+def plan(lengths, **changes):
+    return plan_epoch(lengths[0], lengths[1], **{"max_tokens": 40, "seed": 3, "epoch": 0, **changes})
 
 
 @st.composite
@@ -53,10 +54,10 @@ def test_a_plan_has_the_batches_of_the_plain_one(case):
     assert slots_of(plan_epoch(*lengths, **rest)) == expected
 
 
-@pytest.mark.parametrize("part", [1, 70, 900, 10_000])
-def test_a_large_plan_has_the_batches_of_the_plain_one(part, monkeypatch):
+@pytest.mark.parametrize("block", [1, 70, 900, 10_000])
+def test_a_large_plan_has_the_batches_of_the_plain_one(block, monkeypatch):
     """Batches of more than 64 pairs, batches that span several lengths, both in turn, and a single batch."""
-    monkeypatch.setattr(plan_module, "PART", part)
+    monkeypatch.setattr(plan_module, "BLOCK", block)
     rng = np.random.default_rng(1)
     tgt = np.clip(rng.lognormal(2.5, 0.8, 4003).astype(int), 1, 300)
     src = np.clip((tgt * rng.normal(1.1, 0.3, len(tgt))).astype(int), 1, 300)
@@ -72,12 +73,29 @@ def test_a_plan_is_that_of_older_versions():
     assert hashlib.sha256(str(batches).encode()).hexdigest()[:16] == "94bc43e8384c04c7"
 
 
-def test_slots_may_hold_other_pairs():
+def test_slots_may_hold_other_pairs(monkeypatch):
+    monkeypatch.setattr(plan_module, "BLOCK", 7)
     lengths, standing = some_lengths(40), np.arange(1000, 1040)[::-1]
-    filled = plan(lengths, pairs=standing)
+    filled = plan(lengths).with_pairs(standing)
     assert slots_of(filled) == slots_of(plan(lengths))
     assert all(rows.pairs.tolist() == (1039 - rows.slots).tolist() for rows in filled)
     assert all(rows.pairs.tolist() == rows.slots.tolist() for rows in plan(lengths))
+    alone = plan(lengths).with_pairs_alone(standing)
+    assert [rows.pairs.tolist() for rows in alone] == [rows.pairs.tolist() for rows in filled]
+    assert alone.spans.tolist() == filled.spans.tolist() and alone.longest.tolist() == filled.longest.tolist()
+
+
+def test_few_slots_may_hold_pairs_of_large_numbers():
+    far = np.arange(40) + 2**40
+    pairs = plan(some_lengths(40)).with_pairs_alone(far).pairs
+    assert sorted(pairs.tolist()) == far.tolist()
+
+
+def test_a_plan_that_keeps_pairs_alone_takes_no_more_memory():
+    whole, standing = plan(some_lengths(1000)), np.arange(1000, dtype=np.int32)[::-1]
+    slots = whole.slots
+    alone = whole.with_pairs_alone(standing)
+    assert alone.pairs is alone.slots and alone.pairs is slots
 
 
 def test_a_part_of_a_plan_is_a_plan():
@@ -87,21 +105,42 @@ def test_a_part_of_a_plan_is_a_plan():
     assert whole[-1].slots.tolist() == slots_of(whole)[-1]
 
 
-@pytest.mark.parametrize("longest", [3, 255, 256])
-def test_ranges_hold_each_length_once_and_about_as_many(longest, monkeypatch):
-    monkeypatch.setattr(plan_module, "PART", 1_000)
-    lengths = plan_module.narrow(np.random.default_rng(0).integers(0, longest + 1, 20_000))
-    ranges = plan_module._ranges(lengths)
-    assert sorted(n for low, high in ranges for n in range(low, high + 1)) == list(range(longest + 1))
-    assert max(np.count_nonzero((lengths >= low) & (lengths <= high)) for low, high in ranges) < max(
-        1_500, 20_000 / longest
-    )
+def test_a_plan_knows_the_longest_sides_of_its_batches():
+    src, tgt = lengths = some_lengths(300)
+    whole = plan(lengths, world_size=3)
+    expected = [[int(side[rows.slots].max()) for side in (src, tgt)] for rows in whole]
+    assert whole.longest.tolist() == expected
+    assert whole[2::3].longest.tolist() == expected[2::3]
+
+
+def test_slots_are_sorted_in_place_and_equal_ones_keep_their_order(monkeypatch):
+    monkeypatch.setattr(plan_module, "BLOCK", 64)
+    rng = np.random.default_rng(0)
+    minor, major = rng.integers(0, 5, (2, 500)).astype(np.uint8)
+    slots = rng.permutation(500).astype(np.int32)
+    expected = sorted(slots.tolist(), key=lambda slot: (major[slot], minor[slot]))
+    plan_module.sort_by(slots, minor, major)
+    assert slots.tolist() == expected
 
 
 def test_a_plan_takes_four_bytes_a_pair():
     whole = plan(some_lengths(20_000), max_tokens=2000)
     assert whole.slots is whole.pairs and whole.slots.nbytes == 80_000
     assert whole.spans.nbytes <= 8 * len(whole)
+
+
+@pytest.mark.parametrize("lengths", [some_lengths(300_000), np.full((2, 300_000), 9)])
+def test_to_make_a_plan_takes_twice_its_memory_and_little_more(lengths, monkeypatch):
+    """Also where all pairs have one length, as the labels of a classifier have."""
+    monkeypatch.setattr(plan_module, "BLOCK", 10_000)
+    src, tgt = (side.astype(np.uint8) for side in lengths)
+    tracemalloc.start()
+    try:
+        plan((src, tgt), max_tokens=3000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 11 * 300_000  # two arrays of slots, lengths of one byte, and blocks
 
 
 many_lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=8, max_size=120)

@@ -30,7 +30,7 @@ class Maker:
         if epoch in self.fails:
             raise MemoryError(f"of epoch {epoch}")
         slots = np.array([epoch])
-        return Plan(slots, slots, np.array([[0, 1]]))
+        return Plan(slots, slots, np.array([[0, 1]]), np.array([[5, 7]]))
 
 
 def test_a_large_plan_is_made_by_another_thread_before_it_is_asked_for():

@@ -10,9 +10,7 @@ from seq2seq.dataset.batches import Batch, BatchLoader, collate
 from seq2seq.dataset.pair_readers import SampledSegmentation
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
-from seq2seq.dataset.store import PairStore
 from seq2seq.training.data import TranslationData
-from seq2seq.training.ranks import Ranks
 from seq2seq.vocabulary import EOS, PAD
 from tests.training.tiny_runs import reversed_pairs, tiny_config, write_split
 
@@ -53,15 +51,6 @@ def test_one_source_or_a_temperature_of_1_changes_no_batch(corpus, train, temper
             for rows, n in zip(plan, n_tokens, strict=True)
         ]
         assert equal(list(loader), expected)
-
-
-@pytest.mark.parametrize("temperature", [1.0, 5.0])
-def test_a_process_that_plans_nothing_reads_no_lengths(corpus, monkeypatch, temperature):
-    config = tiny_config(corpus, corpus / "run", {"data.train": ["large", "small"], "data.temperature": temperature})
-    prepared, refused = prepare(config), property(lambda store: pytest.fail("36 million lengths"))
-    monkeypatch.setattr(PairStore, "src_lengths", refused)
-    monkeypatch.setattr(PairStore, "tgt_lengths", refused)
-    assert TranslationData(config, prepared, ranks=Ranks(rank=1, world_size=2)).loader.rank == 1
 
 
 TAGGED = ["large", {"source": "small", "tag": "few"}]

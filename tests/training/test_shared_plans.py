@@ -52,14 +52,16 @@ class Plans:
 
     def of(self, epoch: int) -> Plan:
         self.made.append(epoch)
-        return plan_epoch(self.lengths[0], self.lengths[1], self.pairs, max_tokens=50, seed=2, epoch=epoch)
+        plan = plan_epoch(self.lengths[0], self.lengths[1], max_tokens=50, seed=2, epoch=epoch)
+        return plan if self.pairs is None else plan.with_pairs(self.pairs)
 
     def begin(self, epoch: int) -> None:
         self.begun.append(epoch)
 
 
-def as_lists(plan: Plan) -> list[tuple[list[int], list[int]]]:
-    return [(rows.slots.tolist(), rows.pairs.tolist()) for rows in plan]
+def as_lists(plan: Plan) -> list[tuple[list[int], list[int], list[int]]]:
+    lengths = plan.longest.tolist()
+    return [(rows.slots.tolist(), rows.pairs.tolist(), longest) for rows, longest in zip(plan, lengths, strict=True)]
 
 
 def of_two_processes(made_by: list[Plans], epochs: list[int]) -> tuple[list[Plan], list[Plan]]:
@@ -108,7 +110,7 @@ def n_open_files() -> int:
 def memories_of(plan: Plan) -> set[int]:
     """Where the arrays of a plan are mapped."""
     bases = []
-    for array in (plan.spans, plan.slots, plan.pairs):
+    for array in (plan.spans, plan.longest, plan.slots, plan.pairs):
         while isinstance(array.base, np.ndarray):
             array = array.base
         bases.append(id(array.base))

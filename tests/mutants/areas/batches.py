@@ -48,9 +48,30 @@ MUTANTS = [
     Mutant(
         fault="sources are shuffled, so that long and short ones are padded together",
         file="seq2seq/dataset/plan.py",
-        text="np.lexsort((src[is_in], tgt[is_in]))",
-        becomes="np.lexsort((np.zeros_like(src[is_in]), tgt[is_in]))",
+        text="_sort(slots, minor, other)",
+        becomes="_sort(slots, np.zeros_like(minor), other)",
         tests=["tests/dataset/test_plan.py::test_realistic_lengths_leave_little_padding"],
+    ),
+    Mutant(
+        fault="the slots of each block are sorted into the places of those of the block before",
+        file="seq2seq/dataset/plan.py",
+        text="        nexts += counts",
+        becomes="        nexts += 0",
+        tests=["tests/dataset/test_plan.py::test_slots_are_sorted_in_place_and_equal_ones_keep_their_order"],
+    ),
+    Mutant(
+        fault="a plan takes the first sides of a batch for its longest ones",
+        file="seq2seq/dataset/plan.py",
+        text="np.maximum.reduceat(side, bounds[:-1]) for side",
+        becomes="side[bounds[:-1]] for side",
+        tests=["tests/dataset/test_plan.py::test_a_plan_knows_the_longest_sides_of_its_batches"],
+    ),
+    Mutant(
+        fault="each process of a machine holds the lengths of all pairs",
+        file="seq2seq/dataset/batches.py",
+        text="        plan = self._plan_of(epoch)\n        sizes =",
+        becomes="        plan, _ = self._plan_of(epoch), (self.stages.of(epoch).slots or self.pairs).src_lengths\n        sizes =",
+        tests=["tests/training/test_memory_of_ranks.py"],
     ),
     Mutant(
         fault="a step does not count the eos of its targets",
