@@ -28,13 +28,19 @@ class Measured:
     """Measured on two cores; the pages say how."""
 
     prepare_s = 28 / 1e6  # a pair of Multi30k (docs/performance.md, "Start-up")
-    plan_cpu_s = 5.5 / 36e6  # a pair (docs/performance.md, "The plan of an epoch")
+    # Of a pair (docs/performance.md, "The plan of an epoch"): CPU time, and bytes while the plan is made, with lengths.
+    plan_cpu_s = 5.8 / 40e6
+    plan_bytes = 0.46e9 / 40e6
+    mixed_plan_bytes = 0.74e9 / 40e6  # of a mixture with weights
     batches_per_s = 10.7e6  # target tokens of which one core makes batches (docs/recipes.md, "Speed on a GPU")
     sha256 = 2.16e9  # bytes a second of one core, hashlib on that machine
     src_a_step, tgt_a_step = 22_750, 24_550  # tokens of a step of 25,000 slots (docs/recipes.md)
     steps_an_epoch = 53_846 / 36e6  # steps of 25,000 slots, a pair
     multi30k_bytes = 135  # of text in a pair; 361 in one of WMT14 (docs/recipes.md)
     operations = 1021  # that one step of 6 + 6 layers gives torch, views left out, counted on its device `meta`
+
+
+PLAN = 4  # bytes a pair of a plan that is made
 
 
 class Assumed:
@@ -182,8 +188,8 @@ def steps_table() -> str:
     how = "computed from 28 s for a million pairs on two cores (measured), in proportion to the bytes of text"
     size, minutes = f"{store_bytes(WMT14) / GB:.1f} GB", f"{prepare_s / 60:.0f} minutes"
     add("preparing", how, disk=size, time=minutes, memory="1.4 GB and subwords")
-    how = "computed from 36 million pairs (measured); while the epoch before is trained on"
-    memory = f"{20 * WMT14 / GB:.1f} GB, then {4 * WMT14 / GB:.2f} GB"
+    how = "computed from 40 million pairs (measured); while the epoch before is trained on"
+    memory = f"{Measured.plan_bytes * WMT14 / GB:.2f} GB, then {PLAN * WMT14 / GB:.2f} GB"
     add("planning an epoch", how, time=f"{WMT14 * Measured.plan_cpu_s:.0f} s", memory=memory)
     how, memory = "computed: `wmt14_big`, 300,000 steps, see below", f"{(weights + activations) / GB:.0f} GB a GPU"
     add("training", how, disk=f"{disk / GB:.0f} GB", time=f"{train_s / 3600:.1f} hours", memory=memory)
@@ -211,21 +217,26 @@ def billion_table() -> str:
     epoch_s = n * Measured.steps_an_epoch / N_GPUS * big.total  # a step of 8 x 25,000
     rate = Measured.tgt_a_step * N_GPUS / big.total
     add(
-        "memory of lengths",
-        "8 bytes x N x 8",
-        8 * n * N_GPUS / GB,
+        "memory of the plan of an epoch",
+        f"{PLAN} bytes x N",
+        PLAN * n / GB,
         "GB",
-        "**first**: two int32 a pair, in each process",
+        "once on each machine, mapped by all its processes",
+        1,
     )
-    add("memory of the plan while it is made", "20 bytes x N", 20 * n / GB, "GB", "once on each machine")
-    add("memory of two plans", "8 bytes x N", 8 * n / GB, "GB", "this epoch's and the next one's, mapped by all")
-    add("memory of `data.drop_duplicates=true`", "16 bytes x N", 16 * n / GB, "GB", "at most, while it merges")
+    for what, size in (
+        ("memory of the next one while it is made", Measured.plan_bytes),
+        ("the same of a mixture with weights", Measured.mixed_plan_bytes),
+    ):
+        note = "in one process of each machine, with its lengths"
+        add(what, f"{size:.1f} bytes x N", size * n / GB, "GB", note, 1)
+    add("memory of `data.drop_duplicates=true`", "16 bytes x N", 16 * n / GB, "GB", "at most, while it merges", 1)
     add(
         "preparing, two cores",
         "28 us x N x 361 / 135",
         prepare_s / 3600,
         "hours",
-        "**second**: more cores or machines",
+        "**first**: more cores or machines",
         1,
     )
     add("the same on 64 cores", "a 32nd, if it stays linear", prepare_s / 32 / 3600, "hours", "not measured", 2)
@@ -238,7 +249,7 @@ def billion_table() -> str:
         "s",
         "once: unchanged files are known",
     )
-    add("planning, CPU time", "5.5 s x N / 36 million", n * Measured.plan_cpu_s, "s", "hidden behind the epoch before")
+    add("planning, CPU time", "5.8 s x N / 40 million", n * Measured.plan_cpu_s, "s", "hidden behind the epoch before")
     add("an epoch of `big`, 8 x H100", "steps of 200,000 tokens", epoch_s / 3600, "hours", "one epoch may be all", 1)
     table = as_table(["what", "formula", "WMT14", "a billion pairs", ""], rows)
     cores = rate / Measured.batches_per_s

@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         fault="each process of a machine holds the lengths of all pairs",
         file="seq2seq/dataset/batches.py",
-        text="        plan = self._plan_of(epoch)\n        sizes =",
-        becomes="        plan, _ = self._plan_of(epoch), (self.stages.of(epoch).slots or self.pairs).src_lengths\n        sizes =",
+        text="zip(sizes, plan.longest.tolist(), strict=True)]",
+        becomes="zip(sizes, plan.longest.tolist(), strict=True) if len(self.pairs.src_lengths)]",
         tests=["tests/training/test_memory_of_ranks.py"],
     ),
     Mutant(
@@ -125,8 +125,8 @@ MUTANTS = [
     Mutant(
         fault="a mixture plans a slot with the length of its first pair, not of its longest",
         file="seq2seq/dataset/mixture.py",
-        text="np.maximum(np.maximum.reduceat(lengths, first), lengths[last])",
-        becomes="lengths[first]",
+        text="np.maximum(np.maximum.reduceat(of_pairs, first - first[0]), of_pairs[last - first[0]])",
+        becomes="of_pairs[first - first[0]]",
         tests=["tests/dataset/test_mixture.py::test_planned_lengths_are_never_below_the_actual_ones"],
     ),
     Mutant(
