@@ -81,6 +81,10 @@ class TrainingModule(pl.LightningModule, ABC):
     def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
         """Targets (B, T) of a batch that stands in for another of its size."""
 
+    def forward(self, batch: Batch) -> Loss:
+        """For who calls DDP, which stands around this module."""
+        return self.training_loss(batch)
+
     def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
         """What is stored of the model, with these weights."""
         return SavedModel.of(self.config, self.tokenizer, weights, self.seen)

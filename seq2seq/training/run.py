@@ -28,6 +28,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
+from seq2seq.training.callbacks.gradient_order import GradientOrder
 from seq2seq.training.callbacks.heap import HeapTrimming
 from seq2seq.training.callbacks.milestones import Listener, Milestones
 from seq2seq.training.callbacks.norms import Norms
@@ -210,7 +211,7 @@ def _callbacks(
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics(counters)
-    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), counters, meter, Norms(counters)]
+    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), GradientOrder(), counters, meter, Norms(counters)]
     listeners: list[Listener] = list(alarms)
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)

@@ -70,12 +70,12 @@ def fits(module: TrainingModule, shape: Shape, precision: Precision, n_reserved:
 def _forward_and_backward(module: TrainingModule, shape: Shape, precision: Precision, n_reserved: int) -> None:
     reserved = torch.empty(n_reserved, dtype=torch.uint8, device=module.device)
     with precision.forward_context():
-        loss = module.training_loss(_stand_in(shape, module))
+        loss = module.training_loss(stand_in(shape, module))
     loss.smoothed.backward()
     del reserved  # it was there until now
 
 
-def _stand_in(shape: Shape, module: TrainingModule) -> Batch:
+def stand_in(shape: Shape, module: TrainingModule) -> Batch:
     """A batch of this shape. Which tokens it has makes no difference for the memory."""
     src = torch.randint(EOS + 1, module.tokenizer.vocab_size, (shape.n_pairs, shape.n_src), device=module.device)
     tgt = module.random_targets(shape.n_pairs, shape.n_tgt)

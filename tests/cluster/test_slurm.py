@@ -67,7 +67,7 @@ def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm
     changes = STEPS | {"trainer.max_steps": 300, "trainer.val_every_n_steps": 20}
     after = 'status=$?; if [ $status = 138 ]; then scontrol requeue "$SLURM_JOB_ID"; sleep 60; fi; exit $status\n'
     words = [*arguments(corpus, parts, changes), "resume=auto"]
-    job = cluster.submit(script(words, nodes=2, more="#SBATCH --requeue", after=after))
+    job = cluster.submit(script(words, nodes=2, tasks=2, more="#SBATCH --requeue", after=after))
     end = time.monotonic() + 120
     while not (parts / "checkpoints/last.ckpt").exists():
         assert time.monotonic() < end, cluster.out(job)
@@ -78,7 +78,7 @@ def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm
         cluster.run("scontrol", "requeue", job)
     assert cluster.wait(job) == "COMPLETED", cluster.out(job)
     assert "Restarts=1" in cluster.run("scontrol", "show", "job", job)
-    job = cluster.submit(script(arguments(corpus, whole, changes), nodes=2))
+    job = cluster.submit(script(arguments(corpus, whole, changes), nodes=2, tasks=2))
     assert cluster.wait(job) == "COMPLETED", cluster.out(job)
     ours, theirs = (checkpoint(run_dir)["state_dict"] for run_dir in (parts, whole))
     assert all(torch.equal(ours[name], weight) for name, weight in theirs.items())
