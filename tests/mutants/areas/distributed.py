@@ -7,6 +7,13 @@ TWO_VALIDATE = "tests/training/test_validation.py"
 
 MUTANTS = [
     Mutant(
+        fault="the first step after a start sums gradients in another order than later ones",
+        file="seq2seq/training/callbacks/gradient_order.py",
+        text="            loss.smoothed.backward()\n",
+        becomes="",
+        tests=["tests/training/test_restarts.py"],
+    ),
+    Mutant(
         fault="with another number of processes, each does as many micro-batches as before",
         file="seq2seq/dataset/batches.py",
         text="return n_in_step // world_size",
