@@ -1,6 +1,7 @@
 """A training in one process and a page of torch, to compare runs with."""
 
 from functools import partial
+from itertools import count, islice
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,22 @@ def optimizer_of(model, optim):
     return MuonWithAdamW(matrices, adamw, lr=optim.lr, dtype=dtype) if matrices else adamw
 
 
+def steps_of(store, config, n_ranks):
+    """The micro-batches of each optimizer step, epoch after epoch."""
+    n_micro = n_ranks * config.batch.accumulate
+    for epoch in count():
+        plan = plan_epoch(
+            store.src_lengths,
+            store.tgt_lengths,
+            max_tokens=config.batch.max_tokens,
+            seed=config.seed,
+            epoch=epoch,
+            world_size=n_ranks,
+        )
+        for start in range(0, len(plan), n_micro):
+            yield plan[start : start + n_micro]
+
+
 def plain_loop(config, n_ranks, n_steps):
     """Weights after `n_steps`, and nats per token of each."""
     prepared, optim = prepare(config), config.optim
@@ -30,20 +47,10 @@ def plain_loop(config, n_ranks, n_steps):
     torch.manual_seed(config.seed)
     model = Transformer(config.model, prepared.tokenizer.vocab_size)
     optimizer = optimizer_of(model, optim)
-    plan = plan_epoch(
-        store.src_lengths,
-        store.tgt_lengths,
-        max_tokens=config.batch.max_tokens,
-        seed=config.seed,
-        epoch=0,
-        world_size=n_ranks,
-    )
     nlls = []
-    for step in range(n_steps):
-        n_micro = n_ranks * config.batch.accumulate
+    for step, planned in enumerate(islice(steps_of(store, config, n_ranks), n_steps)):
         batches = [
-            collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs], 0)
-            for rows in plan[step * n_micro : (step + 1) * n_micro]
+            collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs], 0) for rows in planned
         ]
         loss_of = partial(F.cross_entropy, ignore_index=PAD, reduction="sum")
         outputs = [(model(b.src, b.tgt_in).flatten(0, 1), b.tgt_out.flatten()) for b in batches]
