@@ -74,7 +74,7 @@ faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks
 	FAULTS=long $(PYTEST) $(filter-out $(FUZZ),$(wildcard tests/faults/test_*.py))
 
 .PHONY: cluster
-cluster: $(VENV)/dev.stamp  ## run under torchrun and a real SLURM on this machine, as root: ten minutes
+cluster: $(VENV)/dev.stamp  ## run under torchrun and a real SLURM on this machine, as root: a quarter of an hour
 	CLUSTER=1 $(PYTEST) -n0 tests/cluster tests/training/test_sharded.py tests/training/test_restarts.py
 
 .PHONY: fuzz

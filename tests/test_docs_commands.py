@@ -35,6 +35,7 @@ OF_OTHERS = {
     "--rdzv-id",
     "--requeue",
     "--signal",
+    "--time",
     "--logdir",
     "--nnodes",
     "--node-rank",
