@@ -10,17 +10,21 @@ import gc
 import json
 import os
 import runpy
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 CAN_FORK = sys.platform == "linux"  # elsewhere a fork is not safe after these imports, or there is none
@@ -61,91 +65,200 @@ def run_fresh(
 
 
 def run_warm(
-    words: Sequence[str], *, env: Mapping[str, str], timeout: float, max_file_size: int | None = None
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    timeout: float,
+    max_file_size: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Do as `run_fresh` does, in a process that has imported what training needs."""
-    server = _server()
-    assert server.stdin is not None and server.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
-        streams = [str(Path(folder) / name) for name in ("stdout", "stderr")]
-        request = {
-            "words": words,
-            "env": dict(env),
-            "streams": streams,
-            "timeout": timeout,
-            "max_file_size": max_file_size,
-        }
-        server.stdin.write(json.dumps(request) + "\n")
-        server.stdin.flush()
-        status = json.loads(server.stdout.readline())
-        out, err = (Path(name).read_text(encoding="utf-8") for name in streams)
+        names = [Path(folder) / name for name in ("stdout", "stderr")]
+        with names[0].open("wb") as stdout, names[1].open("wb") as stderr:
+            process = Warm(
+                words,
+                env=env,
+                stdout=stdout,
+                stderr=stderr,
+                max_file_size=max_file_size,
+            )
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = None
+        out, err = (name.read_text(encoding="utf-8") for name in names)
     if status is None:
         raise AssertionError(f"no end after {timeout} s:\n{out}\n{err}")
-    return subprocess.CompletedProcess(list(words), status, out, err)
+    return subprocess.CompletedProcess(process.args, status, out, err)
+
+
+class Warm:
+    """A script that has been started in a process that has imported what training needs, in a session of its own.
+
+    It has what tests use of `subprocess.Popen`, with stdin from nowhere, and text from pipes.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path = ROOT,
+        stdout: IO[bytes] | None = None,
+        stderr: IO[bytes] | None = None,
+        max_file_size: int | None = None,
+    ) -> None:
+        """
+        Args:
+            words: of the command after `python`: a script or `-m` and a module, and its arguments.
+            stdout: a file; without it, `communicate` has what the process writes. So it is with `stderr`.
+        """
+        self.args = list(words)
+        self.returncode: int | None = None
+        self._pipes: dict[int, bytearray] = {}  # what each of them has brought
+        self._open: set[int] = set()
+        streams = [stream.fileno() if stream else self._pipe() for stream in (stdout, stderr)]
+        report, ours = os.pipe()
+        request = {"words": self.args, "env": dict(env), "cwd": str(cwd), "max_file_size": max_file_size}
+        socket.send_fds(_server(), [json.dumps(request).encode()], [*streams, ours])
+        for stream, given in zip((*streams, ours), (stdout, stderr, None), strict=True):
+            if given is None:
+                os.close(stream)
+        self._report = os.fdopen(report, "rb", buffering=0)
+        self.pid = int(self._report.readline())
+
+    def _pipe(self) -> int:
+        here, there = os.pipe()
+        self._pipes[here] = bytearray()
+        self._open.add(here)
+        return there
+
+    def poll(self) -> int | None:
+        """Its exit status, negative after a signal; None as long as it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """
+        Raises:
+            TimeoutExpired: it has not ended.
+        """
+        if self.returncode is None:
+            if not select.select([self._report], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(self._report.readline())
+            self._report.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """All that it and its children have written, when nobody can write any more and it has ended.
+
+        Raises:
+            TimeoutExpired: this takes longer.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while self._open:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            if not (ready := select.select(list(self._open), [], [], left)[0]):
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            for pipe in ready:
+                if not (text := os.read(pipe, 1 << 16)):
+                    self._open.remove(pipe)
+                    os.close(pipe)
+                self._pipes[pipe] += text
+        self.wait(None if end is None else max(0.0, end - time.monotonic()))
+        out, err = (TextIOWrapper(BytesIO(text), encoding="utf-8").read() for text in self._pipes.values())
+        return out, err
+
+    def send_signal(self, signum: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signum)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 @cache
-def _server() -> subprocess.Popen[str]:
+def _server() -> socket.socket:
+    """Where requests go. Each has the descriptors of stdout, stderr and a pipe for the process id and the status."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     server = subprocess.Popen(
-        [sys.executable, __file__],
+        [sys.executable, __file__, str(theirs.fileno())],
         cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        stdin=subprocess.DEVNULL,
+        pass_fds=[theirs.fileno()],
         start_new_session=True,  # Ctrl-C is for the tests; the server ends with them
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
     )
+    theirs.close()
 
     def close() -> None:
         server.kill()
-        server.communicate()
+        server.wait()
 
     atexit.register(close)
-    return server
+    return ours
 
 
-def _serve() -> None:
-    """Answer each line of stdin with an exit status, or with null after a timeout. Each child returns from here."""
+def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int], int]:
+    """Fork a process for each request, and report its status. It returns in such a process only.
+
+    Returns:
+        The request, the descriptors of its streams, and the one where it reports its id.
+    """
     for name in _IMPORTED_BEFORE:
         import_module(name)
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies only one of several threads"
     gc.collect()
     gc.freeze()  # a child that collects garbage would copy the memory of all that is imported
-    while line := sys.stdin.readline():
-        request = json.loads(line)
+    requests = channel.fileno()
+    running: dict[int, tuple[int, int]] = {}  # by the descriptor that tells of its end
+    while True:
+        ready = set(select.select([requests, *running], [], [])[0])
+        for ended in ready - {requests}:
+            pid, report = running.pop(ended)
+            os.close(ended)
+            with suppress(BrokenPipeError):  # nobody asks any more
+                os.write(report, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            os.close(report)
+        if requests not in ready:
+            continue
+        message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 3)
+        if not message:
+            sys.exit()
+        *streams, report = descriptors
         pid = os.fork()
         if pid == 0:
-            _become(request)
-            return
-        print(json.dumps(_status_of(pid, request["timeout"])), flush=True)
-    sys.exit()
+            channel.close()
+            for descriptor in (*running, *(other for _, other in running.values())):
+                os.close(descriptor)
+            return json.loads(message), streams, report
+        for stream in streams:
+            os.close(stream)
+        running[os.pidfd_open(pid)] = pid, report
 
 
-def _status_of(pid: int, timeout: float) -> int | None:
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.01)
-    os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return None
-
-
-def _become(request: dict[str, Any]) -> None:
+def _become(request: dict[str, Any], streams: list[int], report: int) -> None:
     """Make of this process one that has just been started for the request."""
     os.setsid()
-    streams = [(os.devnull, os.O_RDONLY), *((path, os.O_WRONLY | os.O_CREAT) for path in request["streams"])]
-    for descriptor, (path, flags) in enumerate(streams):
-        file = os.open(path, flags)
-        os.dup2(file, descriptor)
-        os.close(file)
+    os.write(report, b"%d\n" % os.getpid())
+    os.close(report)
+    os.chdir(request["cwd"])
+    for number, stream in enumerate(streams, start=3 - len(streams)):  # the server's stdin is from nowhere already
+        os.dup2(stream, number)
+        os.close(stream)
     os.environ.clear()
     os.environ.update(request["env"])
-    sys.argv = request["words"]
-    sys.orig_argv = [sys.executable, *sys.argv]
-    sys.path[0] = str(Path(sys.argv[0]).parent)
+    words = request["words"]
+    sys.orig_argv = [sys.executable, *words]
+    sys.argv = words[1:] if words[0] == "-m" else words
+    sys.path[0] = request["cwd"] if words[0] == "-m" else str(Path(words[0]).parent)
     if request["max_file_size"] is not None:
         _limit_files(request["max_file_size"])
 
@@ -160,7 +273,10 @@ def _run_script() -> NoReturn:
     """Run it and end as the interpreter does, but leave memory to the system: to free it takes a second here."""
     status: object = None
     try:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        if sys.orig_argv[1] == "-m":
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as stop:
         status = stop.code
     except BaseException:
@@ -178,5 +294,5 @@ def _run_script() -> NoReturn:
 
 
 if __name__ == "__main__":
-    _serve()
+    _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
     _run_script()

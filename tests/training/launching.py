@@ -6,39 +6,38 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeAlias
 
+from tests import processes
 from tests.places import ROOT
 
+IS_LONG = os.environ.get("FAULTS") == "long"
 TRAIN = str(ROOT / "train.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 LAUNCHERS = ("WANDB_", "SEQ2SEQ_", "SLURM_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "NODE_RANK")
 
-Process = subprocess.Popen[str]
+Process: TypeAlias = subprocess.Popen[str] | processes.Warm
 
 
 @contextmanager
-def started(*words: object, cwd: Path, **variables: object) -> Iterator[Process]:
+def started(*words: object, cwd: Path, is_fresh: bool = IS_LONG, **variables: Any) -> Iterator[Process]:
     """A Python program in a session of its own, all of which is killed at the end of the block.
+
+    It begins at once, forked from a process that has imported torch and Lightning. Those that it starts are fresh.
 
     Args:
         words: of the command, after `python`.
+        is_fresh: whether it starts anew, too.
         variables: of its environment, beside those of this process.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
     env |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)} | {name: str(value) for name, value in variables.items()}
-    process = subprocess.Popen(
-        [sys.executable, *map(str, words)],
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = list(map(str, words))
+    is_fresh |= not processes.CAN_FORK or command[0] == "-c" or command[:2] == [*TORCHRUN[:2]]
+    process = _fresh(command, env, cwd) if is_fresh else processes.Warm(command, env=env, cwd=cwd)
     try:
         yield process
     finally:
@@ -47,7 +46,20 @@ def started(*words: object, cwd: Path, **variables: object) -> Iterator[Process]
         process.communicate()
 
 
-def run(*words: object, cwd: Path, **variables: object) -> tuple[int, str]:
+def _fresh(words: list[str], env: Mapping[str, str], cwd: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, *words],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run(*words: object, cwd: Path, **variables: Any) -> tuple[int, str]:
     """Run it to its end; its status and its stderr."""
     with started(*words, cwd=cwd, **variables) as process:
         return end_of(process)
@@ -56,7 +68,7 @@ def run(*words: object, cwd: Path, **variables: object) -> tuple[int, str]:
 def end_of(process: Process) -> tuple[int, str]:
     """Its status and its stderr, when it has ended."""
     _, err = process.communicate(timeout=240)
-    return process.returncode, err
+    return process.wait(), err
 
 
 def others(process: Process) -> list[int]:

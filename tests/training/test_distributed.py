@@ -53,7 +53,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path, optimize
     run_dir = tmp_path / "run"
     script = tmp_path / "train.py"
     script.write_text(CLOCKS_APART)
-    done = command(*arguments(corpus, run_dir, changes), script=script, timeout=240, is_fresh=True)
+    done = command(*arguments(corpus, run_dir, changes), script=script, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr  # also of the second process, which has nothing to do at the end
     trained = checkpoint(run_dir)

@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
     port, keys = free_port(), words(corpus, trainer__n_nodes=2, trainer__strategy="ddp")
 
     def machine(rank: int):
-        place = {"RANK": rank, "LOCAL_RANK": 0, "NODE_RANK": rank, "WORLD_SIZE": 2}
+        place: dict[str, Any] = {"RANK": rank, "LOCAL_RANK": 0, "NODE_RANK": rank, "WORLD_SIZE": 2}
         if shares_files:
             place = {"SLURM_PROCID": rank, "SLURM_LOCALID": 0, "SLURM_NODEID": rank, "SLURM_NTASKS": 2}
             place |= {"SLURM_NTASKS_PER_NODE": 1, "SLURM_NNODES": 2}
@@ -159,7 +160,7 @@ def test_if_one_process_is_killed_all_end(corpus, tmp_path, victim):
 def test_if_one_process_is_killed_while_the_others_wait_for_it_all_end(corpus, tmp_path):
     """No connection breaks then that the first process could notice."""
     run_dir = tmp_path / "run"
-    with started(TRAIN, *endless(corpus, run_dir), cwd=tmp_path) as first:
+    with started(TRAIN, *endless(corpus, run_dir), cwd=tmp_path, is_fresh=True) as first:
         wait_for(lambda: others(first), first)
         os.kill(others(first)[0], signal.SIGKILL)
         status, err = end_of(first)
@@ -184,7 +185,7 @@ def test_sigterm_to_the_first_process_saves_and_ends_all(corpus, tmp_path):
 def test_ctrl_c_while_the_processes_start_is_told_once(corpus, tmp_path):
     """It reaches all of them. Only the first one says so, and nothing is left."""
     run_dir = tmp_path / "run"
-    with started(TRAIN, *endless(corpus, run_dir), cwd=tmp_path) as first:
+    with started(TRAIN, *endless(corpus, run_dir), cwd=tmp_path, is_fresh=True) as first:
         wait_for(lambda: (run_dir / "run.json").exists() and others(first), first)
         os.killpg(first.pid, signal.SIGINT)
         assert end_of(first) == (128 + signal.SIGINT, "stopped at once; nothing was saved yet\n")

@@ -276,7 +276,7 @@ def test_two_processes_go_back_together_also_after_they_were_killed(corpus: Path
     script.write_text(DERAILED)
     changes = {"trainer.devices": 2, "trainer.strategy": "ddp", "trainer.max_epochs": 0, "trainer.max_steps": 36}
     for words in (arguments(corpus, tmp_path / "whole", CHANGES | changes), [f"resume={tmp_path / 'killed'}"]):
-        done = command(*words, script=script, timeout=240, is_fresh=True)
+        done = command(*words, script=script, timeout=240)
         assert done.returncode == 0, done.stderr
         assert done.stderr.count("up to step 30; the run goes on from its state of step 8, with 0.5 of") == 1
     weights = [torch.load(tmp_path / name / f"rank{rank}") for name in ("whole", "killed") for rank in (0, 1)]

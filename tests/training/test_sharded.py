@@ -50,12 +50,12 @@ def expected_average(config: Any, run_dir: Path, n_steps: int) -> dict[str, torc
 @pytest.mark.parametrize("parts", [[("fsdp", 1)], *([LONG] if "CLUSTER" in os.environ else [])], ids=len)
 def test_checkpoints_are_whole_and_belong_to_no_number_of_processes(corpus, tmp_path, parts):
     run_dir, n_steps = tmp_path / "run", 2
-    done = command(*arguments(corpus, run_dir, CHANGES), is_fresh=True)
+    done = command(*arguments(corpus, run_dir, CHANGES))
     assert done.returncode == 0, done.stderr
     for strategy, n in parts:
         n_steps += 2
         changes = [f"trainer.devices={n}", f"trainer.strategy={strategy}", f"trainer.max_steps={n_steps}"]
-        done = command(f"resume={run_dir}", *changes, is_fresh=True)
+        done = command(f"resume={run_dir}", *changes)
         assert done.returncode == 0, done.stderr
     assert "so that the steps are the same but for rounding and the draws of dropout" in done.stderr
 
