@@ -6,7 +6,7 @@ same ones for a seed. Prints, in Markdown, for each fault how many pairs cleanin
 
     --speed N     instead, cleans N synthetic pairs, and prints pairs a second and peak memory
     --train OUT   also writes original, dirty and cleaned text of multi30k to OUT and trains on each:
-                  three short trainings (experiment=multi30k_fast), then prints their BLEU
+                  three trainings of --steps (experiment=multi30k_fast), then prints their BLEU
 """
 
 import argparse
@@ -264,8 +264,8 @@ def speed(n_pairs: int, rules: list[str]) -> None:
     print(f"{(peak - before) * 1024 / made:.0f} bytes a pair")
 
 
-def train(folder: Path, out: Path, rate: float, seed: int, epochs: int) -> None:
-    """Train on original, dirty and cleaned multi30k; the dirty text is cleaned by the run itself."""
+def train(folder: Path, out: Path, rate: float, seed: int, steps: int) -> None:
+    """Train on original, dirty and cleaned multi30k, in as many steps; the dirty text is cleaned by the run itself."""
     pairs, held_out = (read(folder / "multi30k", names) for names in _CORPORA["multi30k"])
     records = dirty(pairs, held_out, rate, seed)
     texts = {"original": list(pairs), "dirty": [pair for pair, _ in records]}
@@ -279,7 +279,7 @@ def train(folder: Path, out: Path, rate: float, seed: int, epochs: int) -> None:
         words = [
             sys.executable, "train.py", "experiment=multi30k_fast", f"data.dir={folder / 'multi30k'}",
             f"data.train={out.absolute() / text / 'train'}", "data.valid=val", "data.test={test: test_2016_flickr}",
-            f"trainer.max_epochs={epochs}", "trainer.max_time=", "logger.wandb=false",
+            "trainer.max_epochs=0", f"trainer.max_steps={steps}", "trainer.max_time=", "logger.wandb=false",
             f"run_dir={run.absolute()}", *more,
         ]  # fmt: skip
         print(" ".join(words), flush=True)
@@ -295,7 +295,7 @@ def main() -> None:
     parser.add_argument("--speed", type=int, metavar="N")
     parser.add_argument("--rules", nargs="+", default=["default", NEAR_DUPLICATE], help="for --speed")
     parser.add_argument("--train", type=Path, metavar="OUT")
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=1000, help="of each training; 159 are an epoch of the original")
     args = parser.parse_args()
     if args.speed:
         speed(args.speed, args.rules)
@@ -305,7 +305,7 @@ def main() -> None:
     for name, pairs, held_out in corpora(args.data):
         tables(name, dirty(pairs, held_out, args.rate, args.seed), held_out)
     if args.train:
-        train(args.data, args.train, args.rate, args.seed, args.epochs)
+        train(args.data, args.train, args.rate, args.seed, args.steps)
 
 
 if __name__ == "__main__":
