@@ -104,10 +104,10 @@ def training_speed(run: RunDirectory, seed: int, n_threads: int) -> dict[str, An
 
 def translation_speed(run: RunDirectory, data: Path, n_threads: int) -> dict[str, Any]:
     """Of the test set with a beam of 5, as translate_speed.py measures it."""
-    source = data / f"test_2016_flickr.{run.config().data.src_lang}"
+    source = next(data.glob(f"test_2016_flickr.{run.config().data.src_lang}*"))  # plain or compressed
     with tempfile.TemporaryDirectory() as folder:
-        job = {"engine": "torch", "precision": "auto", "workers": 0, "directory": str(run.path), "beam_size": 5}
-        job |= {"max_batch_tokens": 0, "warmup": 64, "threads": n_threads}
+        job = {"engine": "torch", "precision": "auto", "device": "cpu", "workers": 0, "beam_size": 5}
+        job |= {"directory": str(run.path), "max_batch_tokens": 0, "warmup": 64, "threads": n_threads}
         job |= {"input": str(source), "output": f"{folder}/output", "reference": ""}
         return in_fresh_process([sys.executable, HERE / "translate_speed.py", "--worker", json.dumps(job)])
 
