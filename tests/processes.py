@@ -75,13 +75,7 @@ def run_warm(
     with tempfile.TemporaryDirectory() as folder:
         names = [Path(folder) / name for name in ("stdout", "stderr")]
         with names[0].open("wb") as stdout, names[1].open("wb") as stderr:
-            process = Warm(
-                words,
-                env=env,
-                stdout=stdout,
-                stderr=stderr,
-                max_file_size=max_file_size,
-            )
+            process = Warm(words, env=env, stdout=stdout, stderr=stderr, max_file_size=max_file_size)
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:

@@ -22,10 +22,8 @@ class GradientOrder(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         ddp = trainer.strategy.model
-        if not isinstance(
-            ddp, DistributedDataParallel
-        ):  # one process, or weights that are split, whose rows never move
-            return
+        if not isinstance(ddp, DistributedDataParallel):
+            return  # one process; or weights that are split, whose rows never move
         assert isinstance(pl_module, TrainingModule)
         with isolate_rng(include_cuda=pl_module.device.type == "cuda"):
             with trainer.precision_plugin.forward_context():
