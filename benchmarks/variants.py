@@ -19,6 +19,7 @@ from typing import Any
 from rounds import as_table, in_fresh_process, in_turn, median_ratio
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.hardware import accelerator_of, precision_of
 
 HERE = Path(__file__).parent
 DEFAULT = "the recipe"
@@ -30,6 +31,7 @@ VARIANTS: dict[str, Sequence[str]] = {
     "1 + 1 layers": ("model.n_encoder_layers=1", "model.n_decoder_layers=1"),
     "2 + 2 layers": ("model.n_encoder_layers=2", "model.n_decoder_layers=2"),
     "3 + 3 layers": ("model.n_encoder_layers=3", "model.n_decoder_layers=3"),
+    "5 + 5 layers": ("model.n_encoder_layers=5", "model.n_decoder_layers=5"),
     "6 + 6 layers": ("model.n_encoder_layers=6", "model.n_decoder_layers=6"),
     "2 heads of keys and values": ("model.n_kv_heads=2",),
     "1 head of keys and values": ("model.n_kv_heads=1",),
@@ -64,7 +66,7 @@ def main() -> None:
         print(f"round {number}: {name}", file=sys.stderr, flush=True)
         trained[name].append(training_speed(runs[name], number, args.threads)["tgt_per_s"])
         translated[name].append(translation_speed(runs[name], args.data, args.threads)["sentences_per_s"])
-    print(as_table(TITLES, rows(args, trained, translated)))
+    print(as_table(titles(args.seeds), rows(args, trained, translated)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,10 +97,13 @@ def train(args: argparse.Namespace, name: str, seed: int) -> None:
 
 
 def training_speed(run: RunDirectory, seed: int, n_threads: int) -> dict[str, Any]:
-    """Of 40 steps, as train_speed.py measures it."""
+    """Of 40 steps, as train_speed.py measures it, in the precision that a run has on this machine."""
+    trainer = run.config().trainer
+    is_bf16 = precision_of(trainer, accelerator_of(trainer)) == "bf16-mixed"
     config = dataclasses.asdict(run.config())
     config["trainer"]["threads"], config["seed"] = n_threads, seed
-    job = {"precision": "bf16", "steps": 40, "warmup": 5, "config": config, "folder": "", "synthetic": 0}
+    job = {"precision": "bf16" if is_bf16 else "fp32", "steps": 40, "warmup": 5, "config": config}
+    job |= {"folder": "", "synthetic": 0}
     return in_fresh_process([sys.executable, HERE / "our_training.py", json.dumps(job)])
 
 
@@ -112,23 +117,25 @@ def translation_speed(run: RunDirectory, data: Path, n_threads: int) -> dict[str
         return in_fresh_process([sys.executable, HERE / "translate_speed.py", "--worker", json.dumps(job)])
 
 
-TITLES = ("variant", "valid BLEU", "parameters", "target tokens/s in training", "sentences/s, beam of 5")
+def titles(seeds: Sequence[int]) -> list[str]:
+    scores = [f"valid BLEU, seed {seed}" for seed in seeds]
+    return ["variant", "keys", *scores, "parameters", "target tokens/s in training", "sentences/s, beam of 5"]
 
 
 def rows(
     args: argparse.Namespace, trained: dict[str, list[float]], translated: dict[str, list[float]]
 ) -> list[list[str]]:
-    """Scores are means over the seeds. Speeds are medians over the rounds, with the ratio to the first row."""
+    """Speeds are medians over the rounds, with the ratio to the first row."""
     found = []
     for name in trained:
         selections = [RunDirectory(directory(args.output, name, seed)).selection() for seed in args.seeds]
-        scores = [selection.valid[selection.selected]["bleu"] for selection in selections]
-        bleu = f"{statistics.mean(scores):.2f}" + (f" ± {statistics.stdev(scores):.2f}" if len(scores) > 1 else "")
+        scores = [f"{selection.valid[selection.selected]['bleu']:.2f}" for selection in selections]
         speeds = [
             f"{statistics.median(each[name]):,.0f} ({median_ratio(each[name], next(iter(each.values()))):.2f})"
             for each in (trained, translated)
         ]
-        found.append([name, bleu, f"{selections[0].n_parameters:,}", *speeds])
+        keys = f"`{' '.join(VARIANTS[name])}`" if VARIANTS[name] else ""
+        found.append([name, keys, *scores, f"{selections[0].n_parameters:,}", *speeds])
     return found
 
 
