@@ -65,3 +65,13 @@ def test_the_weights_of_a_layer_are_counted(capsys: pytest.CaptureFixture[str]) 
     _, *rows = printed("cost.py", capsys)
     tokens, weights = zip(*((int(row.split()[0]), int(row.split()[1].replace(",", ""))) for row in rows), strict=True)
     assert [n * n for n in tokens] == [n // 4 for n in weights]
+    assert all(float(ms) > 0 for row in rows for ms in row.split()[3:])
+
+
+@pytest.mark.slow
+def test_attention_remembers_the_first_word_over_a_distance_where_an_lstm_does_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, *rows = printed("far_apart.py", capsys)
+    by_lstm, by_attention = zip(*((int(each[:-1]) for each in row.split()[1:]) for row in rows), strict=True)
+    assert min(by_attention) > 90 and by_lstm[0] > 90 and max(by_lstm[1:]) < 50

@@ -64,4 +64,14 @@ MUTANTS = [
         becomes="scaled_dot_product_attention(q, k, v, mask, p_dropout)",
         tests=["tests/learn/test_exercises.py::test_bleu_by_temperature_is_best_at_that_of_training"],
     ),
+    Mutant(
+        fault="attention is asked about the first word without knowing where words stand",
+        file=f"{_EXERCISES}/far_apart.py",
+        text="self.layer(x + self.positions(0, n), ",
+        becomes="self.layer(x, ",
+        tests=[
+            "tests/learn/test_exercises.py::"
+            "test_attention_remembers_the_first_word_over_a_distance_where_an_lstm_does_not"
+        ],
+    ),
 ]
