@@ -9,7 +9,7 @@ import argparse
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -28,12 +28,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in READ_BY_HYDRA:
-        front_door(words[0], words[1:])
+        _do(partial(_module(words[0]).run, words[1:]), is_program=argv is None)
         return
     parser = build_parser()
     _complete(parser)
     args = parser.parse_args(words)
-    _end(exit_status(partial(args.run, args)))
+    _do(partial(args.run, args), is_program=argv is None)
 
 
 def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None = None) -> None:
@@ -41,13 +41,13 @@ def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None
     words = list(sys.argv[1:] if argv is None else argv)
     module = _module(command)
     if not hasattr(module, "add_options"):
-        _end(exit_status(partial(module.run, words)))
+        _do(partial(module.run, words), is_program=argv is None)
         return
     parser = argparse.ArgumentParser(prog=prog or f"seq2seq {command}")
     module.add_options(parser)
     _complete(parser)
     args = parser.parse_args(words)
-    _end(exit_status(partial(module.run, args)))
+    _do(partial(module.run, args), is_program=argv is None)
 
 
 def command_names() -> list[str]:
@@ -86,6 +86,6 @@ def _complete(parser: argparse.ArgumentParser) -> None:
         argcomplete.autocomplete(parser)
 
 
-def _end(status: int) -> None:
-    if status:
+def _do(work: Callable[[], int | None], *, is_program: bool) -> None:
+    if status := exit_status(work, is_program=is_program):
         sys.exit(status)

@@ -40,14 +40,17 @@ _is_watching = False  # whether a command has set the handlers
 _process = 0  # the one that has
 
 
-def exit_status(work: Callable[[], int | None]) -> int:
+def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> int:
     """Do the work of a command, and return its status; None from `work` means 0.
 
     Errors without a remedy are raised, unless a signal came before: then they are a consequence of that.
+
+    Args:
+        is_program: after this work, the process only ends.
     """
     _open_stderr()
     try:
-        with _signals_stop_work():
+        with _signals_stop_work(is_program=is_program):
             return work() or 0
     except UserError as error:
         note(f"error: {error}")
@@ -141,11 +144,12 @@ def _open_stderr() -> None:
 
 
 @contextmanager
-def _signals_stop_work() -> Iterator[None]:
+def _signals_stop_work(*, is_program: bool) -> Iterator[None]:
     """Let the first signal raise an exception, so that finished work is saved and no half-written file stays.
 
-    If one came, the process has only to end, and the handlers stay for the rest of its life: a signal that comes while
-    Python ends must not print a traceback. If none came, those of before are given back.
+    A signal that comes while Python ends must not print a traceback. So if one came before, the handlers stay for the
+    rest of the process. If none came, the next one ends a program without a word, and all others get the handlers of
+    before back.
     """
     global _first_signum, _is_watching, _process
     if _is_watching or threading.current_thread() is not threading.main_thread():  # only it may set handlers
@@ -177,7 +181,7 @@ def _signals_stop_work() -> Iterator[None]:
         if not _first_signum:
             sys.unraisablehook = hook
             for signum, handler in before.items():
-                signal.signal(signum, handler)
+                signal.signal(signum, signal.SIG_DFL if is_program else handler)
 
 
 def _tell_unraisable(hook: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs") -> None:

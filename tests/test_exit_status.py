@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,6 +167,22 @@ ending.exit_status(work)
     assert ending.GRACE_S == 1.0
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=30)
     assert (done.returncode, done.stderr) == (130, b"")
+
+
+@pytest.mark.parametrize(("references", "last_word"), [("a", "--language"), ("a\nb", "again")], ids=["done", "error"])
+def test_ctrl_c_while_python_ends_is_no_traceback(tmp_path: Path, references: str, last_word: str) -> None:
+    program = """
+import atexit, os, signal
+from seq2seq.cli import main
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+main()
+"""
+    (tmp_path / "hypotheses").write_text("a")
+    (tmp_path / "references").write_text(references)
+    words = [sys.executable, "-c", program, "score", "hypotheses", "--reference", "references"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.split()[-1]) == (-signal.SIGINT, last_word)
 
 
 def test_a_process_that_the_command_forked_ends_as_if_it_had_no_handler(own_signals: None) -> None:

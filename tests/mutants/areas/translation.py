@@ -209,4 +209,11 @@ MUTANTS = [
         "output.skip_done(request.placed_lines(replaced, self._block_size), _unit)))",
         tests=["tests/end_to_end/test_translate_resumed.py::test_a_resumed_file_is_that_of_an_unbroken_run"],
     ),
+    Mutant(
+        fault="Ctrl-C while Python ends prints a traceback",
+        file="seq2seq/exit_status.py",
+        text="signal.SIG_DFL if is_program else handler",
+        becomes="handler",
+        tests=["tests/test_exit_status.py::test_ctrl_c_while_python_ends_is_no_traceback"],
+    ),
 ]
