@@ -115,6 +115,8 @@ def measure(job: dict[str, Any]) -> dict[str, float]:
 
 def peak(work: Callable[[], None], device: str) -> float:
     """Megabytes that `work` needs at most above what is in use before it. It is done once before, to compile."""
+    from seq2seq.hardware import give_back_freed_memory
+
     work()
     if device != "cpu":
         import torch
@@ -123,6 +125,7 @@ def peak(work: Callable[[], None], device: str) -> float:
         torch.cuda.reset_peak_memory_stats()
         work()
         return (torch.cuda.max_memory_allocated() - before) / 1e6
+    give_back_freed_memory()  # of the first time; it would hide what the second one takes
     before = _kilobytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # Linux then counts the peak from here
     work()
