@@ -186,6 +186,8 @@ class _Unfinished:
             return
         try:
             _discard(self._path, self._target)
+            if self._path.exists():  # a signal while rmtree closes a folder comes out as an OSError, and is lost
+                _discard(self._path, self._target)
         except BaseException:
             self._remove()
             raise

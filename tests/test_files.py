@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,28 @@ def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path, exists: 
         "disk/real/file": "new",
     }  # whether rglob follows links depends on Python's version
     assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["real", "text"]
+
+
+@posix
+def test_a_signal_in_the_middle_of_a_removal_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `os.close`, before rmtree has noted it: rmtree closes again, and the signal comes out as an OSError."""
+    close = os.close
+    building: list[Path] = []
+    interrupted: list[int] = []
+
+    def interrupted_close(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        close(descriptor)
+        if is_folder and building and not building[0].exists() and not interrupted:
+            interrupted.append(descriptor)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted_close)
+    with suppress(KeyboardInterrupt), atomic_directory(tmp_path / "folder") as made:
+        building.append(made)
+        (made / "a").write_text("whole")
+    assert interrupted
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 # --- processes that end in the middle ---
