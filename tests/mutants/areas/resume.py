@@ -124,6 +124,13 @@ MUTANTS = [
         tests=["tests/test_files.py::test_the_files_of_a_folder_are_on_disk_before_it_gets_its_name"],
     ),
     Mutant(
+        fault="a signal in the middle of a removal leaves what was to be removed",
+        file="seq2seq/files.py",
+        text="if self._path.exists():  # a signal",
+        becomes="if False:  # a signal",
+        tests=["tests/test_files.py::test_a_signal_in_the_middle_of_a_removal_leaves_nothing"],
+    ),
+    Mutant(
         fault="a file is written in its place, so that half of it can be seen",
         file="seq2seq/files.py",
         text='with unfinished.open("wb") as file:',
