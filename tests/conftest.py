@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
+from hypothesis import HealthCheck, settings
+
+from tests.nightly import IS_NIGHTLY, SEED
 
 if TYPE_CHECKING:
     from seq2seq.artifacts.saved_model import SavedModel
@@ -25,14 +28,35 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# The same examples each time, and none that another run has kept. What is drawn may be slow on a machine that is busy,
+# and may share the folder of its test. Who tries mutants has chosen the phases before.
+settings.register_profile(
+    "tests",
+    settings(),
+    derandomize=not IS_NIGHTLY,
+    database=None,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tests")
+
+
+def pytest_report_header() -> str:
+    return f"draws with NIGHTLY={SEED}: give the same again to repeat this" if IS_NIGHTLY else ""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # Lightning 2.6 with torch 2.13: about Lightning's own code, or about validation that a test leaves out.
     for message in ("isinstance.treespec, LeafSpec.* is deprecated", "You defined a `validation_step` but have no"):
         config.addinivalue_line("filterwarnings", f"ignore:.*{message}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a GPU where there is none."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what takes minutes to `make nightly`, and skip what needs a GPU where there is none."""
+    if not IS_NIGHTLY and (minutes := [item for item in items if item.get_closest_marker("nightly")]):
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=minutes)
     for item in items:
         if item.get_closest_marker("gpu"):
             import torch

@@ -2,7 +2,7 @@
 
 To import torch and Lightning takes seconds of CPU time, longer than most commands in tests take for the rest. So a
 server imports them once, and forks itself for each command. Each command is a process with its own arguments,
-environment, session, limits and exit status. Only a fresh process can show what a command imports.
+environment, streams, session, limits and exit status. Only a fresh process can show what a command imports.
 """
 
 import atexit
@@ -28,11 +28,11 @@ from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 CAN_FORK = sys.platform == "linux"  # elsewhere a fork is not safe after these imports, or there is none
-_IMPORTED_BEFORE = ("hydra", "sacrebleu", "pytorch_lightning", "seq2seq.training.run")
+_IMPORTED_BEFORE = ("hydra", "sacrebleu", "seq2seq.training.run", "seq2seq.translation.engines.pytorch")
 
 
 def run_fresh(
-    words: Sequence[str], *, env: Mapping[str, str], timeout: float, max_file_size: int | None = None
+    words: Sequence[str], *, env: Mapping[str, str], timeout: float, limits: Mapping[str, int] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a script in the repository, with nothing on stdin.
 
@@ -40,7 +40,7 @@ def run_fresh(
         words: the script and its arguments.
         env: all of its environment.
         timeout: in seconds; after that the process and its children are killed.
-        max_file_size: in bytes, of each file that it writes.
+        limits: for `resource.setrlimit`, such as {"RLIMIT_FSIZE": 1000}.
     Raises:
         AssertionError: it took too long.
     """
@@ -53,7 +53,7 @@ def run_fresh(
         text=True,
         start_new_session=True,
         env=dict(env),
-        preexec_fn=None if max_file_size is None else partial(_limit_files, max_file_size),
+        preexec_fn=partial(_set_limits, limits) if limits else None,
     )
     try:
         out, err = process.communicate(timeout=timeout)
@@ -65,17 +65,13 @@ def run_fresh(
 
 
 def run_warm(
-    words: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    timeout: float,
-    max_file_size: int | None = None,
+    words: Sequence[str], *, env: Mapping[str, str], timeout: float, limits: Mapping[str, int] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Do as `run_fresh` does, in a process that has imported what training needs."""
+    """Do as `run_fresh` does, in a process that has imported what it needs."""
     with tempfile.TemporaryDirectory() as folder:
         names = [Path(folder) / name for name in ("stdout", "stderr")]
         with names[0].open("wb") as stdout, names[1].open("wb") as stderr:
-            process = Warm(words, env=env, stdout=stdout, stderr=stderr, max_file_size=max_file_size)
+            process = Warm(words, env=env, stdout=stdout, stderr=stderr, limits=limits)
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -89,9 +85,9 @@ def run_warm(
 
 
 class Warm:
-    """A script that has been started in a process that has imported what training needs, in a session of its own.
+    """A script that has been started in a process that has imported what it needs, in a session of its own.
 
-    It has what tests use of `subprocess.Popen`, with stdin from nowhere, and text from pipes.
+    It has what tests use of `subprocess.Popen`, with text from pipes.
     """
 
     def __init__(
@@ -100,26 +96,38 @@ class Warm:
         *,
         env: Mapping[str, str],
         cwd: Path = ROOT,
-        stdout: IO[bytes] | None = None,
-        stderr: IO[bytes] | None = None,
-        max_file_size: int | None = None,
+        stdin: IO[bytes] | int | None = None,
+        stdout: IO[bytes] | int | None = None,
+        stderr: IO[bytes] | int | None = None,
+        limits: Mapping[str, int] | None = None,
+        is_fresh: bool = False,
+        frees_memory: bool = False,
     ) -> None:
         """
         Args:
             words: of the command after `python`: a script or `-m` and a module, and its arguments.
-            stdout: a file; without it, `communicate` has what the process writes. So it is with `stderr`.
+            stdin: where it reads; without it, from nowhere.
+            stdout: where it writes; without it, `communicate` has what the process writes. So it is with `stderr`.
+            limits: for `resource.setrlimit`, such as {"RLIMIT_FSIZE": 1000}.
+            is_fresh: whether it imports everything anew after all.
+            frees_memory: whether Python ends as it always does, which takes some tenths of a second more.
         """
         self.args = list(words)
         self.returncode: int | None = None
         self._pipes: dict[int, bytearray] = {}  # what each of them has brought
         self._open: set[int] = set()
-        streams = [stream.fileno() if stream else self._pipe() for stream in (stdout, stderr)]
-        report, ours = os.pipe()
-        request = {"words": self.args, "env": dict(env), "cwd": str(cwd), "max_file_size": max_file_size}
-        socket.send_fds(_server(), [json.dumps(request).encode()], [*streams, ours])
-        for stream, given in zip((*streams, ours), (stdout, stderr, None), strict=True):
-            if given is None:
-                os.close(stream)
+        request: dict[str, Any] = {"words": self.args, "env": dict(env), "cwd": str(cwd), "limits": dict(limits or {})}
+        request |= {"is_fresh": is_fresh, "frees_memory": frees_memory}
+        report, told = os.pipe()
+        ours = [os.open(os.devnull, os.O_RDONLY)] if stdin is None else []
+        streams = [stdin or ours[0]]
+        for stream in (stdout, stderr):
+            if stream is None:
+                ours.append(self._pipe())
+            streams.append(stream or ours[-1])
+        socket.send_fds(_server(), [json.dumps(request).encode()], [*map(_descriptor, streams), told])
+        for descriptor in (*ours, told):
+            os.close(descriptor)
         self._report = os.fdopen(report, "rb", buffering=0)
         self.pid = int(self._report.readline())
 
@@ -223,7 +231,7 @@ def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int], int]:
             os.close(report)
         if requests not in ready:
             continue
-        message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 3)
+        message, descriptors, _, _ = socket.recv_fds(channel, 1 << 20, 4)
         if not message:
             sys.exit()
         *streams, report = descriptors
@@ -244,33 +252,43 @@ def _become(request: dict[str, Any], streams: list[int], report: int) -> None:
     os.write(report, b"%d\n" % os.getpid())
     os.close(report)
     os.chdir(request["cwd"])
-    for number, stream in enumerate(streams, start=3 - len(streams)):  # the server's stdin is from nowhere already
+    for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     os.environ.clear()
     os.environ.update(request["env"])
     words = request["words"]
+    _set_limits(request["limits"])
+    if request["is_fresh"]:
+        os.execv(sys.executable, [sys.executable, *words])
     sys.orig_argv = [sys.executable, *words]
     sys.argv = words[1:] if words[0] == "-m" else words
     sys.path[0] = request["cwd"] if words[0] == "-m" else str(Path(words[0]).parent)
-    if request["max_file_size"] is not None:
-        _limit_files(request["max_file_size"])
 
 
-def _limit_files(size: int) -> None:
+def _set_limits(limits: Mapping[str, int]) -> None:
     import resource
 
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    for name, limit in limits.items():
+        resource.setrlimit(getattr(resource, name), (limit, limit))
 
 
-def _run_script() -> NoReturn:
+def _descriptor(stream: IO[bytes] | int) -> int:
+    return stream if isinstance(stream, int) else stream.fileno()
+
+
+def _run() -> None:
+    if sys.orig_argv[1] == "-m":
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def _run_and_leave_memory() -> NoReturn:
     """Run it and end as the interpreter does, but leave memory to the system: to free it takes a second here."""
     status: object = None
     try:
-        if sys.orig_argv[1] == "-m":
-            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(sys.argv[0], run_name="__main__")
+        _run()
     except SystemExit as stop:
         status = stop.code
     except BaseException:
@@ -288,5 +306,9 @@ def _run_script() -> NoReturn:
 
 
 if __name__ == "__main__":
-    _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
-    _run_script()
+    request, streams, report = _serve(socket.socket(fileno=int(sys.argv[1])))
+    _become(request, streams, report)
+    if request["frees_memory"]:
+        _run()
+    else:
+        _run_and_leave_memory()

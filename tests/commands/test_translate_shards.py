@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import main
@@ -100,7 +100,7 @@ def test_a_compressed_output_holds_the_same_text(cli: Cli, tmp_path: Path) -> No
     assert list(read_lines(tmp_path / "out.xz")) == list(read_lines(tmp_path / "one"))
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3)
 @given(lines=st.lists(st.text("bafo .\u2028\r", max_size=12), max_size=12), ends=st.booleans(), n=st.integers(1, 3))
 def test_any_lines_come_once_and_in_order(
     cli: Cli, tmp_path_factory: pytest.TempPathFactory, lines: list[str], ends: bool, n: int

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import main
@@ -24,7 +24,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".zst": zstandard.ZstdCompressor().compress,
 }
 sentences = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"))
-in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+in_one_folder = settings(max_examples=40)
 
 
 def write(path: Path, data: bytes | str) -> Path:

@@ -94,7 +94,7 @@ def split_in(folder: Path, pairs: Sequence[Pair], name: str = "out", *options: o
 
 @pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5), max_group=st.sampled_from([1, 3, 50]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair], seed: int, max_group: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = split_in(Path(temporary), pairs, "out", "--seed", seed, "--max-group", max_group)
@@ -119,7 +119,7 @@ def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair],
 
 @pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_same_text_and_seed_give_the_same_bytes_and_the_order_of_lines_moves_no_pair(
     pairs: list[Pair], seed: int
 ) -> None:

@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.dataset.augmentation import BLOCK, Augmentation, Growth, n_joined
@@ -41,7 +41,6 @@ def test_the_pairs_of_a_block_move_on_together(n_pairs):
 
 
 @given(st.lists(st.integers(1, 150), min_size=1, max_size=3), st.integers(0, 9), st.integers(0, 9), st.floats(1, 3))
-@settings(deadline=None)
 def test_an_epoch_holds_the_pairs_of_the_mixture_and_there_is_room_for_each(n_pairs, seed, epoch, temperature):
     augmentation, mixture, pairs = augmented(n_pairs, seed, temperature)
     assert counts(augmentation, epoch) == counts(mixture, epoch)

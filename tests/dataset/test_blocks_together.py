@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
@@ -96,7 +96,7 @@ def in_one_pass(work: BlockWork) -> dict[str, str]:
 
 
 @given(sources=st.lists(PAIRS, min_size=1, max_size=3), size=st.integers(1, 9), data=st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(max_examples=20)
 def test_blocks_in_any_order_are_the_store_of_one_pass(
     tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, sources, size, data
 ) -> None:

@@ -3,7 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
@@ -50,7 +50,6 @@ def test_copies_worked_out_by_hand(temperature, expected):
 
 
 @given(sources, temperatures)
-@settings(deadline=None)
 def test_shares_are_in_proportion_to_the_root_of_the_number_of_pairs(n_pairs, temperature):
     largest = max(n_pairs)
     for n, (n_whole, n_more) in zip(n_pairs, copies(n_pairs, temperature), strict=True):
@@ -84,7 +83,6 @@ def test_an_epoch_without_pairs_is_refused(n_pairs, given_doses):
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), doses), min_size=1, max_size=4), temperatures, st.integers(0, 9))
-@settings(deadline=None)
 def test_each_pair_comes_as_often_as_its_source_says(mix, temperature, seed):
     """In each epoch, and over any epochs in sequence: as many times as that makes, rounded up or down."""
     n_pairs, of_sources = zip(*mix, strict=True)
@@ -121,7 +119,6 @@ def test_any_pair_of_a_slot_fits_and_slots_keep_their_place(n, n_slots, seed):
 
 
 @given(sources, temperatures, st.integers(0, 9), st.integers(0, 9))
-@settings(deadline=None)
 def test_each_pair_stands_in_each_epoch_about_as_often_as_its_source(n_pairs, temperature, seed, epoch):
     mixture, pairs = mixed(n_pairs, temperature, seed)
     found = n_times(mixture, epoch)
@@ -137,7 +134,6 @@ def test_each_pair_stands_in_each_epoch_about_as_often_as_its_source(n_pairs, te
 
 
 @given(sources, temperatures, st.integers(0, 9))
-@settings(deadline=None)
 def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, epoch):
     mixture, pairs = mixed(n_pairs, temperature)
     standing = mixture.pairs(epoch)
@@ -150,7 +146,6 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
 
 @pytest.mark.slow
 @given(sources, temperatures, st.floats(0, 3), st.integers(1, 3), st.integers(26, 60))
-@settings(deadline=None)
 def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
     n_pairs, temperature, weight, world_size, max_tokens
 ):

@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.dataset import plan as plan_module
@@ -42,7 +42,6 @@ def arguments(draw):
 
 
 @given(arguments())
-@settings(deadline=None)
 def test_a_plan_has_the_batches_of_the_plain_one(case):
     lengths, rest = case
     try:

@@ -7,7 +7,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DataConfig, TokenizerConfig
@@ -44,7 +44,7 @@ def contents(store):
 
 @pytest.mark.slow
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=20))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(max_examples=40)
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):
     monkeypatch.setattr(store_module, "_BLOCK", 7)
     directory = tmp_path_factory.mktemp("written") / "store"

@@ -47,7 +47,7 @@ def n_missing(tokens: Sequence[int], required: Phrases) -> int:
     eos_bonus=st.sampled_from([-2.0, 0.0, 3.0]),
     prefix=st.sampled_from([(), (5,)]),
 )
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_phrases(
     seed: int,
     required: list[list[int]],
@@ -86,7 +86,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_p
     eos_bonus=st.sampled_from([-3.0, 0.0, 4.0]),
     data=st.data(),
 )
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_small_beams_have_all_phrases_and_right_scores_whatever_else_is_asked(
     seed: int,
     all_required: tuple[list[list[int]], ...],
@@ -148,13 +148,12 @@ def test_no_room_for_a_phrase_is_visible() -> None:
 
 
 @given(required=phrases, tokens=st.lists(st.integers(EOS + 1, EOS + 3), max_size=9))
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_phrases_are_found_wherever_they_are(required: list[list[int]], tokens: list[int]) -> None:
     assert Required([required], torch.device("cpu")).n_missing(0, tokens) == n_missing(tokens, required)
 
 
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), places=st.integers(0, 12))
-@settings(derandomize=True, deadline=None)
 def test_places_are_shared_out_fairly(counts: list[int], places: int) -> None:
     shares = share_out(counts, places)
     assert sum(shares) == min(places, sum(counts))

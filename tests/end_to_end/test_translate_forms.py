@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.end_to_end.learned_text import SOURCES
@@ -73,7 +73,7 @@ def test_interrupted_subtitles_are_continued_to_the_same_result(
     assert target.read_bytes().decode() == srt(trained.lines("\n".join(SOURCES)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(text=st.text(st.sampled_from("ab1.- \n\t>#*—\u2028\u00a0")))
 def test_a_document_keeps_its_blank_lines_and_rules(cli: Cli, text: str) -> None:
     status, out, err = cli("--document", *FEW_TOKENS, stdin=text)
@@ -86,7 +86,7 @@ def test_a_document_keeps_its_blank_lines_and_rules(cli: Cli, text: str) -> None
     assert out.endswith("\n") == text.endswith("\n")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5))
 def test_json_lines_stay_objects_whatever_the_text(cli: Cli, texts: list[str]) -> None:
     records = [{"id": n, "t": text} for n, text in enumerate(texts)]

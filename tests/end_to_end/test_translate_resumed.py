@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import front_door
@@ -92,7 +92,7 @@ def test_a_resumed_file_is_that_of_an_unbroken_run(
 
 
 @pytest.mark.usefixtures("confirmed_at_once")
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8)
 @given(stops=st.lists(st.integers(0, 23), max_size=3))
 def test_it_makes_no_difference_where_it_was_interrupted(
     trained: Cli, tmp_path_factory: pytest.TempPathFactory, stops: list[int]

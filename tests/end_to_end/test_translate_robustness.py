@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import front_door
@@ -34,7 +34,7 @@ def n_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(text=any_text)
 @example(text="a\u2028b\x0bc\x0cd\x85e\x1cf\x00g\nh\ri")
 @example(text="\n\n")
@@ -45,7 +45,7 @@ def test_as_many_lines_come_out_as_line_feeds_say(cli: Cli, text: str) -> None:
     assert all(len(line.splitlines()) <= 1 for line in lines)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(data=st.binary(max_size=20))
 @example(data=b"\xff\n\xfe\xff\n\xe2\x80")
 def test_as_many_lines_come_out_whatever_the_bytes(cli: Cli, data: bytes) -> None:
@@ -53,7 +53,7 @@ def test_as_many_lines_come_out_whatever_the_bytes(cli: Cli, data: bytes) -> Non
     assert len(lines) == n_lines(data)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10)
 @given(texts=st.lists(any_text.map(lambda text: text.replace("\n", "")), max_size=5))
 def test_json_gives_each_line_back(cli: Cli, texts: list[str]) -> None:
     lines = cli.lines("".join(f"{text}\n" for text in texts), *FEW_TOKENS, "--json")

@@ -1,6 +1,5 @@
 """A training run to which faults happen, and what it must be equal to at its end."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from tests.places import ROOT
 from tests.training.tiny_runs import TIMINGS, checkpoint
 
-IS_LONG = os.environ.get("FAULTS") == "long"
 FAULTY_TRAIN = ROOT / "tests/faults/faulty_train.py"
 # It saves after step 4, whose weights stay, and after each validation.
 CHANGES = {

@@ -9,7 +9,8 @@ import pytest
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.faults.disks import can_mount, small_disk
-from tests.faults.runs import CHANGES, FAULTY_TRAIN, IS_LONG, assert_same
+from tests.faults.runs import CHANGES, FAULTY_TRAIN, assert_same
+from tests.nightly import IS_NIGHTLY
 from tests.training.tiny_runs import arguments, checkpoint, command
 
 pytestmark = pytest.mark.slow
@@ -46,7 +47,7 @@ SOME = [  # of these
 ]
 
 
-@pytest.fixture(params=["fill", "limit"] if IS_LONG else ["fill" if can_mount() else "limit"])
+@pytest.fixture(params=["fill", "limit"] if IS_NIGHTLY else ["fill" if can_mount() else "limit"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """What happens to a disk, and the disk."""
     if request.param == "limit":
@@ -61,7 +62,7 @@ def test_a_run_that_meets_full_disks_ends_as_one_that_never_did(
 ) -> None:
     how, folder = place
     words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
-    for name, number in ALL if IS_LONG else SOME:
+    for name, number in ALL if IS_NIGHTLY else SOME:
         fails(how, folder, words, name, number)
     done = command(*words)
     assert done.returncode == 0, done.stderr
@@ -118,7 +119,7 @@ def test_a_disk_that_is_full_at_the_analysis_costs_only_the_analysis(
     assert_same(folder / "run", whole_run)
 
 
-@pytest.mark.skipif(not IS_LONG, reason="FAULTS=long tries each file, and each time of it")
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted({name for name, _ in ALL}))
 def test_each_file_at_each_time(tiny_corpus: Path, whole_run: Path, place: tuple[str, Path], name: str) -> None:
     how, folder = place

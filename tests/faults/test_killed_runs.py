@@ -1,6 +1,6 @@
 """Training runs that are killed again and again end as one that never was: with data workers, and on two processes.
 
-FAULTS=long kills them 60 times and 30 times, in place of 4 times and once.
+`make nightly` kills them 60 times and 30 times, in place of 4 times and once.
 """
 
 import itertools
@@ -16,12 +16,12 @@ import pytest
 import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from tests.nightly import IS_NIGHTLY
 from tests.training.launching import TRAIN, Process, others, started, wait_for
 from tests.training.tiny_runs import TIMINGS, arguments, checkpoint, command, write_corpus
 
 pytestmark = pytest.mark.slow
 
-IS_LONG = os.environ.get("FAULTS") == "long"
 CHANGES: dict[str, Any] = {
     "trainer.max_epochs": 4,
     "trainer.val_every_n_steps": 3,
@@ -62,7 +62,7 @@ def test_runs_that_are_killed_end_as_one_that_never_was(tmp_path: Path) -> None:
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
         return done.returncode == 0
 
-    kill_again_and_again(start, tmp_path, n_kills=60 if IS_LONG else 4)
+    kill_again_and_again(start, tmp_path, n_kills=60 if IS_NIGHTLY else 4)
 
 
 def test_runs_on_two_processes_that_are_killed_end_as_one_that_never_was(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_runs_on_two_processes_that_are_killed_end_as_one_that_never_was(tmp_pat
         assert not has_ended or first.returncode == 0, err
         return has_ended
 
-    kill_again_and_again(start, tmp_path, n_kills=30 if IS_LONG else 1)
+    kill_again_and_again(start, tmp_path, n_kills=30 if IS_NIGHTLY else 1)
 
 
 def test_a_data_worker_that_is_killed_ends_the_run_with_a_sentence(tmp_path: Path) -> None:

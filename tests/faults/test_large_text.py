@@ -9,7 +9,6 @@ import pytest
 from tests.dataset.preparing import blocks, content, prepared, preparing
 from tests.dataset.small_corpus import sentence, write_split
 from tests.faults.disks import small_disk
-from tests.faults.runs import IS_LONG
 from tests.places import ROOT
 from tests.test_benchmarks import script
 
@@ -46,7 +45,7 @@ def test_a_full_disk_is_one_sentence_and_what_is_done_stays(tmp_path: Path, n_wo
         assert content(store) == content(whole)
 
 
-@pytest.mark.skipif(not IS_LONG, reason="takes minutes; set FAULTS=long")
+@pytest.mark.nightly
 def test_memory_grows_by_bytes_a_pair_and_not_with_the_text(tmp_path: Path) -> None:
     speed = script("prepare_speed.py")
     peaks = []

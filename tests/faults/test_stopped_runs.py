@@ -11,7 +11,8 @@ import pytest
 
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.faults.runs import CHANGES, FAULTY_TRAIN, IS_LONG, assert_same
+from tests.faults.runs import CHANGES, FAULTY_TRAIN, assert_same
+from tests.nightly import IS_NIGHTLY
 from tests.training.tiny_runs import arguments, checkpoint, command
 
 pytestmark = pytest.mark.slow
@@ -37,7 +38,7 @@ PHASES = [
 ]
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", *(["SIGUSR1", "SIGHUP"] if IS_LONG else [])])
+@pytest.mark.parametrize("name", ["SIGTERM", *(["SIGUSR1", "SIGHUP"] if IS_NIGHTLY else [])])
 def test_a_run_that_is_stopped_in_each_phase_ends_as_one_that_never_was(
     tiny_corpus: Path, whole_run: Path, tmp_path: Path, name: str
 ) -> None:
@@ -58,7 +59,7 @@ def test_a_run_that_is_stopped_in_each_phase_ends_as_one_that_never_was(
     assert_same(run.path, whole_run)
 
 
-@pytest.mark.skipif(not IS_LONG, reason="FAULTS=long stops runs 40 times")
+@pytest.mark.nightly
 def test_a_run_that_is_stopped_at_random_moments_ends_as_one_that_never_was(
     tiny_corpus: Path, whole_run: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory
 from seq2seq.sweeps.search import Search, read_search
-from tests.faults.runs import IS_LONG
+from tests.nightly import IS_NIGHTLY
 from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
 from tests.training.tiny_runs import TINY, checkpoint
 
@@ -25,7 +25,7 @@ def words(corpus: Path, sweep: Path, **changes: object) -> list[str]:
     return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
 
 
-@pytest.mark.parametrize("kill", ["Ctrl-C", *(["kill -9"] if IS_LONG else [])])
+@pytest.mark.parametrize("kill", ["Ctrl-C", *(["kill -9"] if IS_NIGHTLY else [])])
 def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path, tmp_path: Path, kill: str) -> None:
     """The first job fails. The second one is interrupted, goes on from its state, and the first is tried once more."""
     sweep = SweepDirectory(tmp_path / "runs/a sweep")
@@ -61,7 +61,7 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     assert not sweep.run(names[0]).path.exists()
 
 
-@pytest.mark.skipif(not IS_LONG, reason="FAULTS=long starts a sweep with torchrun")
+@pytest.mark.nightly
 def test_the_processes_of_a_launcher_do_the_jobs_until_one_fails(tiny_corpus: Path, tmp_path: Path) -> None:
     """What failed before comes last, so that it keeps no other job from its end."""
     sweep = SweepDirectory(tmp_path / "sweep")
@@ -76,7 +76,7 @@ def test_the_processes_of_a_launcher_do_the_jobs_until_one_fails(tiny_corpus: Pa
     assert [each.path.name for each in runs_in(sweep.path) if each.is_scored] == ["001_seed=2", "002_seed=3"]
 
 
-@pytest.mark.parametrize("kill", ["kill -9", *(["Ctrl-C"] if IS_LONG else [])])
+@pytest.mark.parametrize("kill", ["kill -9", *(["Ctrl-C"] if IS_NIGHTLY else [])])
 def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_path: Path, kill: str) -> None:
     sweep = SweepDirectory(tmp_path / "search")
     (tmp_path / "space.yaml").write_text("space: {optim.lr: {low: 1e-3, high: 1e-2}}\ntrials: 1\n")

@@ -92,7 +92,7 @@ def batched(rows: list[Sentence], padding: int) -> tuple[Tensor, Tensor, Tensor,
     return weights, queries, ends, punctuation
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=st.lists(sentences(), min_size=1, max_size=5), padding=st.integers(0, 3))
 def test_shares_are_shares_and_batches_and_padding_change_nothing(rows: list[Sentence], padding: int) -> None:
     together, alone = FigureSums(1), FigureSums(1)

@@ -43,7 +43,7 @@ def test_the_nearest_words_come_first_and_equal_lines_count_once() -> None:
     assert found[1].cosine == pytest.approx(4.1 / (2**0.5 * (4 + 2.1**2) ** 0.5))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 6))
 def test_it_finds_what_sorting_everything_finds(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

@@ -40,7 +40,7 @@ words = st.sampled_from(["a", "b", "c", "d", "e"])
 lines = st.lists(words, min_size=1, max_size=4).map(" ".join)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=6), n_iterations=st.integers(1, 4))
 def test_it_is_what_loops_over_the_paper_give(pairs: list[tuple[str, str]], n_iterations: int) -> None:
     table = TranslationTable.train(pairs, n_iterations)

@@ -63,7 +63,7 @@ def test_encode_decode_project_make_the_logits(changes: dict[str, Any]) -> None:
     assert torch.equal(model(src, tgt_in), model.project(hidden))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(position=st.integers(1, 4), token=st.integers(0, 30), variant=st.sampled_from(VARIANTS))
 def test_a_target_token_changes_no_earlier_logit(position: int, token: int, variant: dict[str, Any]) -> None:
     model, (src, tgt_in) = build(**variant), batch()
@@ -153,7 +153,7 @@ def test_rotary_positions_say_how_far_apart_and_not_where() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.DataObject) -> None:
     """Random beams that branch, shrink, grow and lose sentences, against a decoder without a cache."""

@@ -189,7 +189,7 @@ def _run_pytest(copy: Path, arguments: Sequence[str]) -> NoReturn:
 
     # The same examples each time; and that one of them fails is enough, it need not be the smallest.
     phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
-    hypothesis.settings.register_profile("mutants", derandomize=True, database=None, phases=phases)
+    hypothesis.settings.register_profile("mutants", phases=phases)
     hypothesis.settings.load_profile("mutants")
     sys.exit(int(pytest.main([*arguments])))
 

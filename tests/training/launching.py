@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests import processes
+from tests.nightly import IS_NIGHTLY
 from tests.places import ROOT
 
-IS_LONG = os.environ.get("FAULTS") == "long"
 TRAIN = str(ROOT / "train.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 LAUNCHERS = ("WANDB_", "SEQ2SEQ_", "SLURM_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "NODE_RANK")
@@ -23,7 +23,7 @@ Process: TypeAlias = subprocess.Popen[str] | processes.Warm
 
 
 @contextmanager
-def started(*words: object, cwd: Path, is_fresh: bool = IS_LONG, **variables: Any) -> Iterator[Process]:
+def started(*words: object, cwd: Path, is_fresh: bool = IS_NIGHTLY, **variables: Any) -> Iterator[Process]:
     """A Python program in a session of its own, all of which is killed at the end of the block.
 
     It begins at once, forked from a process that has imported torch and Lightning. Those that it starts are fresh.

@@ -123,7 +123,7 @@ def test_smoothing_is_summed_in_fp32_under_autocast() -> None:
     assert result.smoothed.item() == pytest.approx(301 * math.log(12), rel=1e-5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(cut=st.integers(1, 14), eps=st.floats(0, 0.9))
 def test_the_loss_of_a_batch_is_the_sum_of_its_parts(cut: int, eps: float) -> None:
     hidden, weight, tgt_out = example(torch.float64)

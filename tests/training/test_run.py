@@ -345,7 +345,7 @@ def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit for the size of files stands in for a full disk")
 def test_a_full_disk_is_an_error_in_a_sentence_and_spoils_nothing(corpus, tmp_path):
     def train_on_a_full_disk(*arguments):
-        return command(*arguments, max_file_size=300_000)  # enough for the tokenizer, not for a checkpoint
+        return command(*arguments, limits={"RLIMIT_FSIZE": 300_000})  # enough for the tokenizer, not for a checkpoint
 
     run_dir, changes = tmp_path / "run", {"trainer.max_steps": 3}
     done = train_on_a_full_disk(*arguments(corpus, run_dir, changes))

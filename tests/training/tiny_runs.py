@@ -133,7 +133,7 @@ def command(
     script: Path | str = "train.py",
     timeout: float = 120,
     env: dict[str, str] | None = None,
-    max_file_size: int | None = None,
+    limits: dict[str, int] | None = None,
     is_fresh: bool = not processes.CAN_FORK,
 ) -> subprocess.CompletedProcess[str]:
     """Run an entry point as a user would, but with nothing on stdin and in a session of its own.
@@ -143,11 +143,11 @@ def command(
         script: a path; a relative one is in the repository.
         timeout: in seconds; after that the test fails.
         env: variables beside those of this process, of which those for W&B and for runs are left out.
-        max_file_size: in bytes, of each file that it writes; stands in for a full disk.
+        limits: for `resource.setrlimit`; {"RLIMIT_FSIZE": 1000} stands in for a full disk.
         is_fresh: whether the interpreter starts anew; else it has imported torch and Lightning before.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("WANDB_", "SEQ2SEQ_"))}
     words = [str(ROOT / script), *arguments]
     whole_env = clean | {"OMP_NUM_THREADS": "1"} | (env or {})
     run = processes.run_fresh if is_fresh else processes.run_warm
-    return run(words, env=whole_env, timeout=timeout, max_file_size=max_file_size)
+    return run(words, env=whole_env, timeout=timeout, limits=limits)

@@ -37,7 +37,7 @@ def test_of_two_texts_it_is_exactly_the_score_of_sacrebleu(metric: str) -> None:
 
 
 @given(texts=texts, metric=st.sampled_from(METRICS))
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_it_is_the_mean_over_all_others(texts: list[str], metric: str) -> None:
     expected = [
         statistics.mean(

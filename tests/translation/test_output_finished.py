@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.errors import TranslationError
@@ -159,7 +159,7 @@ def test_without_any_place_for_a_record_the_translation_is_whole(
 PREFIXES = [f"Anfang {i % 4}" for i in range(11)]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(stop=st.integers(3, 10), changed=st.integers(0, 10), is_complete=st.booleans())
 def test_changed_prefixes_are_noticed_where_they_were_used(
     tmp_path_factory: pytest.TempPathFactory, stop: int, changed: int, is_complete: bool

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.errors import TranslationError
@@ -113,7 +113,7 @@ translate(Path({str(path)!r}), lines=lines, stop_after={kill_after}, stop=lambda
     assert names(tmp_path) == [path.name, f"unbroken{suffix}"]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(
     suffix=st.sampled_from(SUFFIXES),
     runs=st.lists(st.tuples(st.integers(0, len(LINES) - 1), st.integers(1, 5)), max_size=5),

@@ -7,7 +7,7 @@ from typing import get_type_hints
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seq2seq
@@ -91,7 +91,7 @@ def test_blank_lines_stay_blank_and_do_not_reach_the_model(
     assert translator.translate([]) == []
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(lines=st.lists(any_text, max_size=4))
 def test_every_line_of_any_text_gives_one_line(translator: Translator, lines: list[str]) -> None:
     found = translator.translate(lines, DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=4))

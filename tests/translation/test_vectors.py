@@ -91,7 +91,7 @@ def test_a_line_that_is_too_long_is_read_in_windows(translator: Translator, rand
     np.testing.assert_allclose(whole.vectors[40:80], second, atol=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(lines=st.lists(st.sampled_from([*SENTENCES, "", LONG]), max_size=9), size=st.sampled_from([1, 60, 300]))
 def test_order_is_kept_and_batches_change_nothing(translator: Translator, lines: list[str], size: int) -> None:
     alone = {line: next(translator.encode([line], unit="word")).vectors for line in set(lines)}

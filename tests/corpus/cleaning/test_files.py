@@ -117,7 +117,7 @@ def test_the_suggested_threshold_keeps_99_percent_of_the_other_rules_good_pairs(
     assert next(rule for rule in report["rules"] if rule["name"] == "entities")["suggested"] is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_counts_add_up_and_cleaning_twice_is_cleaning_once(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("clean")

@@ -1,6 +1,5 @@
 """Processes of one job share a text, whoever dies or comes late. Each is a real process."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from seq2seq.artifacts.lease import is_leased
 from seq2seq.translation.output import locked
 from seq2seq.translation.sharing import run
 from seq2seq.translation.sharing.plan import Folder
+from tests.nightly import IS_NIGHTLY
 from tests.places import ROOT
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, until, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="they are forked from one that has imported torch")
-LONG = os.environ.get("FAULTS") == "long"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def cli(trained_run: Path) -> Cli:
     [
         (2, TEXT, ("--json", "--quiet")),
         (3, "Ba.\n", ()),  # fewer lines than processes
-        *[(n, text, ("--n-best", 2)) for n in (2, 3) for text in ("", "\n", TEXT[:-1], TEXT * 9) if LONG],
+        *[(n, text, ("--n-best", 2)) for n in (2, 3) for text in ("", "\n", TEXT[:-1], TEXT * 9) if IS_NIGHTLY],
     ],
 )
 def test_processes_write_what_one_writes(

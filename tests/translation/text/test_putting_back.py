@@ -125,7 +125,7 @@ def test_an_element_around_parts_is_around_their_translations() -> None:
 @example("un{x}deux")
 @example("un<p>,</p>")
 @example("u<b>n</b>deux<i>trois</i>4")
-@settings(derandomize=True, max_examples=200)
+@settings(max_examples=200)
 def test_what_is_taken_out_of_a_line_and_put_back_is_the_line(line: str) -> None:
     taken = taken_of(line)
     restored = put_back(taken.text, taken, whole(taken.text, taken.text), identical(taken.text))
@@ -135,7 +135,7 @@ def test_what_is_taken_out_of_a_line_and_put_back_is_the_line(line: str) -> None
 
 
 @given(lines, st.integers(0, 99))
-@settings(derandomize=True, max_examples=200)
+@settings(max_examples=200)
 def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> None:
     taken = taken_of(line)
     translation, linked = shuffled(taken.text, seed)
@@ -154,7 +154,7 @@ def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> No
 
 
 @given(documents, st.integers(0, 99))
-@settings(derandomize=True, max_examples=200)
+@settings(max_examples=200)
 def test_elements_that_are_well_formed_stay_so(line: str, seed: int) -> None:
     taken = taken_of(line)
     translation, linked = shuffled(taken.text, seed)
@@ -174,7 +174,7 @@ def is_well_formed(text: str) -> bool:
 
 
 @given(lines, st.integers(0, 99))
-@settings(derandomize=True, max_examples=100)
+@settings(max_examples=100)
 def test_kept_things_are_aligned_with_themselves_and_words_as_before(line: str, seed: int) -> None:
     taken = taken_of(line)
     if not taken.items:
