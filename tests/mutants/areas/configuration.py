@@ -27,9 +27,8 @@ MUTANTS = [
     Mutant(
         fault="a key that does not exist is ignored",
         file="seq2seq/config/read.py",
-        text="OmegaConf.merge(OmegaConf.structured(RunConfig), plain)",
-        becomes="OmegaConf.merge(OmegaConf.structured(RunConfig), "
-        "{key: plain[key] for key in plain if hasattr(RunConfig(), str(key))})",
+        text="OmegaConf.merge(_schema(), plain)",
+        becomes="OmegaConf.merge(_schema(), {key: plain[key] for key in plain if hasattr(RunConfig(), str(key))})",
         tests=["tests/config/test_config.py::test_unknown_keys_and_wrong_types_are_named"],
     ),
     Mutant(
