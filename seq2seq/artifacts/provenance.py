@@ -21,6 +21,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,7 @@ def _git(folder: Path, *words: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+@cache  # to read them takes a tenth of a second, and this process goes on with those that it has imported
 def _packages() -> dict[str, str]:
     """All that are installed: name and version."""
     found = {}

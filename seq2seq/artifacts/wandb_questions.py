@@ -47,12 +47,15 @@ def is_model_file(name: str) -> bool:
     return folder == CTRANSLATE2 and _PLAIN.fullmatch(file) is not None
 
 
-def main() -> None:
+def answer_or_error(question: str, *words: str) -> dict[str, Any]:
     try:
-        found = answer(*sys.argv[1:])
+        return answer(question, *words)
     except Exception as error:  # many kinds, which whoever asks makes a sentence of
-        found = {"error": type(error).__name__, "detail": str(error)}
-    print(json.dumps(found), flush=True)
+        return {"error": type(error).__name__, "detail": str(error)}
+
+
+def main() -> None:
+    print(json.dumps(answer_or_error(*sys.argv[1:])), flush=True)
     os._exit(0)  # W&B would take its time to end; whoever asked ends what it has started
 
 
