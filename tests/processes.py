@@ -28,7 +28,15 @@ from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 CAN_FORK = sys.platform == "linux"  # elsewhere a fork is not safe after these imports, or there is none
-_IMPORTED_BEFORE = ("hydra", "sacrebleu", "seq2seq.training.run", "seq2seq.translation.engines.pytorch")
+_IMPORTED_BEFORE = (
+    "hydra",
+    "sacrebleu",
+    "sacremoses",
+    "seq2seq.commands.train",
+    "seq2seq.training.run",
+    "seq2seq.training.workers",
+    "seq2seq.translation.engines.pytorch",
+)
 
 
 def run_fresh(
