@@ -1,5 +1,6 @@
 """The list of deliberate faults fits the code, and whoever tries them is told of each that no test notices."""
 
+import multiprocessing
 import re
 import sys
 from dataclasses import replace
@@ -66,7 +67,8 @@ def code_of(file: str) -> str:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A project with a function and its tests."""
+    """A project with a function and its tests, which start in a process that has imported what they need."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["hydra.extra.pytest_plugin", "hypothesis", "pytest"])
     for name, content in {"seq2seq/__init__.py": CODE, "tests/test_double.py": TESTS, "pytest.ini": "[pytest]"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
