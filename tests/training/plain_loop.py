@@ -2,11 +2,14 @@
 
 from functools import partial
 from itertools import count, islice
+from pathlib import Path
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
@@ -14,7 +17,9 @@ from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.schedule import learning_rate
+from seq2seq.training.validation import Validation, translate_store
 from seq2seq.vocabulary import PAD
+from tests.training.tiny_runs import checkpoint
 
 
 def optimizer_of(model, optim):
@@ -64,3 +69,25 @@ def plain_loop(config, n_ranks, n_steps):
             group["lr"] = learning_rate(step + 1, optim, 0)
         optimizer.step()
     return model.state_dict(), nlls
+
+
+def assert_measured_as_by_one(config, validated, step):
+    """Each process of the run had a share of valid and test. This process has all.
+
+    Args:
+        validated: the weights that the run had validated after this step.
+    """
+    run, prepared = RunDirectory(Path(config.run_dir)), prepare(config)
+    model = Transformer(config.model, prepared.tokenizer.vocab_size)
+
+    def load(weights):
+        model.load_state_dict({name.removeprefix("model."): weight for name, weight in weights.items()})
+        return model
+
+    logged = {each.name.removeprefix("valid/"): each.value for each in run.metrics() if each.step == step - 1}
+    for name, value in Validation(prepared.valid, prepared.tokenizer, config).while_training(load(validated)).items():
+        assert logged[name] == pytest.approx(value, rel=1e-4), name
+    model = load(checkpoint(run.path, "model.ckpt")["state_dict"]).eval()
+    hypotheses = translate_store(model, prepared.tests["test"], prepared.tokenizer, config.decoding)
+    assert len(set(hypotheses)) > 3  # otherwise their order would hardly matter
+    assert run.hypotheses("test") == hypotheses

@@ -1,6 +1,5 @@
 """A model that is split over two processes: what is saved is whole, and any number of processes goes on from it."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,13 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config.trainer import TrainerConfig
 from seq2seq.dataset.prepare import prepare
 from seq2seq.model.transformer import Transformer
-from tests.training.plain_loop import plain_loop
-from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
+from tests.training.plain_loop import assert_measured_as_by_one, plain_loop
+from tests.training.tiny_runs import arguments, checkpoint, tiny_config
+from tests.training.two_ranks import train_together
 
 DECAY = 0.9
 CHANGES: dict[str, Any] = {
+    "optim.optimizer": "muon",
     "trainer.devices": 2,
     "trainer.strategy": "fsdp",
     "trainer.max_epochs": 0,
@@ -47,15 +48,15 @@ def expected_average(config: Any, run_dir: Path, n_steps: int) -> dict[str, torc
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="gloo on this system is not tested")
-@pytest.mark.parametrize("parts", [[("fsdp", 1)], *([LONG] if "CLUSTER" in os.environ else [])], ids=len)
+@pytest.mark.parametrize("parts", [[("fsdp", 1)], pytest.param(LONG, marks=pytest.mark.nightly)], ids=len)
 def test_checkpoints_are_whole_and_belong_to_no_number_of_processes(corpus, tmp_path, parts):
     run_dir, n_steps = tmp_path / "run", 2
-    done = command(*arguments(corpus, run_dir, CHANGES))
+    done = train_together(tmp_path, *arguments(corpus, run_dir, CHANGES))
     assert done.returncode == 0, done.stderr
     for strategy, n in parts:
         n_steps += 2
         changes = [f"trainer.devices={n}", f"trainer.strategy={strategy}", f"trainer.max_steps={n_steps}"]
-        done = command(f"resume={run_dir}", *changes)
+        done = train_together(tmp_path, f"resume={run_dir}", *changes, n=n)
         assert done.returncode == 0, done.stderr
     assert "so that the steps are the same but for rounding and the draws of dropout" in done.stderr
 
@@ -69,6 +70,7 @@ def test_checkpoints_are_whole_and_belong_to_no_number_of_processes(corpus, tmp_
     (averages,) = (state["weights"] for state in last["callbacks"].values() if "n_updates" in state)
     for name, average in expected_average(config, run_dir, n_steps).items():
         torch.testing.assert_close(averages[name], average, rtol=1e-4, atol=1e-5)
+    assert_measured_as_by_one(config, averages, n_steps)
     assert seq2seq.load(run_dir, device="cpu", threads=1).translate(["ba bi"])[0].hypotheses
 
 

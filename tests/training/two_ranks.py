@@ -1,6 +1,7 @@
-"""A function that two processes run together, as two ranks of a run; seconds quicker than two trainings."""
+"""Two processes that are two ranks of a run, of a function or of `train.py`, without the seconds of two starts."""
 
 import multiprocessing
+import subprocess
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,51 @@ from typing import Any
 import torch.distributed as dist
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
+from tests.training.launching import free_port
+from tests.training.tiny_runs import command
+
 _PATIENCE_S = 60
+# A launcher of one's own. It forks, so that all processes have what one has imported.
+_LAUNCHER = """
+import os
+from seq2seq.cli import front_door
+
+others = []
+for rank in range(1, {n}):
+    if (pid := os.fork()) == 0:
+        break
+    others.append(pid)
+else:
+    rank = 0
+os.environ |= {{"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "{n}", "LOCAL_WORLD_SIZE": "{n}"}}
+{before}
+try:
+    front_door("train")
+finally:
+    for pid in others if rank == 0 else []:
+        os.waitpid(pid, 0)
+"""
+
+
+def launcher(folder: Path, before: str = "", n: int = 2) -> Path:
+    """A `train.py` that makes so many processes of itself, which meet `at_a_free_port`.
+
+    Args:
+        before: what each of them does first, in Python; its `rank` is known.
+    """
+    path = folder / "train.py"
+    path.write_text(_LAUNCHER.format(before=before, n=n))
+    return path
+
+
+def at_a_free_port() -> dict[str, str]:
+    """Variables of the environment."""
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+
+def train_together(folder: Path, *words: str, before: str = "", n: int = 2) -> subprocess.CompletedProcess[str]:
+    """The run of so many processes that the words describe; see `launcher`."""
+    return command(*words, script=launcher(folder, before, n), env=at_a_free_port())
 
 
 def in_two_processes(function: Callable[[int], Any], folder: Path) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-TWO_PROCESSES = "tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would[adamw-ddp-1e-05]"
+TWO_PROCESSES = "tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would"
 TWO_VALIDATE = "tests/training/test_validation.py"
 
 MUTANTS = [
@@ -32,7 +32,7 @@ MUTANTS = [
         file="seq2seq/training/sharded.py",
         text="min(tensor.device_mesh.get_local_rank() * n_rows, len(tensor))",
         becomes="0 * n_rows",
-        tests=["tests/training/test_distributed.py"],
+        tests=["tests/training/test_sharded.py"],
     ),
     Mutant(
         fault="the exponential average is saved empty",
