@@ -1,6 +1,5 @@
-"""Tests of several minutes: `make cluster` runs them."""
+"""Tests of several minutes: `make cluster` and `make nightly` run them."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.slurm import Slurm, slurm, why_not
+from tests.nightly import IS_NIGHTLY
 
-if "CLUSTER" not in os.environ:
+if not IS_NIGHTLY:
     collect_ignore_glob = ["test_*.py"]
 
 

@@ -62,7 +62,7 @@ class Slurm:
         self.env = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
         self.env["PATH"] += os.pathsep + "/usr/sbin"
 
-    def run(self, *words: object, timeout: float = 60) -> str:
+    def run(self, *words: object, timeout: float = 120) -> str:
         """What a command prints. It must not fail."""
         done = subprocess.run(
             [str(word) for word in words], env=self.env, capture_output=True, text=True, timeout=timeout
@@ -87,7 +87,7 @@ class Slurm:
         found = self.run("scontrol", "show", "job", job)
         return " ".join(sorted({word[9:] for word in found.split() if word.startswith("JobState=")}))
 
-    def wait(self, job: str, timeout: float = 240) -> str:
+    def wait(self, job: str, timeout: float = 480) -> str:
         """Its state at its end."""
         end = time.monotonic() + timeout
         while (state := self.state(job)) not in ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT"):
@@ -118,7 +118,7 @@ def slurm(folder: Path) -> Iterator[Slurm]:
                 subprocess.Popen(words, env=found.env, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
             )
             _wait_for_file(munge / "socket")
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while "idle" not in (nodes := found.run("sinfo", "--noheader", "--format=%T")) or "unk" in nodes:
             assert time.monotonic() < end, nodes
             time.sleep(0.2)
@@ -129,13 +129,13 @@ def slurm(folder: Path) -> Iterator[Slurm]:
             process.terminate()
         for process in processes:
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
 
 
 def _wait_for_file(file: Path) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while not file.exists():
         assert time.monotonic() < end, file
         time.sleep(0.05)

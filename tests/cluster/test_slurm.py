@@ -68,7 +68,7 @@ def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm
     after = 'status=$?; if [ $status = 138 ]; then scontrol requeue "$SLURM_JOB_ID"; sleep 60; fi; exit $status\n'
     words = [*arguments(corpus, parts, changes), "resume=auto"]
     job = cluster.submit(script(words, nodes=2, tasks=2, more="#SBATCH --requeue", after=after))
-    end = time.monotonic() + 120
+    end = time.monotonic() + 480
     while not (parts / "checkpoints/last.ckpt").exists():
         assert time.monotonic() < end, cluster.out(job)
         time.sleep(0.1)

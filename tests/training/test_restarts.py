@@ -1,39 +1,21 @@
-"""A run of four processes that is started again ends with the same bits. Two would agree in any order of sums."""
+"""A run of several processes that is started again ends with the same bits."""
 
-import os
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.training.launching import free_port
-from tests.training.tiny_runs import arguments, checkpoint, command
+from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_with
+from tests.training.two_ranks import train_together
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="gloo on this system is not tested")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="gloo on this system is not tested")
 
-# As a launcher of one's own, which imports only once what all processes need.
-FOUR = """
-import os
-from seq2seq.cli import front_door
-
-others = []
-for rank in range(1, 4):
-    if (pid := os.fork()) == 0:
-        break
-    others.append(pid)
-else:
-    rank = 0
-os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "4"}
-try:
-    front_door("train")
-finally:
-    for pid in others if rank == 0 else []:
-        os.waitpid(pid, 0)
-"""
 CHANGES: dict[str, Any] = {
     "trainer.max_epochs": 0,
     "trainer.max_steps": 2,
@@ -41,17 +23,36 @@ CHANGES: dict[str, Any] = {
     "batch.max_tokens": 80,
     "batch.accumulate": 2,
 }
-SUMMING = ["ddp", *(["fsdp"] if "CLUSTER" in os.environ else [])]
 
 
-@pytest.mark.parametrize("strategy", SUMMING)
+class OrderOfGradients(pl.Callback):
+    """Notes whether DDP had its last order of gradients before it had seen the second batch."""
+
+    is_early = False
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        ddp = trainer.strategy.model
+        assert isinstance(ddp, DistributedDataParallel)
+        if batch_idx == 1:
+            self.is_early = bool(ddp._get_ddp_logging_data()["has_rebuilt_buckets"])  # noted before each batch
+
+
+def test_the_order_in_which_gradients_are_summed_is_settled_before_the_first_step(corpus: Path, tmp_path: Path) -> None:
+    """DDP makes it anew after the first backward pass. It decides about the bits where three processes or more sum."""
+    order = OrderOfGradients()
+    changes = {"trainer.max_steps": 2, "trainer.max_epochs": 0, "trainer.strategy": "ddp", "data.test": None}
+    train_with(tiny_config(corpus, tmp_path / "run", changes), order)
+    assert order.is_early
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
 def test_four_processes_that_are_started_again_go_on_to_the_bit(corpus: Path, tmp_path: Path, strategy: str) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(FOUR)
-
     def train(*words: str) -> None:
-        env = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-        done = command(*words, script=script, env=env)
+        done = train_together(tmp_path, *words, n=4)
         assert done.returncode == 0, done.stderr
 
     parts, whole = tmp_path / "parts", tmp_path / "whole"

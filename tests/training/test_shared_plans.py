@@ -14,16 +14,14 @@ from seq2seq.dataset.plan import Plan, plan_epoch
 from seq2seq.training import shared_plans
 from seq2seq.training.ranks import OwnProcesses, Ranks
 from seq2seq.training.shared_plans import SharedPlans
-from tests.training.launching import TRAIN, run
 from tests.training.tiny_runs import TINY, checkpoint
+from tests.training.two_ranks import train_together
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory without a name")
 
 # Every plan is large, and each process notes its rank when it makes one.
 SHARING = """
-import os
 from pathlib import Path
-from seq2seq.cli import front_door
 from seq2seq.dataset import plan_ahead
 from seq2seq.dataset.batches import BatchLoader
 
@@ -36,7 +34,6 @@ def noting(loader, epoch):
 
 plan_ahead.LARGE = 1
 BatchLoader._make_plan = noting
-front_door("train")
 """
 
 
@@ -142,21 +139,21 @@ def test_memory_of_another_process_is_not_taken_for_a_plan():
 @pytest.mark.slow
 def test_two_processes_with_one_plan_train_as_with_two(corpus, tmp_path):
     """Also with data workers, in stages whose slots hold other pairs in each epoch, and stopped where a stage ends."""
-    script, notes = tmp_path / "train.py", tmp_path / "notes"
-    script.write_text(SHARING)
+    notes = tmp_path / "notes"
+    before = f"{SHARING}\nos.environ['NOTES'] = {str(notes)!r}\n"
     keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "batch.n_workers": 1}
     keys |= {"data.train": "[{source: train, weight: 0.4}, valid]", "data.test": "null", "trainer.devices": 2}
     keys |= {"data.stages": "[{until_epoch: 1}, {weights: {train: 0.6, valid: 2.5}}]"}
     keys |= {"tokenizer.subword_regularization": 0.2, "data.augment.join": 0.3}
     words = ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
     parts = f"run_dir={tmp_path / 'parts'}"
-    for program, command in (
-        (TRAIN, [*words, f"run_dir={tmp_path / 'alone'}"]),
-        (script, [*words, parts, "trainer.max_epochs=1"]),
-        (script, [*words, parts, "resume=auto"]),
+    for first_words, more in (
+        ("", [f"run_dir={tmp_path / 'alone'}"]),
+        (before, [parts, "trainer.max_epochs=1"]),
+        (before, [parts, "resume=auto"]),
     ):
-        status, err = run(program, *command, cwd=tmp_path, NOTES=notes)
-        assert status == 0, err
+        done = train_together(tmp_path, *words, *more, before=first_words)
+        assert done.returncode == 0, done.stderr
     first = ["epoch 0 by 0", "epoch 1 by 0"]  # the latter is made ahead, and for nothing
     assert notes.read_text().splitlines() == [*first, "epoch 1 by 0", "epoch 0 by 0", "epoch 1 by 0", "epoch 2 by 0"]
     alone, shared = (checkpoint(tmp_path / name) for name in ("alone", "parts"))

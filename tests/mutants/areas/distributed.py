@@ -9,9 +9,12 @@ MUTANTS = [
     Mutant(
         fault="the first step after a start sums gradients in another order than later ones",
         file="seq2seq/training/callbacks/gradient_order.py",
-        text="            loss.smoothed.backward()\n",
-        becomes="",
-        tests=["tests/training/test_restarts.py"],
+        text="if not isinstance(ddp, DistributedDataParallel):",
+        becomes="if isinstance(ddp, DistributedDataParallel):",
+        tests=[
+            "tests/training/test_restarts.py"
+            "::test_the_order_in_which_gradients_are_summed_is_settled_before_the_first_step"
+        ],
     ),
     Mutant(
         fault="with another number of processes, each does as many micro-batches as before",
