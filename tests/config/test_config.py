@@ -3,6 +3,8 @@ import json
 import math
 import subprocess
 import sys
+from functools import cache
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -11,22 +13,21 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
+from seq2seq.cli import front_door
 from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
 from seq2seq.config.read import RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from tests.places import ROOT
-from tests.training.tiny_runs import command
 
 CONF = ROOT / "conf"
-OPTIONS = sorted(
-    f"{path.parent.name}={path.stem}"
-    for path in CONF.glob("*/*.yaml")
-    if path.parent.name not in ("experiment", "search")
-)
+GROUPS = [path for path in CONF.iterdir() if path.is_dir() and path.name not in ("experiment", "search")]
+OPTIONS = [[f"{group.name}={file.stem}" for file in sorted(group.glob("*.yaml"))] for group in sorted(GROUPS)]
+ROWS = [[option for option in row if option] for row in zip_longest(*OPTIONS)]
 EXPERIMENTS = sorted(path.stem for path in CONF.glob("experiment/*.yaml"))
 
 
+@cache
 def composed(*overrides):
     ConfigStore.instance().store(name="schema", node=RunConfig)
     with initialize_config_dir(str(CONF), version_base="1.3"):
@@ -351,15 +352,16 @@ def section_of(config, group):
     return sections["data"]["augment"] if group == "augment" else sections[group]
 
 
-@pytest.mark.parametrize("option", OPTIONS)
-def test_each_option_of_each_group_works(option):
-    group, name = option.split("=")
-    config = read_config(composed(option))
-    file = OmegaConf.load(CONF / group / f"{name}.yaml")
-    expected: Any = OmegaConf.merge(section_of(RunConfig(), group), file)  # it may refer to its section
-    own = {key: expected[key] for key in map(str, file) if key != "defaults"}
-    section = section_of(config, group)
-    assert {key: section[key] for key in own} == own
+@pytest.mark.parametrize("options", ROWS, ids=" ".join)
+def test_each_option_of_each_group_works(options):
+    """One of each group at a time: to compose takes a tenth of a second."""
+    config = read_config(composed(*options))
+    for group, name in (option.split("=") for option in options):
+        file = OmegaConf.load(CONF / group / f"{name}.yaml")
+        expected: Any = OmegaConf.merge(section_of(RunConfig(), group), file)  # it may refer to its section
+        own = {key: expected[key] for key in map(str, file) if key != "defaults"}
+        section = section_of(config, group)
+        assert {key: section[key] for key in own} == own
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
@@ -391,13 +393,6 @@ def test_an_experiment_gives_way_to_the_command_line():
     assert (config.optim.lr, config.model.d_model, config.data.name) == (0.5, 128, "multi30k")
 
 
-def test_added_keys_are_refused():
-    with pytest.raises(ConfigError, match=r"no configuration key 'model\.widht'"):
-        read_config(composed("+model.widht=3"))
-    with pytest.raises(ConfigError, match="no configuration key 'unknown'"):
-        read_config(composed("+unknown=1"))
-
-
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
 def test_an_old_key_is_answered_with_its_new_name(old, new):
     section, name = old.split(".")
@@ -407,53 +402,22 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "parts"),
     [
-        (["data.max_tokens=5"], "the configuration key 'data.max_tokens' is now called data.max_sentence_tokens; use"),
-        (["+logger.mode=offline"], "the configuration key 'logger.mode' is now called logger.wandb_mode; use"),
-        (
-            ["trainer=auto"],
-            "trainer=auto is not a preset; choose one of: cpu, default, gpu, timed\n",
-        ),
-        (["optim.warmup_step=9"], "there is no configuration key 'optim.warmup_step'; did you mean optim.warmup_steps"),
-        (["+unknown=1"], "there is no configuration key 'unknown'"),
-        (["optim.lr=fast"], "optim.lr: "),
-        (["model=bigg"], "model=bigg is not a preset; choose one of: base, base_paper, big, big_paper, small, tiny"),
-        (
-            ["experiment=multi30kk"],
-            "experiment=multi30kk is not a preset; choose one of: classify, demo, mixed, multi30k,",
-        ),
-        (
-            ["hydra/launcher=submitit_slurm"],
-            "hydra/launcher=submitit_slurm cannot start the jobs of a sweep, which are commands; leave it out, or use",
-        ),
-        (
-            ["experiment=null"],
-            "experiment=null chooses nothing; leave it out, or name one of: classify, demo, mixed, multi30k,",
-        ),
-        (["model.d_model=30", "batch.max_tokens=9"], "model.d_model=30 does not split over model.n_heads=4"),
+        (["data.max_tokens=5"], ["'data.max_tokens' is now called data.max_sentence_tokens"]),
+        (["+model.widht=3"], ["no configuration key 'model.widht'"]),
+        (["optim.lr=fast"], ["optim.lr: "]),
+        (["model=bigg"], ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny\n"]),
+        (["hydra/launcher=submitit_slurm"], ["hydra/launcher=submitit_slurm", "leave it out"]),
+        (["experiment=null"], ["experiment=null", "leave it out", "classify, demo, mixed, multi30k,"]),
+        (["model.d_model=30", "batch.max_tokens=9"], ["model.d_model=30 does not", "\nbatch.max_tokens=9 cannot hold"]),
     ],
-    ids=[
-        "renamed",
-        "renamed-added",
-        "removed-option",
-        "misspelled",
-        "added",
-        "wrong-type",
-        "unknown-option",
-        "unknown-experiment",
-        "no-launcher",
-        "no-experiment",
-        "impossible",
-    ],
+    ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "no-experiment", "impossible"],
 )
-def test_a_mistake_on_the_command_line_is_told_in_a_sentence(arguments, message, tmp_path):
-    done = command(*arguments, f"run_dir={tmp_path / 'run'}")
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: ") and message in done.stderr
-    assert "Traceback" not in done.stderr and done.stderr.count("error:") == 1
-    if arguments == ["model=bigg"]:
-        assert all(option in done.stderr for option in ("tiny", "small", "base", "big", "base_paper"))
-    if len(arguments) == 2:
-        assert "\nbatch.max_tokens=9 cannot hold" in done.stderr
+def test_a_mistake_on_the_command_line_is_told_in_a_sentence(words, parts, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        front_door("train", [*words, f"run_dir={tmp_path / 'run'}"])
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("error:") == 1 and "Traceback" not in err
+    assert [part for part in parts if part not in err] == []
     assert not (tmp_path / "run").exists()
