@@ -1,11 +1,17 @@
 """Errors that a user can repair: commands print them without a traceback.
 
-A message says what is wrong, where (file, line, config key) and what to do.
+A message says what is wrong, where (file, line, config key) and what to do. If there are several problems, each is a
+line that says all of this.
 """
 
 
 class UserError(Exception):
     """Base of every error that a user can repair."""
+
+    @property
+    def problems(self) -> list[str]:
+        """The lines of the message."""
+        return str(self).split("\n")
 
 
 class ConfigError(UserError):

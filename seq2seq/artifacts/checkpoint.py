@@ -196,7 +196,7 @@ def resumable(run: RunDirectory) -> Checkpoint:
             logger.warning("skipped a checkpoint: %s", reason)
         return max(states, key=lambda checkpoint: checkpoint.step)
     if reasons:
-        raise CheckpointError("no checkpoint of this run is whole:\n" + "\n".join(reasons))
+        raise CheckpointError("\n".join([f"{run.path}: no checkpoint of this run is whole", *reasons]))
     raise CheckpointError(f"{run.path}: nothing to resume; {run.checkpoints} holds no {run.last.name}")
 
 

@@ -195,10 +195,9 @@ class RunDirectory:
         try:
             return read_config(self._yaml())
         except ConfigError as error:
-            raise RunError(
-                f"{self.path / 'config.yaml'}: is not a configuration of this version of seq2seq ({error}); restore "
-                "it, or use the version that wrote it"
-            ) from error
+            where = f"{self.path / 'config.yaml'}: is not a configuration of this version of seq2seq"
+            remedy = "restore it, or use the version that wrote it"
+            raise RunError("\n".join(f"{where}: {problem}; {remedy}" for problem in error.problems)) from error
 
     def provenance(self) -> dict[str, Any]:
         """Where the run comes from (artifacts/provenance.py); empty for runs of older versions."""

@@ -155,10 +155,9 @@ def _config(content: Any, path: Path) -> RunConfig:
     try:
         return read_config(content)
     except ConfigError as error:
-        raise CheckpointError(
-            f"{path}: its configuration is not one of this version of seq2seq: {error}\n"
-            "Use it with the version that trained it."
-        ) from error
+        where = f"{path}: its configuration is not one of this version of seq2seq"
+        remedy = "use it with the version that trained it"
+        raise CheckpointError("\n".join(f"{where}: {problem}; {remedy}" for problem in error.problems)) from error
 
 
 def _tokenizer(saved: SavedModel, path: Path) -> Tokenizer:

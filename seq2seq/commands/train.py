@@ -130,12 +130,12 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
     logging.getLogger("hydra").setLevel(logging.WARNING)  # it announces jobs that it does not start
     ConfigStore.instance().store(name="schema", node=RunConfig)
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # Hydra raises its errors instead of printing them
-    _check_choices(words, conf_dir())
     argv = sys.argv
     with tempfile.TemporaryDirectory() as folder:
         unwanted = [path_word("hydra.sweep.dir", folder)] if not _MULTIRUN.isdisjoint(words) else []  # multirun.yaml
         sys.argv = [argv[0], *map(_readable, words), *unwanted]  # Hydra reads it
         try:
+            _check_choices(words, conf_dir())
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(note_job)()
         except (HydraException, OmegaConfBaseException) as error:
             raise ConfigError(_one_sentence(error)) from error

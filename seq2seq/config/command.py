@@ -43,4 +43,4 @@ def sentence_of(error: BaseException) -> str:
         if isinstance(cause, OmegaConfBaseException) and cause.full_key:
             return describe(cause)
         cause = cause.__cause__ or cause.__context__
-    return str(error)
+    return " ".join(str(error).split())  # Hydra's has several lines

@@ -1,4 +1,4 @@
-"""What every error of ours is: a sentence that helps."""
+"""What every error of ours is: a sentence that helps, for each problem."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from seq2seq.errors import UserError
 
 
 def assert_helps(error: UserError, *places: Path | str) -> None:
-    """It is one line, and names one of the places: a file, its folder, an option."""
-    assert str(error) and "\n" not in str(error), error
-    assert not places or any(str(place) in str(error) for place in places), error
+    """Each problem is a line, which names one of the places: a file, its folder, an option."""
+    for problem in error.problems:
+        assert problem.strip(), error
+        assert not places or any(str(place) in problem for place in places), error

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,22 @@ def _made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
             folder.mkdir()
         make(folder)
     return folder
+
+
+def test_each_of_several_problems_in_a_file_is_a_line_that_names_the_file(tmp_path: Path) -> None:
+    config = read_config(CONTENT.config)
+    config.model.n_heads, config.batch.max_tokens = 5, -1
+    RunDirectory(tmp_path).write_config(config)
+    write_run(tmp_path, replace(CONTENT, config=asdict(config)))
+    for file, read in (
+        (tmp_path / "config.yaml", RunDirectory(tmp_path).config),
+        (tmp_path / "checkpoints" / "model.ckpt", lambda: TrainedModel.read(tmp_path)),
+    ):
+        with pytest.raises(UserError) as caught:
+            read()
+        assert_helps(caught.value, file)
+        for key in ("model.n_heads", "batch.max_tokens"):
+            assert any(key in problem for problem in caught.value.problems)
 
 
 @pytest.mark.parametrize("file", ["selection.json", "scores.json"])

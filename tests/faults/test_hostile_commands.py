@@ -96,6 +96,8 @@ def hydra_words(draw: st.DrawFn) -> list[str]:
 
 @FAULTS
 @given(words=hydra_words())
+@example(words=["+batch.accumulate=0"])  # of which Hydra says more than a line
+@example(words=[f"{'9' * 5_000}=null"])
 @example(words=["model=null"])
 @example(words=["seed=" + "9" * 5_000])
 @example(words=["data.train={source: a}"])
@@ -115,8 +117,8 @@ def test_the_words_of_a_training(tmp_path_factory: pytest.TempPathFactory, words
         patch.setattr(sys, "argv", ["train.py"])
         try:
             train_command.run([*words, f"run_dir={run_dir}"])
-        except ConfigError as error:  # Hydra's own may have several lines
-            assert_helps(ConfigError(str(error).replace("\n", " ")))
+        except ConfigError as error:
+            assert_helps(error)
         else:
             (config,) = read
             assert isinstance(config, RunConfig)
@@ -141,8 +143,8 @@ def test_a_saved_configuration(tmp_path: Path, text: str) -> None:
     for read in (RunDirectory(tmp_path).config, RunDirectory(tmp_path).languages):
         try:
             read()
-        except RunError as error:  # it may name several keys, one a line
-            assert_helps(RunError(str(error).replace("\n", " ")), tmp_path)
+        except RunError as error:
+            assert_helps(error, tmp_path)
 
 
 # --- translate.py ---

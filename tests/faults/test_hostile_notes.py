@@ -174,5 +174,5 @@ def test_the_configuration_of_a_model_directory(
     (folder / "config.json").write_text(json.dumps(content | {"config": changed(place, value)}))
     try:
         TrainedModel.read(folder).build()
-    except UserError as error:  # it may name several keys, one a line
-        assert_helps(UserError(str(error).replace("\n", " ")))
+    except UserError as error:
+        assert_helps(error, folder)
