@@ -66,20 +66,26 @@ lowest: constraints-lowest.txt  ## run all tests with the lowest versions that p
 constraints-lowest.txt: pyproject.toml
 	@grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+"' $< | tr -d '"' | sed 's/>=/==/' | sort -u > $@
 
+# What the tests below draw from, which they print: the same seed draws the same.
+SEED ?= $(shell date +%s)
 # Files that anybody could have written or damaged; hypothesis chooses how.
 FUZZ := tests/faults/test_damaged_files.py $(sort $(wildcard tests/faults/test_hostile_*.py))
 
 .PHONY: faults
-faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks for long: half an hour
-	FAULTS=long $(PYTEST) $(filter-out $(FUZZ),$(wildcard tests/faults/test_*.py))
+faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks for long, drawn from SEED
+	NIGHTLY=$(SEED) $(PYTEST) $(filter-out $(FUZZ),$(wildcard tests/faults/test_*.py))
 
 .PHONY: cluster
 cluster: $(VENV)/dev.stamp  ## run under torchrun and a real SLURM on this machine, as root: a quarter of an hour
 	NIGHTLY=1 $(PYTEST) -n0 tests/cluster tests/training/test_sharded.py tests/training/test_restarts.py
 
 .PHONY: fuzz
-fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long: an hour
-	FAULTS=long $(PYTEST) $(FUZZ)
+fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long, drawn from SEED
+	NIGHTLY=$(SEED) $(PYTEST) $(FUZZ)
+
+.PHONY: nightly
+nightly: $(VENV)/dev.stamp  ## all tests with many draws from SEED, all mutants, clusters, the lowest versions: an hour
+	$(BIN)/python -m tests.nightly $(SEED)
 
 .PHONY: gpu
 gpu: $(VENV)/dev.stamp  ## run and measure all that needs a GPU, and write a table of it: an hour or two; TORCH_INDEX=URL has torch for it

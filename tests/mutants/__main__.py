@@ -26,14 +26,19 @@ def main() -> int:
     parser.add_argument(
         "--workers", type=int, default=min(4, os.cpu_count() or 1), help="mutants at a time (default: %(default)s)"
     )
+    parser.add_argument(
+        "--share", type=_share, default=(1, 1), metavar="I/N", help="the I-th of N shares; I may go beyond N, and wraps"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.areas) - AREAS.keys():
         parser.error(f"no such area: {', '.join(sorted(unknown))}; choose from {', '.join(AREAS)}")
     areas = {area: AREAS[area] for area in arguments.areas or AREAS}
     mutants = [each for each in chain.from_iterable(areas.values()) if arguments.match in each.fault]
+    number, n_shares = arguments.share
+    mutants = mutants[(number - 1) % n_shares :: n_shares]
     area_of = {each.fault: area for area, those in areas.items() for each in those}
     if not mutants:
-        parser.error("no mutant has such a fault")
+        parser.error("no mutant has such a fault, or the share is empty")
 
     began = time.monotonic()
     found: Counter[str] = Counter()
@@ -56,6 +61,13 @@ def main() -> int:
     counts = ", ".join(f"{n} {outcome.lower()}" for outcome, n in found.items())
     print(f"\n{len(mutants)} mutants: {counts}, in {(time.monotonic() - began) / 60:.1f} minutes")
     return 0 if found[CAUGHT] == len(mutants) else 1
+
+
+def _share(text: str) -> tuple[int, int]:
+    number, _, n_shares = text.partition("/")
+    if int(n_shares) < 1:
+        raise ValueError
+    return int(number), int(n_shares)
 
 
 if __name__ == "__main__":
