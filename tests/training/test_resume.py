@@ -1,10 +1,10 @@
 """A run that is stopped and continued is the run that was never stopped.
 
-An epoch of the small corpus has 15 batches, of which the numbers of the steps here are thirds and multiples.
+With `SHORT`, an epoch of the small corpus has 5 batches.
 """
 
+import logging
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ import torch
 import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.cli import front_door
 from seq2seq.config import read_config
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.stop_signals import STOP_SIGNALS, TrainingInterrupted
+from seq2seq.training.stop_signals import TrainingInterrupted
 from tests.training.tiny_runs import (
     TIMINGS,
     SignalAt,
@@ -53,91 +54,91 @@ def plain(value, run_dir):
     return value.replace(str(run_dir), "RUN") if isinstance(value, str) else value
 
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "plain": {"trainer.max_epochs": 3, "trainer.patience": 3, "trainer.ema_decay": 0.9},
-    "accumulate": {"batch.accumulate": 4, "trainer.max_epochs": 4, "batch.max_tokens": 100},
-    "sampling": {"tokenizer.subword_regularization": 0.2, "trainer.val_every_n_steps": 6, "trainer.max_epochs": 2},
-    "workers": {"batch.n_workers": 2, "trainer.max_steps": 25, "trainer.max_epochs": 0},
-    "temperature": {"data.train": ["train", "valid"], "data.temperature": 4.0, "batch.max_tokens": 220},
-    "disguises": {
-        "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
-        "data.valid": {"source": "valid", "tag": "b"},
-        "data.temperature": 2.0,
-        "data.augment.join": 0.3,
-        "data.augment.typos": 0.3,
-        "data.augment.upper": 0.3,
-        "data.augment.emoji": 0.3,
-        "tokenizer.vocab_size": 390,
-        "tokenizer.subword_regularization": 0.2,
-    },
-    # 9 batches in each of two epochs, then 20 in each of two: the first stage ends at step 18.
-    "stages": {
-        "data.train": [{"source": "train", "weight": 0.4}, {"source": "valid", "tag": "b", "name": "few"}],
-        "data.stages": [{"until_epoch": 2}, {"weights": {"train": 1.0, "few": 2.5}}],
-        "data.valid": {"source": "valid", "tag": "b"},
-        "data.augment.join": 0.3,
-        "data.augment.typos": 0.3,
-        "tokenizer.subword_regularization": 0.2,
-        "batch.max_tokens": 320,
-        "optim.schedule": "cosine",
-        "trainer.max_epochs": 4,
-        "trainer.max_rollbacks": 0,
-    },
-    "tags": {
-        "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
-        "data.valid": {"source": "valid", "tag": "b"},
-        "data.tag_dropout": 0.4,
-        "tokenizer.subword_regularization": 0.2,
-    },
-    "bf16": {"trainer.precision": "bf16-mixed", "trainer.max_time": "00:01:00:00"},
-    "widths": {"model.d_encoder": 24, "model.embeddings": "decoder", "model.bias": True, "model.norm_type": "rms"},
-    "muon": {
-        "optim.optimizer": "muon",
-        "optim.weight_decay": 0.1,
-        "model.n_kv_heads": 1,
-        "model.d_value": 10,
-        "model.attention": "additive",
-        "model.window": 3,
-    },
+SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1}
+
+# Each option that draws at random or has a state is in one of them, and most are there together.
+VARIANTS: dict[str, tuple[dict[str, Any], list[int]]] = {
+    # The first step; an epoch's middle, its end and its begin; the end of the run.
+    "plain": ({"trainer.max_epochs": 3, "trainer.patience": 3, "trainer.ema_decay": 0.9}, [1, 7, 10, 11, 15]),
+    # 7 batches make 3 steps, the last one of a single batch. 3 is the end of an epoch, 4 before a validation within one.
+    "workers": (
+        {
+            "batch.n_workers": 2,
+            "batch.accumulate": 3,
+            "tokenizer.subword_regularization": 0.2,
+            "trainer.val_every_n_steps": 4,
+            "trainer.max_steps": 8,
+            "trainer.max_epochs": 0,
+            "trainer.precision": "bf16-mixed",
+            "trainer.max_time": "00:01:00:00",
+        },
+        [3, 4],
+    ),
+    # 5 steps in the first epoch, then 8 in each of two: the first stage ends at step 5.
+    "stages": (
+        {
+            "data.train": [
+                {"source": "train", "weight": 0.3, "tag": "a", "name": "train"},
+                {"source": "valid", "tag": "b", "name": "few"},
+            ],
+            "data.stages": [{"until_epoch": 1}, {"weights": {"train": 0.5, "few": 1.5}}],
+            "data.valid": {"source": "valid", "tag": "b"},
+            "data.temperature": 2.0,
+            "data.tag_dropout": 0.4,
+            "data.augment.join": 0.3,
+            "data.augment.typos": 0.3,
+            "data.augment.upper": 0.3,
+            "data.augment.emoji": 0.3,
+            "tokenizer.vocab_size": 390,
+            "tokenizer.subword_regularization": 0.2,
+            "optim.schedule": "cosine",
+            "trainer.max_epochs": 3,
+            "trainer.max_rollbacks": 0,
+        },
+        [2, 5, 9],
+    ),
+    "muon": (
+        {
+            "data.train": ["train", "valid"],
+            "data.temperature": 4.0,
+            "optim.optimizer": "muon",
+            "optim.weight_decay": 0.1,
+            "model.d_encoder": 24,
+            "model.embeddings": "decoder",
+            "model.bias": True,
+            "model.norm_type": "rms",
+            "model.n_kv_heads": 1,
+            "model.d_value": 10,
+            "model.attention": "additive",
+            "model.window": 3,
+        },
+        [3],
+    ),
 }
+
+
+def config_of(corpus, run_dir, variant, changes=None):
+    return tiny_config(corpus, run_dir, SHORT | VARIANTS[variant][0] | (changes or {}))
 
 
 @pytest.fixture(scope="module")
 def unbroken(corpus, tmp_path_factory):
-    """Runs that were never stopped, and their steps in an epoch."""
+    """Runs that were never stopped."""
     done = {}
 
     def run(variant):
         if variant not in done:
             run_dir = tmp_path_factory.mktemp("unbroken") / "run"
-            done[variant] = run_dir, train_with(tiny_config(corpus, run_dir, VARIANTS[variant]))
+            done[variant] = run_dir, train_with(config_of(corpus, run_dir, variant))
         return done[variant]
 
     return run
 
 
-@pytest.mark.parametrize(
-    ("variant", "stops"),
-    [
-        ("plain", [17]),
-        ("plain", [15]),  # the end of an epoch
-        ("plain", [1, 30, 31, 44]),
-        ("plain", [45]),  # the end of the run
-        ("accumulate", [3, 9]),
-        ("sampling", [6, 20]),  # 6: before a validation within an epoch
-        ("workers", [15, 22]),
-        ("temperature", [7, 22]),
-        ("stages", [5, 18, 31, 38]),
-        ("tags", [9, 20]),
-        ("disguises", [9, 40]),
-        ("bf16", [11]),
-        ("widths", [11]),
-        ("muon", [11]),
-    ],
-)
-def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant, stops):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant):
     whole_dir, whole_outcome = unbroken(variant)
-    outcome = train_in_parts(tiny_config(corpus, tmp_path / "run", VARIANTS[variant]), *stops)
+    outcome = train_in_parts(config_of(corpus, tmp_path / "run", variant), *(stops := VARIANTS[variant][1]))
     assert outcome == whole_outcome
     whole, parts = checkpoint(whole_dir), checkpoint(tmp_path / "run")
     assert whole["global_step"] > max(stops) - 1
@@ -152,31 +153,27 @@ def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant,
         assert (tmp_path / "run" / file).read_bytes() == (whole_dir / file).read_bytes()
 
 
-def test_segmentations_are_drawn_alike_in_every_process(corpus, tmp_path):
-    """The parts of a run are two processes; the unbroken run is a third one."""
-    for name, n_steps in (("parts", 7), ("whole", 33)):
-        changes = VARIANTS["sampling"] | {"trainer.max_steps": n_steps, "trainer.max_epochs": 0}
-        done = command(*arguments(corpus, tmp_path / name, changes))
-        assert done.returncode == 0, done.stderr
-    done = command(f"resume={tmp_path / 'parts'}", "trainer.max_steps=33", env={"PYTHONHASHSEED": "2"}, is_fresh=True)
-    assert done.returncode == 0, done.stderr
-    parts, whole = checkpoint(tmp_path / "parts"), checkpoint(tmp_path / "whole")
-    assert parts["global_step"] == whole["global_step"] == 33 and whole["epoch"] >= 1
-    assert plain(parts["state_dict"], "") == plain(whole["state_dict"], "")
-    assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
-
-
 def test_early_stopping_counts_on(corpus, tmp_path):
     """It stops after two validations without a better loss, wherever the run was interrupted."""
-    changes = {"trainer.max_epochs": 50, "trainer.patience": 2, "trainer.monitor": "valid/loss", "optim.lr": 0.5}
+    changes = {"trainer.max_epochs": 50, "trainer.patience": 2, "trainer.monitor": "valid/loss", "optim.lr": 1.0}
+    changes |= SHORT | {"trainer.valid_sentences": 1, "data.test": None}
     whole = tiny_config(corpus, tmp_path / "whole", changes)
-    train_with(whole)
+    outcome = train_with(whole)
     n_steps = checkpoint(whole.run_dir)["global_step"]
-    losses = [float(value) for _, name, value in metrics(whole.run_dir) if name == "valid/loss"]
+    found = metrics(whole.run_dir)
+    losses = [float(value) for _, name, value in found if name == "valid/loss"]
     assert len(losses) < 50 and losses.index(min(losses)) == len(losses) - 3
     parts = tiny_config(corpus, tmp_path / "parts", changes)
-    train_in_parts(parts, n_steps - 15, n_steps - 4)
-    assert metrics(parts.run_dir) == metrics(whole.run_dir)
+    train_in_parts(parts, n_steps - 5, n_steps - 1)
+    assert metrics(parts.run_dir) == found
+
+    assert train_with(whole, resume=True) == outcome
+    assert metrics(whole.run_dir) == found
+    whole.trainer.patience, whole.trainer.max_steps = 4, n_steps + 10
+    train_with(whole, resume=True)
+    more = metrics(whole.run_dir)
+    assert [row for row in more if row[0] < n_steps] == found
+    assert len([name for _, name, _ in more if name == "valid/loss"]) == len(losses) + 2
 
 
 class Crash(pl.Callback):
@@ -191,32 +188,26 @@ class Crash(pl.Callback):
 
 
 def test_what_a_crashed_run_logged_after_its_last_checkpoint_is_dropped(corpus, tmp_path, unbroken):
-    config = tiny_config(corpus, tmp_path / "run", VARIANTS["plain"])
+    config = config_of(corpus, tmp_path / "run", "plain")
     with pytest.raises(RuntimeError, match="power cut"):
-        train_with(config, Crash(21))
-    assert max(step for step, *_ in metrics(config.run_dir)) == 19
-    assert checkpoint(config.run_dir)["global_step"] == 15
+        train_with(config, Crash(8))
+    assert max(step for step, *_ in metrics(config.run_dir)) == 6
+    assert checkpoint(config.run_dir)["global_step"] == 5
     train_with(config, resume=True)
     assert metrics(config.run_dir) == metrics(unbroken("plain")[0])
 
 
-def test_a_finished_run_goes_on_with_more_epochs(corpus, tmp_path, unbroken):
-    changes = VARIANTS["plain"] | {"trainer.max_epochs": 2}
-    train_with(tiny_config(corpus, tmp_path / "run", changes))
-    train_with(tiny_config(corpus, tmp_path / "run", VARIANTS["plain"]), resume=True)
-    assert metrics(tmp_path / "run") == metrics(unbroken("plain")[0])
-
-
-@pytest.mark.parametrize("ends", ["max_steps", "max_epochs"])
-def test_a_run_that_ends_between_validations_can_go_on(corpus, tmp_path, unbroken, ends):
-    short = {"trainer.val_every_n_steps": 11, "trainer.max_epochs": 1}
-    if ends == "max_steps":
-        short |= {"trainer.max_steps": 8}
-    train_with(tiny_config(corpus, tmp_path / "parts", short))
-    assert checkpoint(tmp_path / "parts")["global_step"] == (8 if ends == "max_steps" else 15)
-    for name, resume in (("parts", True), ("whole", False)):
-        long = {"trainer.val_every_n_steps": 11, "trainer.max_epochs": 2}
-        train_with(tiny_config(corpus, tmp_path / name, long), resume=resume)
+def test_a_run_that_ends_between_validations_can_go_on(corpus, tmp_path):
+    """By its steps, and then by its epochs."""
+    changes = SHORT | {"trainer.val_every_n_steps": 4, "trainer.max_epochs": 2, "data.test": None}
+    train_with(tiny_config(corpus, tmp_path / "whole", changes))
+    for resume, end, n_steps in (
+        (False, {"trainer.max_steps": 3}, 3),
+        (True, {"trainer.max_epochs": 1}, 5),
+        (True, {}, 10),
+    ):
+        train_with(tiny_config(corpus, tmp_path / "parts", changes | end), resume=resume)
+        assert checkpoint(tmp_path / "parts")["global_step"] == n_steps
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
 
 
@@ -224,7 +215,7 @@ def test_resuming_a_finished_run_only_tests_it_again(corpus, tmp_path, unbroken)
     run_dir, outcome = unbroken("plain")
     shutil.copytree(run_dir, tmp_path / "run")
     before = metrics(run_dir)
-    assert train_with(tiny_config(corpus, tmp_path / "run", VARIANTS["plain"]), resume=True) == outcome
+    assert train_with(config_of(corpus, tmp_path / "run", "plain"), resume=True) == outcome
     assert metrics(tmp_path / "run") == before
 
 
@@ -232,9 +223,9 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
     run_dir, _ = unbroken("plain")
     names = sorted(path.name for path in (run_dir / "checkpoints").iterdir())
     assert [name for name in names if not name.startswith("recent-")] == [
-        "best.ckpt", "good-00000015.ckpt", "last.ckpt", "model.ckpt", "previous.ckpt",
+        "best.ckpt", "good-00000005.ckpt", "last.ckpt", "model.ckpt", "previous.ckpt",
     ]  # fmt: skip
-    assert [name for name in names if name.startswith("recent-")] == ["recent-00000030.ckpt", "recent-00000045.ckpt"]
+    assert [name for name in names if name.startswith("recent-")] == ["recent-00000010.ckpt", "recent-00000015.ckpt"]
     for name in names:
         content = checkpoint(run_dir, name)  # with weights_only=True
         assert read_config(content["config"]).run_dir == str(run_dir)
@@ -243,15 +234,15 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
         assert tokenizer.fingerprint == content["tokenizer_sha256"]
     last = checkpoint(run_dir)
     ema = last["callbacks"]["ExponentialAverage"]
-    assert ema["n_updates"] == 45 and ema["weights"].keys() == {
+    assert ema["n_updates"] == 15 and ema["weights"].keys() == {
         name.removeprefix("model.") for name in last["state_dict"]
     }
     assert last["optimizer_states"][0]["state"] and last["lr_schedulers"]
-    assert last["position"] == {"epoch": 2, "done": 15, "of": 15, "world_size": 1, "planned_for": 1}
+    assert last["position"] == {"epoch": 2, "done": 5, "of": 5, "world_size": 1, "planned_for": 1}
 
 
 def test_tags_travel_with_every_checkpoint(unbroken):
-    run_dir, _ = unbroken("tags")
+    run_dir, _ = unbroken("stages")
     for path in (run_dir / "checkpoints").iterdir():
         tokenizer = Tokenizer.from_bytes(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
         assert tokenizer.tags == {"a": 4, "b": 5}
@@ -260,63 +251,53 @@ def test_tags_travel_with_every_checkpoint(unbroken):
 
 
 def test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before(corpus, tmp_path, unbroken):
-    config = tiny_config(corpus, tmp_path / "run", VARIANTS["plain"])
+    config = config_of(corpus, tmp_path / "run", "plain")
     with pytest.raises(TrainingInterrupted):
-        train_with(config, SignalAt(20))
+        train_with(config, SignalAt(7))
     (tmp_path / "run/checkpoints/last.ckpt").write_bytes(b"PK")
-    assert resumable(RunDirectory(tmp_path / "run")).step == 15
+    assert resumable(RunDirectory(tmp_path / "run")).step == 5
     train_with(config, resume=True)
     assert metrics(config.run_dir) == metrics(unbroken("plain")[0])
 
 
-def test_the_command_that_resumes(corpus, tmp_path, unbroken):
-    """`train.py resume=RUN` takes everything from the checkpoint but what may change."""
-    run_dir = tmp_path / "run"
-    config = tiny_config(corpus, run_dir, {"trainer.max_epochs": 1})
-    train_with(config)
-    refused = command(f"resume={run_dir}", "model.dropout=0.5", "trainer.max_epochs=2")
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("error: model.dropout cannot change when a run is resumed, since it decides what ")
-    missing = command(f"resume={tmp_path / 'elsewhere'}")
-    assert missing.returncode == 2 and missing.stderr.startswith(f"error: {tmp_path / 'elsewhere'}: nothing to resume")
-    unnamed = command("resume=")
-    assert unnamed.returncode == 2 and unnamed.stderr.startswith("error: resume= names no run; ")
+def refusal(capsys, *words):
+    """What train.py says to such words, in this process."""
+    with pytest.raises(SystemExit, match="2"):
+        front_door("train", words)
+    return capsys.readouterr().err
+
+
+def test_the_command_that_resumes(corpus, tmp_path, capsys):
+    """`train.py resume=RUN` takes everything from the checkpoint but what may change.
+
+    Its process draws the same segmentations, although its hashes are others.
+    """
+    run_dir, changes = tmp_path / "run", SHORT | {"tokenizer.subword_regularization": 0.2, "data.test": None}
+    train_with(tiny_config(corpus, run_dir, changes | {"trainer.max_epochs": 1}))
+    assert "error: model.dropout cannot change when a run is resumed" in refusal(
+        capsys, f"resume={run_dir}", "model.dropout=0.5", "trainer.max_epochs=2"
+    )
+    assert f"error: {tmp_path / 'elsewhere'}: nothing to resume" in refusal(capsys, f"resume={tmp_path / 'elsewhere'}")
+    assert "error: resume= names no run; " in refusal(capsys, "resume=")
     # An unquoted YAML 1.1 reader takes 10:00:00:00 for a number in base 60.
     done = command(f"resume={run_dir}", "trainer.max_epochs=2", "trainer.max_time=10:00:00:00")
     assert done.returncode == 0, done.stderr
     content = checkpoint(run_dir)
-    assert (content["global_step"], content["config"]["trainer"]["max_time"]) == (30, "10:00:00:00")
-    whole = tiny_config(corpus, tmp_path / "whole", {"trainer.max_epochs": 2})
-    train_with(whole)
-    assert metrics(run_dir) == metrics(whole.run_dir)
+    assert (content["global_step"], content["config"]["trainer"]["max_time"]) == (14, "10:00:00:00")
+    train_with(tiny_config(corpus, tmp_path / "whole", changes | {"trainer.max_epochs": 2}))
+    assert plain(content["state_dict"], "") == plain(checkpoint(tmp_path / "whole")["state_dict"], "")
+    assert metrics(run_dir) == metrics(tmp_path / "whole")
 
 
-def test_a_job_script_gives_the_same_command_each_time(corpus, tmp_path):
-    words = [*arguments(corpus, tmp_path / "run", {"trainer.max_epochs": 1}), "resume=auto"]
+def test_a_job_script_gives_the_same_command_each_time(corpus, tmp_path, capsys, caplog):
+    caplog.set_level(logging.INFO)
+    words = [*arguments(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 1}), "resume=auto"]
     for _ in range(2):  # the second one only tests again
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
-        assert checkpoint(tmp_path / "run")["global_step"] == 15
-    done = command(*words, "trainer.max_epochs=2")
-    assert done.returncode == 0 and "trainer.max_epochs: 2 from here on, 1 before" in done.stderr
+        front_door("train", words)
+        assert checkpoint(tmp_path / "run")["global_step"] == 5
+    front_door("train", [*words, "trainer.max_epochs=2"])
+    assert "trainer.max_epochs: 2 from here on, 1 before" in caplog.text
     content = checkpoint(tmp_path / "run")
-    assert (content["global_step"], content["config"]["resume"]) == (30, "")
-    refused = command(*words, "model.dropout=0.5")
-    assert refused.returncode == 2
-    assert "error: model.dropout cannot change when a run is resumed, since it decides what is comp" in refused.stderr
-    nowhere = command(*[word for word in words if not word.startswith("run_dir=")])
-    assert nowhere.returncode == 2 and "resume=auto needs a directory that is the same at each" in nowhere.stderr
-
-
-def test_a_signal_during_the_last_step_still_stops(corpus, tmp_path):
-    """The tests of a run can take long; whoever stops it does not wait for them."""
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "trainer.val_every_n_steps": 400})
-    outcome = train_in_parts(config, 15)
-    assert outcome.selected == "last (step 15)"
-
-
-def test_no_signal_handler_stays_behind(corpus, tmp_path):
-    before = [signal.getsignal(number) for number in STOP_SIGNALS]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and before.count(signal.SIG_DFL) == 3
-    train_in_parts(tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 4}), 2)
-    assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
+    assert (content["global_step"], content["config"]["resume"]) == (10, "")
+    assert "model.dropout cannot change when a run is resumed" in refusal(capsys, *words, "model.dropout=0.5")
+    assert "resume=auto needs a directory" in refusal(capsys, *(w for w in words if not w.startswith("run_dir=")))

@@ -10,14 +10,14 @@ MUTANTS = [
         file="seq2seq/training/callbacks/averaging.py",
         text='self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]',
         becomes='self.n_updates = state_dict["n_updates"]',
-        tests=[f"{RESUMED}[plain-stops0]"],
+        tests=[f"{RESUMED}[plain]"],
     ),
     Mutant(
         fault="dropout depends on what was drawn before, not on the position",
         file="seq2seq/training/module.py",
         text="torch.manual_seed(self.config.seed",
         becomes="int(self.config.seed",
-        tests=[f"{RESUMED}[plain-stops0]"],
+        tests=[f"{RESUMED}[plain]"],
     ),
     Mutant(
         fault="a validation that was due is forgotten when a run is stopped",
@@ -177,7 +177,7 @@ MUTANTS = [
         file="seq2seq/training/trainer.py",
         text="reload_dataloaders_every_n_epochs=1",
         becomes="reload_dataloaders_every_n_epochs=0",
-        tests=["tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_run[stages-stops8]"],
+        tests=["tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_run[stages]"],
     ),
     Mutant(
         fault="what the epoch holds that a run is in may change when it is resumed",
