@@ -133,9 +133,10 @@ def _packages() -> dict[str, str]:
     """All that are installed: name and version."""
     found = {}
     for package in distributions():
-        name = package.metadata["Name"]  # None if its files are damaged
+        metadata = package.metadata  # which is parsed anew each time
+        name = metadata["Name"]  # None if its files are damaged
         if name:
-            found[str(name)] = str(package.version)
+            found[str(name)] = str(metadata["Version"])
     return dict(sorted(found.items()))
 
 
