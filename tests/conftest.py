@@ -108,6 +108,22 @@ def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def exported_model(trained_run: Path) -> Path:
+    """A model directory of `trained_run`, with weights for CTranslate2 only."""
+    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
+    from seq2seq.export.export import export
+    from seq2seq.export.options import ExportOptions
+
+    lines = trained_run.with_name("exported_model.txt")
+    target = trained_run.with_name("exported_model")
+    with FileLock(trained_run.with_name("exported_model.lock")):
+        if not target.exists():
+            lines.write_text("Ba bi.\nFo fu da.\n", encoding="utf-8")
+            export(ExportOptions(source=trained_run, formats=("ctranslate2",), output=target, parity_input=lines))
+    return target
+
+
+@pytest.fixture(scope="session")
 def classified_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run directory of a classifier that has learned `tests.labelling.MARKS`, in a second."""
     from tests.labelling import label_config, write_labelled

@@ -106,12 +106,8 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     assert not (tmp_path / "page.html").exists()
 
 
-@pytest.mark.slow
 def test_a_model_for_ctranslate2_alone_is_refused(
-    trained_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    exported_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("ctranslate2")
-    main(["export", str(trained_run), "--format", "ctranslate2", "--output", str(tmp_path / "model")])
-    capsys.readouterr()
-    message = refusal(capsys, "--model", tmp_path / "model", "--src", "Ba.", "--output", tmp_path / "page.html")
+    message = refusal(capsys, "--model", exported_model, "--src", "Ba.", "--output", tmp_path / "page.html")
     assert "holds weights for CTranslate2 only; give the run that it came from" in message

@@ -67,18 +67,9 @@ def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained
     assert "have different tokenizers" in Cli(run_dir, trained_dir).refusal(stdin=TEXT)
 
 
-@pytest.fixture(scope="module")
-def exported(trained_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model directory with weights for CTranslate2 only."""
-    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
-    from seq2seq.export.export import export
-    from seq2seq.export.options import ExportOptions
-
-    folder = tmp_path_factory.mktemp("exported")
-    lines = write(folder / "lines", SOURCES)
-    target = folder / "model"
-    export(ExportOptions(source=trained_dir, formats=("ctranslate2",), output=target, parity_input=lines))
-    return target
+@pytest.fixture
+def exported(exported_model: Path) -> Path:
+    return exported_model
 
 
 def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list[str]) -> None:
