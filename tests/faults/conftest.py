@@ -20,7 +20,7 @@ else:
 
     @pytest.fixture(scope="session")
     def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-        return write_corpus(tmp_path_factory.mktemp("corpus"))
+        return write_corpus(tmp_path_factory.mktemp("corpus"), n_train=120)
 
     @pytest.fixture(scope="session")
     def whole_run(tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -1,12 +1,16 @@
 """`train.py`, with one fault. The variable FAULT has it as JSON: what happens, where, and at which time it comes there.
 
-    ["fill", "last.ckpt", 2]         the disk becomes full when last.ckpt is opened for writing for the second time
-    ["limit", "last.ckpt", 2]        that file cannot grow: where no small disk can be mounted
-    ["SIGTERM", "validation", 1]     the process is told to stop in the first validation, and told again a little later
-    ["SIGTERM", "last.ckpt", 1]      the same, while that file is written
-    ["SIGTERM", "milliseconds", 700] the same, after that time
+    ["fill", "last.ckpt", 2]       the disk becomes full when last.ckpt is opened for writing for the second time
+    ["limit", "last.ckpt", 2]      that file cannot grow: where no small disk can be mounted
+    ["SIGTERM", "validation", 1]   the process is told to stop in the first validation, twice
+    ["SIGKILL", "last.ckpt", 1]    it is killed when it is about to write that file
+    ["SIGKILL all", "step", 7]     and so are those that it has started
+    ["Ctrl-C", "step", 7]          all processes of its terminal are told to stop
+    ["orphan", "step", 7]          the process that has started this one is killed, and this one notices it
+    ["SIGTERM", "moment", 700]     at the 700th moment: a file that is opened, renamed or removed, a step that is taken
 
-A phase in which a signal comes would last a minute. The variable FILLER names the file that fills the disk.
+A fourth item is the rank of the process to which it happens, where there are several. A phase in which a signal comes
+would last longer than any test waits. The variable FILLER names the file that fills the disk.
 """
 
 import json
@@ -14,11 +18,10 @@ import os
 import resource
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -34,32 +37,35 @@ from seq2seq.training.validation import Validation
 PHASES: dict[str, tuple[Any, str]] = {
     "composition": (ConfigLoaderImpl, "load_configuration"),
     "preparation": (run, "prepare_together"),
-    "first step": (TranslationModule, "training_step"),
+    "step": (TranslationModule, "training_step"),
     "validation": (Validation, "while_training"),
     "decoding": (validation, "translate_store"),
     "selection": (Validation, "of_all"),
     "test": (Validation, "outputs"),
 }
-AGAIN_AFTER_S = 0.1
-LASTS_S = 60
+LASTS_S = 600
 
 
 def main() -> None:
-    what, where, number = json.loads(os.environ["FAULT"])
-    happen: Callable[[], None] = {"fill": fill_disk, "limit": limit_files}.get(what) or (lambda: tell(what))
-    moments = iter(range(1, 10_000))
+    what, where, number, *rank = json.loads(os.environ["FAULT"])
+    faults = {"fill": fill_disk, "limit": limit_files, "orphan": become_orphan}
+    happen: Callable[[], None] = faults.get(what) or partial(tell, what)
+    if [int(os.environ.get("RANK", "0"))] != (rank or [0]):
+        happen = lambda: None  # noqa: E731
+    n_times = 0
 
     def come() -> bool:
         """Whether the fault has happened now."""
-        if next(moments) != number:
+        nonlocal n_times
+        n_times += 1
+        if n_times != number:
             return False
         happen()
         return True
 
-    if where == "milliseconds":
-        timer = threading.Timer(number / 1000, happen)
-        timer.daemon = True
-        timer.start()
+    if where == "moment":
+        begin_phases_with(come, *PHASES["step"])
+        touch_files_with(come)
     elif where in PHASES:
         begin_phases_with(come, *PHASES[where])
     else:
@@ -96,14 +102,34 @@ def open_files_with(come: Callable[[], bool], name: str) -> None:
     sys.addaudithook(audit)
 
 
-def tell(name: str) -> None:
-    def kill() -> None:
-        os.kill(os.getpid(), getattr(signal, name))
+def touch_files_with(come: Callable[[], bool]) -> None:
+    process = os.getpid()
 
-    kill()
-    again = threading.Timer(AGAIN_AFTER_S, kill)
-    again.daemon = True
-    again.start()
+    def audit(event: str, args: tuple[Any, ...]) -> None:
+        if event in ("open", "os.rename", "os.remove") and os.getpid() == process:  # not in a data worker
+            come()
+
+    sys.addaudithook(audit)
+
+
+def tell(what: str) -> None:
+    if what == "Ctrl-C":
+        os.killpg(0, signal.SIGINT)
+    elif what == "SIGKILL all":
+        os.killpg(0, signal.SIGKILL)
+    else:
+        try:
+            os.kill(os.getpid(), getattr(signal, what))
+        finally:  # the first one may raise an exception
+            os.kill(os.getpid(), getattr(signal, what))
+
+
+def become_orphan() -> None:
+    hears, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told)
+    os.kill(os.getppid(), signal.SIGKILL)
+    os.read(hears, 1)  # until a signal has come
 
 
 def fill_disk() -> None:

@@ -1,5 +1,7 @@
 """A training run to which faults happen, and what it must be equal to at its end."""
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -7,17 +9,20 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.places import ROOT
-from tests.training.tiny_runs import TIMINGS, checkpoint
+from tests.training.tiny_runs import TIMINGS, checkpoint, command
 
 FAULTY_TRAIN = ROOT / "tests/faults/faulty_train.py"
-# It saves after step 4, whose weights stay, and after each validation.
-CHANGES = {
+N_MOMENTS = 1_200  # in a whole run, as `faulty_train.py` counts them
+# It saves after step 4, whose weights stay, and after each validation. An epoch has 4 steps and a half.
+CHANGES: dict[str, Any] = {
     "trainer.max_epochs": 0,
     "trainer.max_steps": 20,
     "trainer.val_every_n_steps": 5,
     "trainer.keep_best": 2,
     "trainer.keep_every_n_steps": 4,
     "trainer.ema_decay": 0.9,
+    "batch.accumulate": 2,
+    "tokenizer.subword_regularization": 0.1,
 }
 
 
@@ -31,6 +36,16 @@ def assert_same(run_dir: Path, whole: Path) -> None:
         ours, theirs = checkpoint(run_dir, name), checkpoint(whole, name)
         assert ours["global_step"] == theirs["global_step"], name
         assert all(torch.equal(ours["state_dict"][key], weight) for key, weight in theirs["state_dict"].items()), name
+    assert not list(run_dir.rglob("*.tmp"))
+
+
+def steps_saved(run_dir: Path) -> int:
+    return int(checkpoint(run_dir)["global_step"]) if RunDirectory(run_dir).last.is_file() else 0
+
+
+def faulty_train(words: list[str], *fault: object, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """`train.py` with a fault, as `faulty_train.py` has them."""
+    return command(*words, script=FAULTY_TRAIN, env={"FAULT": json.dumps(fault)} | variables)
 
 
 def what_it_left(run_dir: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A disk that becomes full while a run trains: an error in a sentence, nothing half-written, and the run can go on."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.faults.disks import can_mount, small_disk
-from tests.faults.runs import CHANGES, FAULTY_TRAIN, assert_same
+from tests.faults.runs import CHANGES, assert_same, faulty_train, steps_saved
 from tests.nightly import IS_NIGHTLY
 from tests.training.tiny_runs import arguments, checkpoint, command
 
@@ -27,7 +28,7 @@ ALL = [
     ("last.ckpt", 1),
     ("last.ckpt", 3),  # of step 15
     ("step-", 2),  # 16
-    ("metrics.csv", 4),  # of step 18, whose rows are where a page of a disk ends: half of a row is written
+    ("metrics.csv", 4),  # of step 18; where a page of a disk ends in its rows, half of one is written
     ("model.ckpt", 1),
     ("test.en", 1),  # hypotheses
     ("test.en", 2),  # references
@@ -38,49 +39,47 @@ ALL = [
 ]
 SOME = [  # of these
     ("step-", 1),
-    ("best-", 1),
     ("last.ckpt", 3),
-    ("step-", 2),
     ("metrics.csv", 4),
-    ("model.ckpt", 1),
     ("scores.json", 1),
 ]
 
 
 @pytest.fixture(params=["fill", "limit"] if IS_NIGHTLY else ["fill" if can_mount() else "limit"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """What happens to a disk, and the disk."""
+def place(request: pytest.FixtureRequest, whole_run: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """What happens to a disk, and the disk, which has just the room that a run asks for."""
     if request.param == "limit":
         yield "limit", tmp_path
-    else:
-        with small_disk(tmp_path / "disk", 40_000_000) as folder:
-            yield "fill", folder
+        return
+    run = RunDirectory(whole_run)
+    state, model = run.last.stat().st_size, run.best.stat().st_size
+    n_models = 2 + 2 + 5 + 1 + 1  # best, to average, every fourth step, the winner; and one that is being written
+    n_states, for_the_rest = 4, 150_000  # last, previous, one to go back to, and one on trial
+    with small_disk(tmp_path / "disk", n_states * state + n_models * model + for_the_rest) as folder:
+        yield "fill", folder
 
 
 def test_a_run_that_meets_full_disks_ends_as_one_that_never_did(
     tiny_corpus: Path, whole_run: Path, place: tuple[str, Path]
 ) -> None:
     how, folder = place
-    words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
+    run_dir, filler = folder / "run", folder / "filler"
+    words = [*arguments(tiny_corpus, run_dir, CHANGES), "resume=auto"]
     for name, number in ALL if IS_NIGHTLY else SOME:
         fails(how, folder, words, name, number)
+    done = faulty_train(words, how, "test.json", 1, FILLER=str(filler))  # which costs only the analysis
+    assert done.returncode == 0, done.stderr
+    assert "there is no analysis of what the model gets wrong (OSError: [Errno " in done.stderr
+    assert REASONS[how] in done.stderr and f"train.py resume={run_dir}" in done.stderr
+    for name in ("scores.json", "selection.json", "sources/test.fr"):
+        assert (run_dir / name).read_bytes() == (whole_run / name).read_bytes()
+    assert (run_dir / "summary.txt").is_file()
+    assert not list((run_dir / "analysis").iterdir())
+    filler.unlink(missing_ok=True)
     done = command(*words)
     assert done.returncode == 0, done.stderr
-    assert_same(folder / "run", whole_run)
-
-
-def test_a_disk_with_just_the_room_that_is_asked_for_is_large_enough(
-    tiny_corpus: Path, whole_run: Path, tmp_path: Path
-) -> None:
-    run = RunDirectory(whole_run)
-    state, model = run.last.stat().st_size, run.best.stat().st_size
-    n_models = 2 + 2 + 5 + 1 + 1  # best, to average, every fourth step, the winner; and one that is being written
-    n_states, for_the_rest = 4, 150_000  # last, previous, one to go back to, and one on trial
-    with small_disk(tmp_path / "disk", n_states * state + n_models * model + for_the_rest) as folder:
-        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
-        assert done.returncode == 0, done.stderr
-        assert "all checkpoints of this run" not in done.stderr
-        assert_same(folder / "run", whole_run)
+    assert "all checkpoints of this run" not in done.stderr
+    assert_same(run_dir, whole_run)
 
 
 def test_a_disk_that_is_too_small_is_told_before_training(tiny_corpus: Path, tmp_path: Path) -> None:
@@ -99,37 +98,18 @@ def test_a_disk_that_is_too_small_is_told_before_training(tiny_corpus: Path, tmp
         assert checkpoint(folder / "run")["global_step"] == 4
 
 
-def test_a_disk_that_is_full_at_the_analysis_costs_only_the_analysis(
-    tiny_corpus: Path, whole_run: Path, place: tuple[str, Path]
-) -> None:
-    how, folder = place
-    words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
-    fault = {"FAULT": json.dumps([how, "test.json", 1]), "FILLER": str(folder / "filler")}
-    done = command(*words, script=FAULTY_TRAIN, env=fault)
-    assert done.returncode == 0, done.stderr
-    assert "there is no analysis of what the model gets wrong (OSError: [Errno " in done.stderr
-    assert REASONS[how] in done.stderr and f"train.py resume={folder / 'run'}" in done.stderr
-    for name in ("scores.json", "selection.json", "sources/test.fr"):
-        assert (folder / "run" / name).read_bytes() == (whole_run / name).read_bytes()
-    assert (folder / "run/summary.txt").is_file()
-    assert not list((folder / "run/analysis").iterdir())
-    (folder / "filler").unlink(missing_ok=True)
-    done = command(*words)
-    assert done.returncode == 0, done.stderr
-    assert_same(folder / "run", whole_run)
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted({name for name, _ in ALL}))
 def test_each_file_at_each_time(tiny_corpus: Path, whole_run: Path, place: tuple[str, Path], name: str) -> None:
     how, folder = place
     for number in range(1, 40):
-        words = [*arguments(tiny_corpus, folder / f"run-{number}", CHANGES), "resume=auto"]
+        words = [*arguments(tiny_corpus, folder / "run", CHANGES), "resume=auto"]
         if not fails(how, folder, words, name, number, may_succeed=True):
             break  # it is not opened as often
         done = command(*words)
         assert done.returncode == 0, done.stderr
-        assert_same(folder / f"run-{number}", whole_run)
+        assert_same(folder / "run", whole_run)
+        shutil.rmtree(folder / "run")
     assert number > 1
 
 
@@ -137,8 +117,8 @@ def fails(how: str, folder: Path, words: list[str], name: str, number: int, *, m
     """Start or continue a run that meets a full disk at a file. Then make room."""
     filler = folder / "filler"
     run = RunDirectory(Path(next(word for word in words if word.startswith("run_dir=")).removeprefix("run_dir=")))
-    before = steps(run)
-    done = command(*words, script=FAULTY_TRAIN, env={"FAULT": json.dumps([how, name, number]), "FILLER": str(filler)})
+    before = steps_saved(run.path)
+    done = faulty_train(words, how, name, number, FILLER=str(filler))
     if may_succeed and done.returncode == 0:
         return False
     assert done.returncode == 2, (name, number, done.stderr)
@@ -157,9 +137,5 @@ def fails(how: str, folder: Path, words: list[str], name: str, number: int, *, m
         assert {line.count(",") for line in table.read_text().splitlines()} == {3}
     for file in run.path.glob("*.json"):
         json.loads(file.read_text())
-    assert steps(run) >= before
+    assert steps_saved(run.path) >= before
     return True
-
-
-def steps(run: RunDirectory) -> int:
-    return int(checkpoint(run.path)["global_step"]) if run.last.is_file() else 0

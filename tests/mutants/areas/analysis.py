@@ -67,8 +67,6 @@ MUTANTS = [
         file="seq2seq/training/analysing.py",
         text="    except Exception as error:",
         becomes="    except ValueError as error:",
-        tests=[
-            "tests/faults/test_full_disks_of_runs.py::test_a_disk_that_is_full_at_the_analysis_costs_only_the_analysis"
-        ],
+        tests=["tests/faults/test_full_disks_of_runs.py::test_a_run_that_meets_full_disks_ends_as_one_that_never_did"],
     ),
 ]
