@@ -41,7 +41,6 @@ def test_a_small_model_learns_to_reverse_sentences(tmp_path):
         "decoding.beam_size=2",
         "logger=csv",
         timeout=300,
-        is_fresh=True,
     )
     assert done.returncode == 0, done.stderr
     scores = json.loads((run_dir / "scores.json").read_text())["test"]
@@ -49,7 +48,7 @@ def test_a_small_model_learns_to_reverse_sentences(tmp_path):
 
     output = tmp_path / "test.hyp"
     options = ["--model", str(run_dir), "--input", str(corpus / "test.fr"), "--output", str(output)]
-    translated = command(*options, "--device", "cpu", script="translate.py", is_fresh=True)
+    translated = command(*options, "--device", "cpu", script="translate.py")
     assert translated.returncode == 0, translated.stderr
     hypotheses = output.read_text().split("\n")[:-1]
     assert hypotheses == (run_dir / "hypotheses/test.en").read_text().split("\n")[:-1]

@@ -1,16 +1,12 @@
-"""Documents, subtitles and tables: all but the texts comes out as it was, also after an interruption."""
+"""Subtitles and tables: all but the texts comes out as it was, also after an interruption."""
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.end_to_end.learned_text import SOURCES
 from tests.translating import Cli
-from tests.translation.forms.reading import pieces_of
 
 pytestmark = pytest.mark.slow
 
@@ -29,16 +25,6 @@ def test_compressed_subtitles_of_windows_keep_every_other_byte(trained: Cli, tmp
     assert (status, out) == (0, ""), err
     expected = srt(trained.lines("\n".join(SOURCES)))
     assert gzip.decompress(target.read_bytes()) == mark + expected.encode()
-
-
-def test_a_wrapped_paragraph_is_translated_as_one_text(trained: Cli) -> None:
-    text = SOURCES[0]
-    first, *rest = text.split(" ")
-    (expected,) = trained.lines(text)
-    status, out, _ = trained("--document", stdin=f"{first}\n{' '.join(rest)}\n\n{text}")
-    assert status == 0
-    wrapped, once = out.split("\n\n")
-    assert wrapped.replace("\n", " ") == once == expected
 
 
 def test_tags_that_are_left_out_are_a_warning_with_the_line_of_the_text(trained: Cli) -> None:
@@ -71,28 +57,3 @@ def test_interrupted_subtitles_are_continued_to_the_same_result(
     assert (status, out) == (0, ""), err
     assert target.read_bytes().startswith(partial)
     assert target.read_bytes().decode() == srt(trained.lines("\n".join(SOURCES)))
-
-
-@settings(max_examples=15)
-@given(text=st.text(st.sampled_from("ab1.- \n\t>#*—\u2028\u00a0")))
-def test_a_document_keeps_its_blank_lines_and_rules(cli: Cli, text: str) -> None:
-    status, out, err = cli("--document", *FEW_TOKENS, stdin=text)
-    assert status == 0, err
-    kept = [piece.source for piece in pieces_of(text, "document") if not piece.texts]
-    rest = out
-    for each in kept:
-        _, found, rest = rest.partition(each)
-        assert found == each
-    assert out.endswith("\n") == text.endswith("\n")
-
-
-@settings(max_examples=15)
-@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=5))
-def test_json_lines_stay_objects_whatever_the_text(cli: Cli, texts: list[str]) -> None:
-    records = [{"id": n, "t": text} for n, text in enumerate(texts)]
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    status, out, err = cli("--field", "t", *FEW_TOKENS, stdin=text)
-    assert status == 0, err
-    found = [json.loads(line) for line in out.split("\n")[:-1]]
-    assert [record["id"] for record in found] == list(range(len(texts)))
-    assert all(isinstance(record["t"], str) and list(record) == ["id", "t"] for record in found)

@@ -82,18 +82,16 @@ def wmt14(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def finished(wmt14: Path) -> RunConfig:
-    config = read_config(composed("experiment=wmt14_base", *SMALL, *places(wmt14)))
-    train_with(config)
-    return config
+def config(wmt14: Path) -> RunConfig:
+    return read_config(composed("experiment=wmt14_base", *SMALL, *places(wmt14)))
 
 
 def places(wmt14: Path) -> list[str]:
     return [f"data.dir={wmt14}", f"data.cache_dir={wmt14 / 'cache'}", f"run_dir={wmt14 / 'run'}"]
 
 
-def test_every_part_is_read_and_each_rejection_counted(finished: RunConfig) -> None:
-    splits = prepare(finished).report["splits"]
+def test_every_part_is_read_and_each_rejection_counted(config: RunConfig) -> None:
+    splits = prepare(config).report["splits"]
     train = splits["train"]
     assert train["pairs_read"] == 5 * 70 + 2 + 2 + 9 + 1 + 1
     assert Counter(train["rejected"]) == Counter(empty=2, too_long=1, length_ratio=1)
@@ -108,14 +106,15 @@ def test_every_part_is_read_and_each_rejection_counted(finished: RunConfig) -> N
     assert list(splits) == ["train", "valid", "test/newstest2014"]
 
 
-def test_newstest_is_complete_and_as_it_was(finished: RunConfig) -> None:
-    prepared = prepare(finished)
+def test_newstest_is_complete_and_as_it_was(config: RunConfig) -> None:
+    prepared = prepare(config)
     for store, expected in ((prepared.valid, VALID), (prepared.tests["newstest2014"], TEST)):
         assert [(store.tgt_text(i), store.src_text(i)) for i in range(len(store))] == expected
 
 
-def test_two_steps_end_in_scores_of_french(finished: RunConfig) -> None:
-    run_dir = Path(finished.run_dir)
+def test_two_steps_end_in_scores_of_french(config: RunConfig) -> None:
+    train_with(config)
+    run_dir = Path(config.run_dir)
     scores = json.loads((run_dir / "scores.json").read_text())
     assert scores.keys() == {"newstest2014"}
     assert scores["newstest2014"].keys() == set(TEST_METRICS)
