@@ -18,13 +18,13 @@ from omegaconf import OmegaConf
 from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import check_access, has_credentials, local_model, pinned
-from seq2seq.artifacts.wandb_questions import answer, answer_or_error, is_model_file
+from seq2seq.artifacts.wandb_questions import answer, is_model_file
 from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.export.export import export
 from seq2seq.export.options import ExportOptions
 from seq2seq.training.composition import finetuned_config
-from tests.training.wandb_server import Artifact, WandbServer, wandb_server
+from tests.training.wandb_server import Artifact, WandbServer, answered_here, wandb_server
 
 NAME = "wandb:ann/seq2seq/demo:latest"
 
@@ -43,12 +43,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbSer
 
 @pytest.fixture
 def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Questions are answered in this process: one that asks takes a second to start."""
-
-    def ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
-        return answer_or_error(question, *words)
-
-    monkeypatch.setattr(wandb_access, "_ask", ask)
+    answered_here(monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 import sacrebleu
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
-from tests.training.wandb_file import read_run
+from tests.training.tiny_runs import made_once, reversed_pairs, tiny_config, train_with, write_corpus, write_split
+from tests.training.wandb_file import read_parts, read_run
 
 pytestmark = pytest.mark.slow
 
@@ -29,34 +29,38 @@ TAGGED = {
     "logger.wandb": True,
     "logger.tensorboard": True,
     "logger.n_samples": 6,
-    "trainer.val_every_n_steps": 20,
+    "trainer.val_every_n_steps": 25,
     "trainer.max_epochs": 0,
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tagged_corpus(tmp_path_factory):
-    corpus = write_corpus(tmp_path_factory.mktemp("tagged"), n_train=200, n_test=70)
-    write_split(corpus, "more", reversed_pairs(200, 5, longest=12))
-    write_split(corpus, "hard", [("ba $x^{$ be <b>", "be $x^{$ | ba"), *reversed_pairs(3, 6)])
-    return corpus
+    def write(folder):
+        write_corpus(folder, n_train=200, n_test=70)
+        write_split(folder, "more", reversed_pairs(200, 5, longest=12))
+        write_split(folder, "hard", [("ba $x^{$ be <b>", "be $x^{$ | ba"), *reversed_pairs(3, 6)])
+
+    return made_once(tmp_path_factory, "tagged_corpus", write)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(tagged_corpus, tmp_path_factory):
-    """A run of 120 steps in two parts, with its charts over target tokens."""
-    import wandb
+    """A run of 100 steps in two parts, with its charts over target tokens."""
 
-    path = tmp_path_factory.mktemp("run") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HOME", str(path.parent))
-        changes = TAGGED | {"logger.x_axis": "tokens"}
-        train_with(tiny_config(tagged_corpus, path, changes | {"trainer.max_steps": 60}))
-        train_with(tiny_config(tagged_corpus, path, changes | {"trainer.max_steps": 120}), resume=True)
-        wandb.teardown()  # as at the end of a process: `finish` returns before the last rows are on disk
-    return RunDirectory(path)
+    def train(folder):
+        import wandb
+
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+                patch.delenv(name, raising=False)
+            patch.setenv("HOME", str(folder.parent))
+            changes = TAGGED | {"logger.x_axis": "tokens"}
+            train_with(tiny_config(tagged_corpus, folder, changes | {"trainer.max_steps": 60}))
+            train_with(tiny_config(tagged_corpus, folder, changes | {"trainer.max_steps": 100}), resume=True)
+            wandb.teardown()  # as at the end of a process: `finish` returns before the last rows are on disk
+
+    return RunDirectory(made_once(tmp_path_factory, "tracked_run", train))
 
 
 def series(run, name):
@@ -79,7 +83,7 @@ def tables(run, name):
 def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, tracked):
     for name in ("progress/tgt_tokens", "progress/hours"):
         steps, values = zip(*series(run, name), strict=True)
-        assert steps == tuple(range(120))  # one row each
+        assert steps == tuple(range(100))  # one row each
         assert all(a <= b for a, b in itertools.pairwise(values)) and values[0] > 0
         rows = [
             row for row in tracked["history"] if row.keys() & {"train/loss", "valid/loss", "weight_norm/embeddings"}
@@ -92,7 +96,7 @@ def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, t
 def test_the_x_axis_of_wandb_is_the_chosen_one(run, tracked):
     assert tracked["x_axes"]["*"] == "progress/tgt_tokens"
     with_tables = [row for row in tracked["history"] if any(name.startswith("valid/samples") for name in row)]
-    assert len(with_tables) == 6 and all("progress/tgt_tokens" in row for row in with_tables)
+    assert len(with_tables) == 4 and all("progress/tgt_tokens" in row for row in with_tables)
 
 
 def test_loss_perplexity_and_accuracy_of_train_and_valid_are_logged(run):
@@ -108,7 +112,7 @@ def test_each_domain_of_valid_has_its_metrics(run, tracked):
     for metric in ("loss", "perplexity", "accuracy", "bleu", "chrf"):
         both = sorted([row[f"valid/short/{metric}"], row[f"valid/long/{metric}"]])
         assert both[0] < row[f"valid/{metric}"] < both[1] or both[0] == row[f"valid/{metric}"] == both[1]
-    assert dict(series(run, "valid/long/loss"))[119] == pytest.approx(row["valid/long/loss"], rel=1e-5)
+    assert dict(series(run, "valid/long/loss"))[99] == pytest.approx(row["valid/long/loss"], rel=1e-5)
     assert tracked["config"]["valid_signatures"]["chrf"].startswith("nrefs:1|case:mixed|eff:yes|nc:6|nw:0")
     assert tracked["config"]["valid_signatures"]["bleu"].startswith("nrefs:1|case:mixed|eff:no|tok:13a")
 
@@ -116,10 +120,10 @@ def test_each_domain_of_valid_has_its_metrics(run, tracked):
 def test_time_and_memory_are_logged(run):
     for what in ("loading", "validation", "saving", "tracking"):
         values = [value for _, value in series(run, f"time/{what}_s")]
-        assert len(values) == 6 and values[0] > 0 and all(a < b for a, b in itertools.pairwise(values))
-    hours = dict(series(run, "progress/hours"))[119]
-    assert sum(dict(series(run, f"time/{what}_s"))[119] for what in ("loading", "validation", "saving")) < hours * 3600
-    assert 0.05 < dict(series(run, "train/process_memory_gb"))[119] < 20
+        assert len(values) == 4 and values[0] > 0 and all(a < b for a, b in itertools.pairwise(values))
+    hours = dict(series(run, "progress/hours"))[99]
+    assert sum(dict(series(run, f"time/{what}_s"))[99] for what in ("loading", "validation", "saving")) < hours * 3600
+    assert 0.05 < dict(series(run, "train/process_memory_gb"))[99] < 20
 
 
 def test_norms_of_the_parts_of_the_model_come_at_every_hundredth_step(run):
@@ -138,7 +142,7 @@ def test_norms_of_the_parts_of_the_model_come_at_every_hundredth_step(run):
 
 def test_samples_are_the_same_sentences_of_all_domains_with_their_change(run):
     found = tables(run, "valid/samples")
-    assert [table["data"][0][0] for table in found] == [20, 40, 60, 80, 100, 120]
+    assert [table["data"][0][0] for table in found] == [25, 50, 75, 100]
     columns = found[0]["columns"]
     assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
     assert [row[1:3] for row in found[0]["data"]] == [
@@ -170,7 +174,7 @@ def test_the_worst_and_the_best_sentences_of_a_test_set_are_shown_once(run):
 
 def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tracked):
     images = [row for row in tracked["history"] if any(name.startswith("attention/") for name in row)]
-    assert len(images) == 6
+    assert len(images) == 4
     for row in images:
         paths = {name.removesuffix("/path"): path for name, path in row.items() if name.endswith("/path")}
         pictures = {name: path for name, path in paths.items() if name.startswith("attention/")}
@@ -192,10 +196,10 @@ def test_tensorboard_has_the_same(run, tracked):
         assert found == pytest.approx(dict(series(run, name)), rel=1e-4), name
     images = sorted(f"attention/line_{line}{what}" for line in (1, 10, 5) for what in ("", "_heads"))
     assert sorted(events.Tags()["images"]) == images
-    assert all(len(events.Images(name)) == 6 for name in images)
+    assert all(len(events.Images(name)) == 4 for name in images)
     assert events.Images(images[0])[0].encoded_image_string.startswith(b"\x89PNG")
     samples = [each.tensor_proto.string_val[0].decode() for each in events.Tensors("valid/samples/text_summary")]
-    assert len(samples) == 6
+    assert len(samples) == 4
     assert samples[-1].startswith("| step | line | domain | source |")
     assert r"| be $x^\{$ \| ba |" in samples[-1]
     (extremes, _) = events.Tensors("test/test/extremes/text_summary")
@@ -210,27 +214,42 @@ def test_tensorboard_has_the_same(run, tracked):
     }
 
 
-@pytest.mark.parametrize("shows_text", [True, False])
-def test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it(
-    shows_text, tagged_corpus, tmp_path, monkeypatch
-):
-    import wandb
+def tracked_files(run_dir):
+    """The content of all files of W&B and TensorBoard by their paths."""
+    files = [file for folder in ("wandb", "tensorboard") for file in (run_dir / folder).rglob("*") if file.is_file()]
+    return {file: file.read_bytes() for file in files}
 
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    changes = TAGGED | {"logger.text": shows_text, "trainer.max_steps": 20}
-    train_with(tiny_config(tagged_corpus, tmp_path / "run", changes))
-    wandb.teardown()
-    files = [
-        file for folder in ("wandb", "tensorboard") for file in (tmp_path / "run" / folder).rglob("*") if file.is_file()
-    ]
-    content = b"\0".join(file.read_bytes() for file in files)
+
+def is_told_text(run_dir, corpus):
+    """Whether a tracker has lines of a corpus, or what is made from them."""
+    files = tracked_files(run_dir)
+    content = b"\0".join(files.values())
     lines = {
         line.encode()
-        for file in tagged_corpus.iterdir()
+        for file in corpus.iterdir()
         if file.suffix in (".fr", ".en")
         for line in file.read_text().splitlines()
     }
-    assert any(line in content for line in lines) == shows_text
-    assert (b"attention/line" in content) == (b"extremes" in content) == shows_text
-    assert any(file.suffix == ".png" for file in files) == shows_text
-    assert b"valid/long/chrf" in content
+    found = {
+        any(line in content for line in lines),
+        b"attention/line" in content,
+        b"extremes" in content,
+        any(file.suffix == ".png" for file in files),
+    }
+    assert b"valid/long/chrf" in content and len(found) == 1
+    return found.pop()
+
+
+def test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it(run, tagged_corpus, tmp_path, monkeypatch):
+    import wandb
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    changes = TAGGED | {"logger.text": False, "trainer.max_steps": 2, "trainer.val_every_n_steps": 2}
+    train_with(tiny_config(tagged_corpus, tmp_path / "run", changes))
+    wandb.teardown()
+    assert not is_told_text(tmp_path / "run", tagged_corpus)
+    assert is_told_text(run.path, tagged_corpus)  # which has `logger.text`
+    (part,) = read_parts(tmp_path / "run")
+    names = {artifact.type: [entry.path for entry in artifact.manifest.contents] for artifact in part["artifacts"]}
+    assert names == {"corpus": ["facts.json"], "tokenizer": ["facts.json"]}  # nobody asked to upload a model
+    assert not (tmp_path / "run/export").exists()

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import re
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training import loggers
 from seq2seq.training.guarded import Guarded
-from tests import processes
 from tests.devices import device, needs_devices
+from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_run
 
@@ -27,6 +26,17 @@ CALLS = (
     "finalize",
     "close",
 )
+ARGUMENTS = {
+    "log_hyperparams": ({},),
+    "log_metrics": ({"loss": 1.0}, 0),
+    "log_sentences": ("valid", None, 0),
+    "log_attention": ([], 0),
+    "log_results": ({}, {}, 0),
+    "log_origins": ([], ""),
+    "log_product": (None,),
+    "finalize": ("success",),
+    "close": (False,),
+}
 
 
 class FailingTracker:
@@ -49,27 +59,32 @@ class FailingTracker:
 
 
 @pytest.mark.parametrize("fails_in", CALLS)
-def test_a_run_ends_well_whatever_a_tracker_raises(fails_in, corpus, tmp_path, monkeypatch, caplog):
+def test_the_first_failure_costs_a_warning_and_all_that_would_have_come_later(fails_in, caplog):
     tracker = FailingTracker(fails_in, OSError(28, "No space left on device"))
+    guarded = Guarded(tracker)
+    for _ in range(2):
+        for name in CALLS:
+            getattr(guarded, name)(*ARGUMENTS.get(name, ()))
+    assert tracker.called == [*CALLS[: CALLS.index(fails_in) + 1], "abandon"]
+    assert guarded.run_id == ""
+    warning = "The tracker failed (OSError: [Errno 28] No space left on device); it records nothing more of this run"
+    assert caplog.text.count(warning) == 1
+
+
+@pytest.mark.parametrize("fails_in", ["", "log_metrics"])
+def test_a_run_calls_a_tracker_until_it_fails(fails_in, corpus, tmp_path, monkeypatch, caplog):
+    tracker = FailingTracker(fails_in, OSError())
     monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
     steps = {"trainer.max_steps": 2, "trainer.val_every_n_steps": 1}
     changes = {"logger.tensorboard": True, "logger.upload_model": True, **steps}
     outcome = train_with(tiny_config(corpus, tmp_path / "run", changes))
     assert outcome.tests.keys() == {"test"}
     assert {each.step for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/loss"} == {0, 1}
-    assert tracker.called.count(fails_in) == 1 and tracker.called[-1] == "abandon"
-    warning = "The tracker failed (OSError: [Errno 28] No space left on device); it records nothing more of this run"
-    assert caplog.text.count(warning) == 1
-
-
-def test_each_call_reaches_a_tracker_that_works(corpus, tmp_path, monkeypatch, caplog):
-    tracker = FailingTracker("", OSError())
-    monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
-    steps = {"trainer.max_steps": 1, "trainer.val_every_n_steps": 1}
-    changes = {"logger.tensorboard": True, "logger.upload_model": True, **steps}
-    train_with(tiny_config(corpus, tmp_path / "run", changes))
-    assert set(tracker.called) == set(CALLS)
-    assert "failed" not in caplog.text
+    if fails_in:
+        assert tracker.called.count(fails_in) == 1 and tracker.called[-1] == "abandon"
+    else:
+        assert set(tracker.called) == set(CALLS)
+    assert caplog.text.count("The tracker failed") == bool(fails_in)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
@@ -98,7 +113,7 @@ def test_event_files_on_a_full_disk_cost_the_event_files(corpus, tmp_path, monke
     monkeypatch.setattr(event_file_writer.tf.io.gfile, "GFile", lambda name, mode: full.open(mode, 0))
     monkeypatch.setattr("threading.excepthook", lambda failure: None)  # of the thread that writes
     with caplog.at_level(logging.WARNING):
-        train_with(tiny_config(corpus, tmp_path / "run", {"logger.tensorboard": True, "trainer.max_epochs": 1}))
+        train_with(tiny_config(corpus, tmp_path / "run", {"logger.tensorboard": True, "trainer.max_steps": 3}))
     assert caplog.text.count("TensorBoard failed (OSError: [Errno 28]") == 1
     assert len(RunDirectory(tmp_path / "run").scores()) == 1
 
@@ -107,11 +122,12 @@ KILLS_THE_SERVICE = """
 import os, signal, subprocess, sys, logging
 from pathlib import Path
 import pytorch_lightning as pl
+from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with
 
 class KillService(pl.Callback):
     def on_train_batch_end(self, trainer, *args):
-        if trainer.global_step == 7:
+        if trainer.global_step == 2:
             found = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True).stdout
             children = [line.split(None, 2) for line in found.splitlines()]
             (service,) = [int(pid) for pid, parent, args in children if int(parent) == os.getpid() and "wandb" in args]
@@ -119,7 +135,7 @@ class KillService(pl.Callback):
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
 corpus, out = Path(sys.argv[1]), Path(sys.argv[2])
-changes = {"logger.wandb": True, "logger.wandb_mode": "offline", "trainer.max_epochs": 1}
+changes = {"logger.wandb": True, "logger.wandb_mode": "offline", "trainer.max_steps": 4}
 train_with(tiny_config(corpus, out / "killed", changes), KillService())
 train_with(tiny_config(corpus, out / "next", changes))
 """
@@ -130,17 +146,16 @@ def test_a_killed_service_of_wandb_costs_its_own_run_and_not_the_next(corpus, tm
     """In a process of its own, whose end shows what W&B still does then."""
     script = tmp_path / "kills_the_service.py"
     script.write_text(KILLS_THE_SERVICE)
-    env = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
-    env |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(processes.ROOT)}
-    done = processes.run_fresh([str(script), str(corpus), str(tmp_path)], env=env, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"^W&B failed \(\w+: .*\); it records nothing more", done.stderr, re.MULTILINE)) == 1
-    assert "Traceback" not in done.stderr
+    with started(script, corpus, tmp_path, cwd=tmp_path) as process:
+        status, told = end_of(process)
+    assert status == 0, told
+    assert len(re.findall(r"^W&B failed \(\w+: .*\); it records nothing more", told, re.MULTILINE)) == 1
+    assert "Traceback" not in told
     for name in ("killed", "next"):
         run = RunDirectory(tmp_path / name)
-        assert [each.step for each in run.metrics() if each.name == "train/loss"] == list(range(15))
+        assert [each.step for each in run.metrics() if each.name == "train/loss"] == [0, 1, 2, 3]
         assert run.is_scored
     logged = read_run(tmp_path / "next")
-    assert [row["trainer/global_step"] for row in logged["history"] if "train/loss" in row] == list(range(15))
+    assert [row["trainer/global_step"] for row in logged["history"] if "train/loss" in row] == [0, 1, 2, 3]
     scores = json.loads((tmp_path / "next/scores.json").read_text())["test"]
     assert logged["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,11 @@ import pytest
 import pytorch_lightning as pl
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training import trackers
+from seq2seq.training import trackers, wandb_end
+from seq2seq.training.loggers import open_loggers
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
-from tests.training.wandb_server import WandbServer, wandb_server
+from tests.training.wandb_file import read_run
+from tests.training.wandb_server import WandbServer, answered_here, wandb_server
 
 N_STEPS = 6
 WANDB = {
@@ -27,7 +28,7 @@ WANDB = {
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
-    """A server, credentials for it, and little patience."""
+    """A server, and credentials for it."""
     import wandb
 
     wandb.teardown()  # of an earlier test: W&B reads the environment once
@@ -37,8 +38,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbSer
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
         monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 15)
-        monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 15)
+        monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 120)
         yield server
         let_fail(server, 200)  # which W&B would wait for
         wandb.teardown()
@@ -85,6 +85,7 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     scores = json.loads((tmp_path / "run/scores.json").read_text())["test"]
     assert run.summary["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
     assert run.exit_code == 0
+    assert "ArtifactType" not in server.operations  # for whose answer the run would wait at each table
     assert run.config["starts"][0]["command"] and len(run.config["starts"]) == 2
     tables = [name for name in server.files if name.startswith(f"{run_id}/media/table/valid/samples")]
     assert len(tables) >= 2
@@ -95,6 +96,7 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     tokenizer = server.files[f"{server.artifact('tokenizer-reversing-fr-en:latest').id}/tokenizer.model"]
     assert tokenizer == (tmp_path / "run/export/safetensors/tokenizer.model").read_bytes()
 
+    answered_here(monkeypatch)
     monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
     tuned = {"finetune": "wandb:ann/seq2seq/default-fr-en:v0", "trainer.max_steps": 1}
     train_with(tiny_config(corpus, tmp_path / "tuned", WANDB | tuned))
@@ -103,28 +105,34 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("status", [0, 401, 500])
-def test_a_server_that_fails_from_the_start_costs_a_timeout(
+@pytest.mark.parametrize("status", [0, 401])
+def test_a_server_that_fails_from_the_start_means_offline(
     status: int, server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 2)
+    import wandb
+
+    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 1)
     let_fail(server, status)
-    started = time.monotonic()
-    with caplog.at_level(logging.INFO, "seq2seq"):
-        train_with(tiny_config(corpus, tmp_path / "run", WANDB))
-    assert time.monotonic() - started < 30
-    assert is_whole(tmp_path / "run")
+    run = RunDirectory(tmp_path / "run")
+    run.path.mkdir()
+    with (
+        caplog.at_level(logging.INFO, "seq2seq"),
+        open_loggers(tiny_config(corpus, run.path, WANDB), run, None) as (_, tracker),
+    ):
+        tracker.log_metrics({"train/loss": 2.5}, 0)
+    wandb.teardown()  # `finish` returns before the last rows are on disk
     assert "trying it offline instead" in caplog.text and "W&B is offline; upload offline-run-" in caplog.text
+    assert [row["train/loss"] for row in read_run(run.path)["history"]] == [2.5]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("status", [0, 401, 500])
 def test_a_server_that_fails_in_the_middle_costs_its_own_run(
-    status: int, server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 3)
-    started = time.monotonic()
+    """First it answers with errors, then not at all."""
+    monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(wandb_end, "GRACE_S", 0.5)
     config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True})
-    train_with(config, BreakAt(server, 2, status))
-    assert time.monotonic() - started < 40  # not 20 more for each table and artifact
+    train_with(config, BreakAt(server, 2, 500), BreakAt(server, 4, 0))
     assert is_whole(tmp_path / "run")
+    assert caplog.text.count("W&B failed (TimeoutError: ") == 1

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 OWNER = "ann"
 
 
@@ -305,6 +307,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         pass
+
+
+def answered_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions to a server are asked in this process: one of its own takes a second to start."""
+    from seq2seq.artifacts import wandb_access
+    from seq2seq.artifacts.wandb_questions import answer_or_error
+
+    monkeypatch.setattr(wandb_access, "_ask", lambda question, *words, timeout_s: answer_or_error(question, *words))
 
 
 @contextmanager

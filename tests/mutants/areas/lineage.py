@@ -33,7 +33,7 @@ MUTANTS = [
         file="seq2seq/training/lineage.py",
         text="if config.logger.upload_model else {}",
         becomes="if True else {}",
-        tests=[f"{LINEAGE}::test_neither_text_nor_tokenizer_nor_model_leaves_unasked"],
+        tests=["tests/training/test_charts.py::test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it"],
     ),
     Mutant(
         fault="the corpus looks as if the run had made it",
@@ -68,6 +68,6 @@ MUTANTS = [
         file="seq2seq/training/trackers.py",
         text="self.experiment._assert_can_log_artifact = lambda artifact: None",
         becomes="pass",
-        tests=["tests/training/test_online.py::test_a_server_that_fails_in_the_middle_costs_its_own_run[0]"],
+        tests=["tests/training/test_online.py::test_an_online_run_arrives_and_goes_on_under_its_id"],
     ),
 ]

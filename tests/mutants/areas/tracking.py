@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 CHARTS, DOMAINS = "tests/training/test_charts.py", "tests/training/test_domains.py"
-PRIVACY = f"{CHARTS}::test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it[False]"
+PRIVACY = f"{CHARTS}::test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it"
 
 MUTANTS = [
     Mutant(
