@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType
@@ -94,6 +94,19 @@ def stopped_by(signum: int) -> None:
     global _first_signum, _first_s
     if _is_watching and not _first_signum:
         _first_signum, _first_s = signum, time.monotonic()
+
+
+@contextmanager
+def signals_held_back(signums: Iterable[int] = _STOP_SIGNALS) -> Iterator[None]:
+    """Start processes in this block: signals to all processes of a terminal or a job wait until they unblock them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signums)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def note(message: str, end: str = "\n") -> None:

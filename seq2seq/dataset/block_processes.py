@@ -18,7 +18,7 @@ from pathlib import Path
 
 from seq2seq.dataset.block_work import BlockWork
 from seq2seq.errors import CorpusError, UserError
-from seq2seq.exit_status import progress, tell_at_end
+from seq2seq.exit_status import progress, signals_held_back, tell_at_end
 from seq2seq.memory import offer_to_be_killed_first
 
 _LOOK_S = 0.1  # from one look at the processes to the next one
@@ -84,7 +84,8 @@ def _start() -> "subprocess.Popen[bytes]":
     path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "seq2seq.dataset.block_processes"]
     env = os.environ | {"PYTHONPATH": path}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=env)
+    with signals_held_back():  # for ever: it ends with this process
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=env)
 
 
 def _all_are_done(children: Processes) -> bool:
@@ -146,14 +147,7 @@ def _progress_line(n_done: int, n_before: int, work: BlockWork, seconds: float) 
 
 
 def _main() -> None:
-    for name in (
-        "SIGINT",
-        "SIGTERM",
-        "SIGHUP",
-        "SIGUSR1",
-    ):  # a group of processes gets them; this one ends with its parent
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows cannot hold it back
     work: BlockWork = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     offer_to_be_killed_first()

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from seq2seq.training.launchers import JOB_MARK, interrupts_held_back
+from seq2seq.exit_status import signals_held_back
+from seq2seq.training.launchers import JOB_MARK
 
 TRAIN = (sys.executable, "-m", "seq2seq", "train")
 _STOPPED = {
@@ -27,7 +28,7 @@ class JobProcess:
         """
         printed = _opened(log) if log else None
         # Its stdin is a sign of life: it ends with this process (`end_with_sweep`).
-        with interrupts_held_back():
+        with signals_held_back([signal.SIGINT]):
             self._process = subprocess.Popen(
                 [*command, *words],
                 stdin=subprocess.PIPE,

@@ -3,8 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 MARK = "SEQ2SEQ_WORKER"  # the variable by which a process knows that the first process of its run has started it
 JOB_MARK = "SEQ2SEQ_JOB"  # and by which a run knows that a sweep has started it
@@ -14,19 +12,6 @@ _ONE_OF_SEVERAL = frozenset(("WORLD_SIZE", "SLURM_NTASKS"))  # of which a launch
 def may_be_one_of_several() -> bool:
     """Whether it is worth to look closer: somebody has set variables as for one process of a run with several."""
     return not _ONE_OF_SEVERAL.isdisjoint(os.environ)
-
-
-@contextmanager
-def interrupts_held_back() -> Iterator[None]:
-    """Start processes in this block: Ctrl-C, which reaches all processes of a terminal, waits until they are ready."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def leave_interrupts_to_first() -> None:

@@ -4,6 +4,7 @@ They end with the first process, however it ends, and it ends if one of them doe
 """
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,8 +17,8 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.exit_status import note
-from seq2seq.training.launchers import MARK, interrupts_held_back
+from seq2seq.exit_status import note, signals_held_back
+from seq2seq.training.launchers import MARK
 from seq2seq.training.ranks import OwnProcesses, Ranks, leaving_group, telling_errors
 from seq2seq.training.trainer import n_ranks, set_up_machine
 
@@ -53,7 +54,7 @@ def started(config: RunConfig, run: RunDirectory) -> Iterator[Ranks]:
 
 @contextmanager
 def _children(n: int, port: int, run: RunDirectory) -> Iterator[None]:
-    with interrupts_held_back():
+    with signals_held_back([signal.SIGINT]):
         children = [_start(rank, n, port) for rank in range(1, n)]
     is_over = threading.Event()
     threading.Thread(target=_watch, args=(children, run, is_over), daemon=True).start()

@@ -150,6 +150,15 @@ MUTANTS = [
         ],
     ),
     Mutant(
+        fault="Ctrl-C while processes that make blocks start prints their tracebacks",
+        file="seq2seq/dataset/block_processes.py",
+        text="with signals_held_back():",
+        becomes="with signals_held_back([]):",
+        tests=[
+            "tests/dataset/test_blocks_together.py::test_a_process_that_is_still_starting_leaves_signals_to_its_parent"
+        ],
+    ),
+    Mutant(
         fault="a second file that goes on after the first one is cut, if blocks are read",
         file="seq2seq/corpus/blocks.py",
         text="if number == self._cut.n_blocks - 1:",
