@@ -16,6 +16,9 @@ BIN := $(VENV)/bin
 DEMO := runs/demo
 SAMPLE := data/sample/test
 
+# Tests start hundreds of processes, each of which would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 # Two targets that install into .venv at the same time would spoil it.
