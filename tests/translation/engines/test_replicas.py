@@ -37,7 +37,7 @@ class Meeting(PyTorchEngine):
         self.n_calls += 1
         self.n_inside += 1
         self.most_inside = max(self.most_inside, self.n_inside)
-        self.barrier.wait(20)
+        self.barrier.wait(60)
         found = super().decode(sentences, config)
         self.n_inside -= 1
         return found

@@ -11,4 +11,4 @@ def test_a_thread_in_which_garbage_is_collected_may_close_its_crew():
     crew = Threads(engine)
     crew.recruit(1)
     assert crew._pool is not None
-    assert crew._pool.submit(crew.close).result(timeout=10) is None
+    assert crew._pool.submit(crew.close).result(timeout=60) is None

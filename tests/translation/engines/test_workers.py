@@ -5,8 +5,6 @@ import os
 import pickle
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +22,8 @@ from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
-from tests.places import ROOT
+from tests.faults.programs import lives, until
+from tests.processes import run_warm
 from tests.translation.engines.models import random_model
 
 BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
@@ -72,9 +71,24 @@ def search(engine: Engine, sentences: list[Sentence]) -> list[list[Hypothesis]]:
     return engine.decode(sentences, BEAM)
 
 
-def process_id(engine: Engine, pauses_s: list[float]) -> list[int]:
-    time.sleep(sum(pauses_s))
-    return [os.getpid() for _ in pauses_s]
+def process_id(engine: Engine, items: list[None]) -> list[int]:
+    return [os.getpid() for _ in items]
+
+
+def process_id_of_two(engine: Engine, folders: list[Path]) -> list[int]:
+    """Wait in each folder for a second worker."""
+    for folder in folders:
+        (folder / str(os.getpid())).touch()
+        until(lambda folder=folder: len(list(folder.iterdir())) == 2)  # type: ignore[misc]
+    return [os.getpid() for _ in folders]
+
+
+def wait_for_file(engine: Engine, paths: list[Path]) -> list[int]:
+    """Leave a file that says that the work has begun, and wait for the file that ends it."""
+    for path in paths:
+        path.with_suffix(".begun").touch()
+        until(path.exists)
+    return [os.getpid() for _ in paths]
 
 
 def doubled(engine: Engine, numbers: list[int]) -> list[int]:
@@ -107,11 +121,13 @@ def test_processes_find_what_threads_find(hire: Hire) -> None:
 
 
 @needs_fork
-def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire) -> None:
+def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire, tmp_path: Path) -> None:
     workers = hire()
     before = children()
-    for _ in range(2):
-        found = {task.result()[0] for task in [workers.submit(process_id, [0.2]) for _ in range(4)]}
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        tasks = [workers.submit(process_id_of_two, [tmp_path / name]) for _ in range(2)]
+        found = {task.result()[0] for task in tasks}
         assert found == children() - before and len(found) == 2
     workers.close()
     workers.close()
@@ -119,32 +135,35 @@ def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire) -> Non
 
 
 def test_threads_stay_in_this_process(hire: Hire) -> None:
-    assert hire(forks=False).submit(process_id, [0]).result() == [os.getpid()]
+    assert hire(forks=False).submit(process_id, [None]).result() == [os.getpid()]
 
 
 @forms
-def test_to_wait_is_to_wait_for_the_next_task(hire: Hire, forks: bool) -> None:
+def test_to_wait_is_to_wait_for_the_next_task(hire: Hire, forks: bool, tmp_path: Path) -> None:
     workers = hire(forks)
     workers.wait()  # there is nothing to wait for
-    slow, quick = workers.submit(process_id, [1.0]), workers.submit(process_id, [0.1])
-    begin_s = time.monotonic()
+    slow, quick = (workers.submit(wait_for_file, [tmp_path / name]) for name in ("slow", "quick"))
     workers.wait(0.01)
-    are_done = [slow.is_done, quick.is_done]
+    assert [slow.is_done, quick.is_done] == [False, False]
+    (tmp_path / "quick").touch()
     workers.wait()
-    assert [are_done, [slow.is_done, quick.is_done]] == [[False, False], [False, True]]
-    assert time.monotonic() - begin_s < 0.9
-    workers.cancel([slow])
+    assert [slow.is_done, quick.is_done] == [False, True]
+    (tmp_path / "slow").touch()
+    workers.wait()
+    assert slow.is_done
 
 
 @forms
-def test_tasks_that_are_cancelled_are_forgotten_and_others_go_on(hire: Hire, forks: bool) -> None:
+def test_tasks_that_are_cancelled_are_forgotten_and_others_go_on(hire: Hire, forks: bool, tmp_path: Path) -> None:
     workers = hire(forks, n_workers=2)
-    dropped = [workers.submit(process_id, [0.5]) for _ in range(10)]
+    dropped = [workers.submit(wait_for_file, [tmp_path / str(number)]) for number in range(10)]
     kept = workers.submit(doubled, [4])
-    begin_s = time.monotonic()
+    until(lambda: len(list(tmp_path.glob("*.begun"))) == 2)
     workers.cancel(dropped)
+    for number in range(2):  # threads come to their end
+        (tmp_path / str(number)).touch()
     assert kept.result() == [8]
-    assert time.monotonic() - begin_s < 1.5
+    assert len(list(tmp_path.glob("*.begun"))) == 2
     for task in dropped:
         assert task.is_done
         with pytest.raises(CancelledError):
@@ -164,7 +183,7 @@ def test_threads_of_a_program_may_share_workers(hire: Hire) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert found == {number: [[2 * number, 2 * i] for i in range(20)] for number in range(4)}
 
 
@@ -218,16 +237,17 @@ def test_a_process_has_no_files_locks_signals_or_input_of_its_parent(hire: Hire,
 
 
 @needs_fork
-def test_a_worker_of_a_process_whose_stdin_and_stdout_are_closed_works() -> None:
-    program = """
+def test_a_worker_of_a_process_whose_stdin_and_stdout_are_closed_works(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("""
 import os
 os.close(0), os.close(1)
 from tests.translation.engines.test_workers import doubled, engine
 from seq2seq.translation.engines.workers import Workers
 os.write(2, repr(Workers(engine(forks=True)).submit(doubled, [4]).result()).encode())
-"""
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, b"[8]")
+os._exit(0)
+""")
+    done = run_warm([str(tmp_path / "program.py")], env=os.environ, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "[8]")
 
 
 # --- errors of the work ---
@@ -263,6 +283,27 @@ def test_an_error_that_cannot_be_pickled_becomes_a_sentence(hire: Hire) -> None:
         hire().submit(fail, ["odd"]).result()
 
 
+# --- batches that need too much ---
+
+
+def need_memory(engine: Engine, numbers: list[int], most: int) -> list[int]:
+    """Ask for more memory than any machine has if there are more than `most` items, or if 99 is among them."""
+    if len(numbers) > most or 99 in numbers:
+        torch.empty(1 << 55, dtype=torch.uint8)
+    return doubled(engine, numbers)
+
+
+@forms
+def test_a_batch_that_does_not_fit_into_memory_is_done_in_halves(hire: Hire, said: list[str], forks: bool) -> None:
+    workers = hire(forks)
+    assert workers.submit(need_memory, list(range(9)), 3).result() == [2 * i for i in range(9)]
+    with pytest.raises(TranslationError, match=r"^a sentence alone needs more memory than there is .*--beam-size"):
+        workers.submit(need_memory, [1, 2, 99, 4], 3).result()
+    (message,) = said
+    assert message.startswith("warning: memory ran out for a batch, which is done again in halves; use fewer worke")
+    assert workers.n_workers == 2
+
+
 # --- workers that die ---
 
 
@@ -271,16 +312,15 @@ def test_an_error_that_cannot_be_pickled_becomes_a_sentence(hire: Hire) -> None:
     ("signum", "reason"),
     [
         (signal.SIGKILL, r"was killed \(SIGKILL\), most likely because memory ran out; its batch is done again in hal"),
-        (signal.SIGTERM, r"was killed \(SIGTERM\), most likely because memory ran out"),
         (signal.SIGABRT, r"ended unexpectedly \(SIGABRT\)"),
     ],
 )
 def test_the_batch_of_a_killed_worker_is_done_again_in_halves(
     hire: Hire, said: list[str], signum: int, reason: str
 ) -> None:
-    workers = hire(n_workers=3)
-    tasks = [workers.submit(killed_by, list(range(n)), -1, 4, signum) for n in (9, 3, 10)]
-    assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (9, 3, 10)]
+    workers = hire(n_workers=2)
+    tasks = [workers.submit(killed_by, list(range(n)), -1, 4, signum) for n in (9, 3)]
+    assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (9, 3)]
     assert workers.n_workers == 1
     (message,) = said
     assert re.search(f"^warning: a worker process {reason}", message)
@@ -309,20 +349,24 @@ def test_idle_workers_that_are_killed_are_noticed_and_replaced_if_none_is_left(h
     workers.start()
     for n_left in (1, 0):
         os.kill(running(children() - before).pop(), signal.SIGKILL)
-        wait_until(lambda n=n_left: len(running(children() - before)) == n)  # type: ignore[misc]
+        until(lambda n=n_left: len(running(children() - before)) == n)  # type: ignore[misc]
     assert workers.submit(doubled, [4, 5]).result() == [8, 10]
     assert workers.n_workers == 1
     assert len(said) == 1 and "worker process was killed (SIGKILL), most likely because memory ran out" in said[0]
 
 
 @needs_fork
-def test_one_idle_worker_that_is_killed_is_told_while_the_other_works(hire: Hire, said: list[str]) -> None:
+def test_one_idle_worker_that_is_killed_is_told_while_the_other_works(
+    hire: Hire, said: list[str], tmp_path: Path
+) -> None:
     workers = hire()
     before = children()
-    (busy,) = workers.submit(process_id, [0]).result()
-    task = workers.submit(process_id, [0.5])
+    (busy,) = workers.submit(process_id, [None]).result()
+    task = workers.submit(wait_for_file, [tmp_path / "end"])
     (idle,) = children() - before - {busy}
     os.kill(idle, signal.SIGKILL)
+    until(lambda: workers.wait(0.01) or said)
+    (tmp_path / "end").touch()
     assert task.result() == [busy]
     assert len(said) == 1 and said[0].startswith("warning: an idle worker process was killed (SIGKILL)")
 
@@ -338,55 +382,49 @@ def test_when_it_is_too_late_to_fork_threads_take_over(hire: Hire) -> None:
     try:
         for worker in children() - before:
             os.kill(worker, signal.SIGKILL)
-        wait_until(lambda: not running(children() - before))
-        assert workers.submit(process_id, [0]).result() == [os.getpid()]
+        until(lambda: not running(children() - before))
+        assert workers.submit(process_id, [None]).result() == [os.getpid()]
     finally:
         stop.set()
         thread.join()
 
 
 def running(processes: set[int]) -> set[int]:
-    return {process for process in processes if is_running(process)}
+    return {process for process in processes if lives(process)}
 
 
-def wait_until(condition: Callable[[], bool], limit_s: float = 20) -> None:
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end_s
-        time.sleep(0.01)
-
-
-def is_running(number: int) -> bool:
-    """A process that has ended may stay listed until somebody asks for its status."""
-    try:
-        state = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-@pytest.mark.slow
 @needs_fork
 @pytest.mark.parametrize("is_held", [False, True], ids=["alone", "its end of the connection is held by another child"])
-def test_processes_end_when_their_parent_is_killed(is_held: bool) -> None:
-    program = f"""
+def test_processes_end_when_their_parent_is_killed(is_held: bool, tmp_path: Path) -> None:
+    (tmp_path / "together").mkdir()
+    (tmp_path / "program.py").write_text(f"""
 import os, signal, time
-from tests.translation.engines.test_workers import engine, process_id
+from pathlib import Path
+from tests.translation.engines.test_workers import engine, process_id_of_two, wait_for_file
 from seq2seq.translation.engines.workers import Workers
+folder = Path({str(tmp_path)!r})
 workers = Workers(engine(forks=True))
-print(*{{task.result()[0] for task in [workers.submit(process_id, [0.2]) for _ in range(4)]}}, flush=True)
-if {is_held} and os.fork() == 0:
-    os.closerange(0, 3)
-    time.sleep(5)
-    os._exit(0)
-workers.submit(process_id, [60])  # one is busy and one idle
+tasks = [workers.submit(process_id_of_two, [folder / "together"]) for _ in range(2)]
+numbers = [task.result()[0] for task in tasks]
+workers.submit(wait_for_file, [folder / "end"])  # one is busy and one idle
+while not (folder / "end.begun").exists():
+    time.sleep(0.01)
+holder = os.fork() if {is_held} else 0
+if {is_held} and holder == 0:
+    time.sleep(600)
+print(holder, *numbers, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
-"""
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == -signal.SIGKILL
-    numbers = {int(word) for word in done.stdout.split()}
-    assert len(numbers) == 2
-    wait_until(lambda: not running(numbers), limit_s=2.5)
+""")
+    done = run_warm([str(tmp_path / "program.py")], env=os.environ, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    holder, *numbers = map(int, done.stdout.split())
+    assert len(set(numbers)) == 2
+    try:
+        until(lambda: not running(set(numbers)))
+        assert not is_held or lives(holder)
+    finally:
+        if is_held:
+            os.kill(holder, signal.SIGKILL)
 
 
 @needs_fork

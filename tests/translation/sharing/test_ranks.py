@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import PIPE, TimeoutExpired
 
 import pytest
 
@@ -12,10 +12,11 @@ from seq2seq.artifacts.lease import is_leased
 from seq2seq.translation.output import locked
 from seq2seq.translation.sharing import run
 from seq2seq.translation.sharing.plan import Folder
+from tests.faults.programs import until
 from tests.nightly import IS_NIGHTLY
 from tests.places import ROOT
 from tests.translating import Cli
-from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, until, write
+from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="they are forked from one that has imported torch")
 
@@ -50,11 +51,12 @@ def test_processes_write_what_one_writes(
 
 
 def test_what_a_killed_process_leaves_the_others_make(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--json")
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--json")
     expected = by_one(cli, *given, output=tmp_path / "one")
     log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
-    first, second = ranks(cli, 2, *given, "--output", out, log=log)
-    until(lambda: (folder / "process-1").exists() and any(folder.glob("*.partial")))
+    (first,) = ranks(cli, 2, *given, "--output", out, log=log, of=[0])
+    (second,) = ranks(cli, 2, *given, "--output", out, log=log, of=[1], wait_at=1)
+    until((tmp_path / "waits-1").exists)
     second.kill()
     assert ended([first, second]) == [0, -signal.SIGKILL]
     assert out.read_bytes() == expected
@@ -73,18 +75,20 @@ def test_the_first_process_waits_for_a_part_and_makes_it_when_nobody_else_does(c
         first, second = ranks(cli, 2, *given, "--output", out, log=log)
         assert ended([second]) == [0]
         until(lambda: list(folder.faults(plan)) == [1])
-        first.join(0.3)
-        assert first.is_alive() and not out.exists()
+        with pytest.raises(TimeoutExpired):
+            first.wait(0.3)
+        assert not out.exists()
     assert ended([first]) == [0]
     assert out.read_bytes() == expected
 
 
 def test_after_all_were_killed_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--json")
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--json")
     expected = by_one(cli, *given, output=tmp_path / "one")
     log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
-    killed = ranks(cli, 2, *given, "--output", out, log=log)
-    until(lambda: len([*folder.glob("0????")]) > 2)  # some parts are whole, and others are not
+    killed = ranks(cli, 2, *given, "--output", out, log=log, wait_at=8)
+    until(lambda: all((tmp_path / f"waits-{rank}").exists() for rank in range(2)))
+    assert len([*folder.glob("0????")]) >= 2  # some parts are whole, and others are not
     for process in killed:
         process.kill()
     assert ended(killed) == [-signal.SIGKILL] * 2
@@ -96,12 +100,13 @@ def test_after_all_were_killed_the_same_command_goes_on(cli: Cli, tmp_path: Path
 
 
 def test_a_signal_ends_a_process_with_a_sentence_about_what_is_kept(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in", TEXT * 3), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
     log, folder = tmp_path / "log", tmp_path / "out.parts"
-    started = ranks(cli, 2, *given, log=log)
-    until(lambda: (folder / "process-1").exists() and any(folder.glob("0????")))
+    started = ranks(cli, 2, *given, log=log, wait_at=8)
+    until(lambda: all((tmp_path / f"waits-{rank}").exists() for rank in range(2)))
     for process in started:  # as torchrun does when one has died
         process.terminate()
+    (tmp_path / "go").touch()
     assert ended(started) == [143, 143]
     kept = f"what is translated is kept in {folder}; the same command goes on"
     assert log.read_text().splitlines().count(kept) == 2
