@@ -39,11 +39,11 @@ def test_whoever_comes_to_a_meeting_waits_for_the_last_one() -> None:
     first, second, third = ranks(3)
     waiting = [begun(lambda: first.meet("here")), begun(lambda: second.meet("here"))]
     for thread in waiting:
-        thread.join(0.2)
+        thread.join(0.05)
         assert thread.is_alive()
     third.meet("here")
     for thread in waiting:
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -59,7 +59,7 @@ def test_whoever_waits_hears_why_the_run_ends() -> None:
     waiting = begun(wait)
     assert second.error() is None
     first.fail("the disk is full")
-    waiting.join(10)
+    waiting.join(60)
     assert heard == ["the disk is full"]
 
 

@@ -1,4 +1,4 @@
-"""A run on two processes is saved in time, stops if either of them is told to, and goes on to the bit."""
+"""A run on two processes is saved in time, ends if either of them does, stops if either is told to, and goes on."""
 
 import os
 import signal
@@ -11,8 +11,9 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.callbacks.milestones import STEPS_BETWEEN_AGREEMENTS
-from tests.training.launching import TRAIN, end_of, others, started, wait_for
-from tests.training.tiny_runs import TIMINGS, arguments, checkpoint, command
+from tests.training.launching import end_of, others, started, wait_for
+from tests.training.tiny_runs import TIMINGS, arguments, checkpoint
+from tests.training.two_ranks import at_a_free_port, launcher, train_together
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
@@ -41,17 +42,21 @@ def last_logged(run_dir: Path) -> int:
 
 
 def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_path: Path) -> None:
-    parts, whole, script = tmp_path / "parts", tmp_path / "whole", tmp_path / "train.py"
+    parts, whole, script = tmp_path / "parts", tmp_path / "whole", tmp_path / "train_often.py"
     script.write_text(SAVES_OFTEN)
     with started(script, *arguments(corpus, parts, CHANGES), cwd=tmp_path) as first:
         wait_for((parts / "checkpoints/previous.ckpt").exists, first)  # no validation was due that would save
-        os.kill(first.pid, signal.SIGKILL)
-        end_of(first)
+        (other,) = others(first)
+        os.kill(other, signal.SIGKILL)
+        status, err = end_of(first)
+    assert (status, "Traceback" in err) == (2, False)
+    assert "process 1 of this run was killed by signal 9" in err.splitlines()[-1]
+    assert f"resume={parts}" in err.splitlines()[-1]
     killed_at = checkpoint(parts)["global_step"]
     assert killed_at and killed_at % STEPS_BETWEEN_AGREEMENTS == 0
 
     logged = last_logged(parts)  # beyond what was saved; the run that goes on takes these steps again
-    with started(TRAIN, f"resume={parts}", cwd=tmp_path) as first:
+    with started(launcher(tmp_path), f"resume={parts}", cwd=tmp_path, **at_a_free_port()) as first:
         wait_for(lambda: last_logged(parts) > logged, first)
         (other,) = others(first)
         os.kill(other, signal.SIGTERM)  # the first process does not get it
@@ -64,11 +69,12 @@ def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_
     assert stopped_at > killed_at and stopped_at % STEPS_BETWEEN_AGREEMENTS == 0
     assert last_logged(parts) == stopped_at
 
-    end = {"trainer.max_steps": stopped_at + 7}
-    for done in (
-        command(f"resume={parts}", f"trainer.max_steps={stopped_at + 7}"),
-        command(*arguments(corpus, whole, CHANGES | end)),
+    end = stopped_at + 7
+    for words in (
+        [f"resume={parts}", f"trainer.max_steps={end}"],
+        arguments(corpus, whole, CHANGES | {"trainer.max_steps": end}),
     ):
+        done = train_together(tmp_path, *words)
         assert done.returncode == 0, done.stderr
     assert what_it_left(parts) == what_it_left(whole)
     for name in ("last.ckpt", "model.ckpt"):

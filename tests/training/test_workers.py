@@ -1,6 +1,11 @@
-"""Numbers of processes that cannot be. tests/training/test_ranks.py has those that can."""
+"""Numbers of processes that cannot be, and what one that was started is told.
 
+tests/training/test_ranks.py has numbers that can be.
+"""
+
+import os
 import socket
+import sys
 
 import pytest
 from pytorch_lightning.plugins.environments import SLURMEnvironment
@@ -8,11 +13,13 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, UserError
+from seq2seq.training.launchers import MARK
 from seq2seq.training.ranks import Ranks, launched
 from seq2seq.training.run import train
 from seq2seq.training.trainer import Machine, placement_of
 from seq2seq.training.workers import started
-from tests.training.launching import free_port
+from tests.processes import Warm
+from tests.training.launching import TRAIN, free_port
 from tests.training.tiny_runs import tiny_config
 
 
@@ -30,6 +37,19 @@ def test_several_machines_without_a_launcher_are_refused(corpus, tmp_path):
         started(config, RunDirectory(tmp_path / "run")),
     ):
         pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_a_process_ends_with_the_one_that_started_it():
+    """It waits for a job, and nobody can write to its stdin any more."""
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    place = {"RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, MARK: 1}
+    stdin, first = os.pipe()
+    child = Warm([TRAIN], env=os.environ | {name: str(value) for name, value in place.items()}, stdin=stdin)
+    os.close(stdin)
+    os.close(first)
+    assert child.wait(60) == 1
+    assert child.communicate(60) == ("", "")
 
 
 def test_a_process_started_by_hand_needs_all_variables(monkeypatch):
@@ -72,7 +92,7 @@ def test_numbers_that_were_left_out_are_those_of_the_launcher(corpus, tmp_path, 
 def meet(monkeypatch, port: int, rank: int, **variables: str) -> str:
     """What a process is told that looks for another one, which never comes."""
     place = {"RANK": rank, "LOCAL_RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    for name, value in {**place, "SEQ2SEQ_START_TIMEOUT": "1", **variables}.items():
+    for name, value in {**place, "SEQ2SEQ_START_TIMEOUT": "0.1", **variables}.items():
         monkeypatch.setenv(name, str(value))
     with pytest.raises(UserError) as caught:
         launched()
@@ -82,11 +102,11 @@ def meet(monkeypatch, port: int, rank: int, **variables: str) -> str:
 def test_a_process_that_never_comes_is_waited_for_so_long_and_no_longer(monkeypatch):
     port = free_port()
     assert meet(monkeypatch, port, 0).startswith(
-        f"only 1 of 2 processes came to 127.0.0.1:{port} within 1 seconds; look"
+        f"only 1 of 2 processes came to 127.0.0.1:{port} within 0.1 seconds; look"
     )
     port = free_port()
     assert meet(monkeypatch, port, 1).startswith(
-        f"process 1 did not reach the first one at 127.0.0.1:{port} within 1 s"
+        f"process 1 did not reach the first one at 127.0.0.1:{port} within 0.1 s"
     )
 
 
@@ -95,7 +115,7 @@ def test_a_process_that_the_store_does_not_miss_is_missed(monkeypatch):
     port = free_port()
     agent = TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)
     told = meet(monkeypatch, port, 0, TORCHELASTIC_USE_AGENT_STORE="True", TORCHELASTIC_RESTART_COUNT="0")
-    assert told.startswith("of 2 processes, process 1 did not come within 1 seconds; look at what they printed")
+    assert told.startswith("of 2 processes, process 1 did not come within 0.1 seconds; look at what they printed")
     del agent
 
 

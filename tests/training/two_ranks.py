@@ -17,6 +17,7 @@ _PATIENCE_S = 60
 # A launcher of one's own. It forks, so that all processes have what one has imported.
 _LAUNCHER = """
 import os
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 from seq2seq.cli import front_door
 
 others = []
@@ -27,6 +28,7 @@ for rank in range(1, {n}):
 else:
     rank = 0
 os.environ |= {{"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "{n}", "LOCAL_WORLD_SIZE": "{n}"}}
+rank_zero_only.rank = rank  # Lightning asks when it is imported
 {before}
 try:
     front_door("train")
@@ -47,7 +49,7 @@ def launcher(folder: Path, before: str = "", n: int = 2) -> Path:
     return path
 
 
-def at_a_free_port() -> dict[str, str]:
+def at_a_free_port() -> dict[str, Any]:
     """Variables of the environment."""
     return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
 
