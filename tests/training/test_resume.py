@@ -15,7 +15,6 @@ import torch
 import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.cli import front_door
 from seq2seq.config import read_config
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.stop_signals import TrainingInterrupted
@@ -27,6 +26,7 @@ from tests.training.tiny_runs import (
     checkpoint,
     command,
     tiny_config,
+    train_here,
     train_in_parts,
     train_with,
 )
@@ -60,7 +60,7 @@ SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1}
 VARIANTS: dict[str, tuple[dict[str, Any], list[int]]] = {
     # The first step; an epoch's middle, its end and its begin; the end of the run.
     "plain": ({"trainer.max_epochs": 3, "trainer.patience": 3, "trainer.ema_decay": 0.9}, [1, 7, 10, 11, 15]),
-    # 7 batches make 3 steps, the last one of a single batch. 3 is the end of an epoch, 4 before a validation within one.
+    # 7 batches make 3 steps, the last one of a single batch; 3 is the end of an epoch, 4 is before a validation.
     "workers": (
         {
             "batch.n_workers": 2,
@@ -260,14 +260,14 @@ def test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before(cor
     assert metrics(config.run_dir) == metrics(unbroken("plain")[0])
 
 
-def refusal(capsys, *words):
-    """What train.py says to such words, in this process."""
-    with pytest.raises(SystemExit, match="2"):
-        front_door("train", words)
-    return capsys.readouterr().err
+def refusal(*words):
+    """What train.py says to such words."""
+    done = train_here(*words)
+    assert done.returncode == 2
+    return done.stderr
 
 
-def test_the_command_that_resumes(corpus, tmp_path, capsys):
+def test_the_command_that_resumes(corpus, tmp_path, own_signals):
     """`train.py resume=RUN` takes everything from the checkpoint but what may change.
 
     Its process draws the same segmentations, although its hashes are others.
@@ -275,10 +275,10 @@ def test_the_command_that_resumes(corpus, tmp_path, capsys):
     run_dir, changes = tmp_path / "run", SHORT | {"tokenizer.subword_regularization": 0.2, "data.test": None}
     train_with(tiny_config(corpus, run_dir, changes | {"trainer.max_epochs": 1}))
     assert "error: model.dropout cannot change when a run is resumed" in refusal(
-        capsys, f"resume={run_dir}", "model.dropout=0.5", "trainer.max_epochs=2"
+        f"resume={run_dir}", "model.dropout=0.5", "trainer.max_epochs=2"
     )
-    assert f"error: {tmp_path / 'elsewhere'}: nothing to resume" in refusal(capsys, f"resume={tmp_path / 'elsewhere'}")
-    assert "error: resume= names no run; " in refusal(capsys, "resume=")
+    assert f"error: {tmp_path / 'elsewhere'}: nothing to resume" in refusal(f"resume={tmp_path / 'elsewhere'}")
+    assert "error: resume= names no run; " in refusal("resume=")
     # An unquoted YAML 1.1 reader takes 10:00:00:00 for a number in base 60.
     done = command(f"resume={run_dir}", "trainer.max_epochs=2", "trainer.max_time=10:00:00:00")
     assert done.returncode == 0, done.stderr
@@ -289,15 +289,15 @@ def test_the_command_that_resumes(corpus, tmp_path, capsys):
     assert metrics(run_dir) == metrics(tmp_path / "whole")
 
 
-def test_a_job_script_gives_the_same_command_each_time(corpus, tmp_path, capsys, caplog):
+def test_a_job_script_gives_the_same_command_each_time(corpus, tmp_path, own_signals, caplog):
     caplog.set_level(logging.INFO)
     words = [*arguments(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 1}), "resume=auto"]
     for _ in range(2):  # the second one only tests again
-        front_door("train", words)
+        assert train_here(*words).returncode == 0
         assert checkpoint(tmp_path / "run")["global_step"] == 5
-    front_door("train", [*words, "trainer.max_epochs=2"])
+    assert train_here(*words, "trainer.max_epochs=2").returncode == 0
     assert "trainer.max_epochs: 2 from here on, 1 before" in caplog.text
     content = checkpoint(tmp_path / "run")
     assert (content["global_step"], content["config"]["resume"]) == (10, "")
-    assert "model.dropout cannot change when a run is resumed" in refusal(capsys, *words, "model.dropout=0.5")
-    assert "resume=auto needs a directory" in refusal(capsys, *(w for w in words if not w.startswith("run_dir=")))
+    assert "model.dropout cannot change when a run is resumed" in refusal(*words, "model.dropout=0.5")
+    assert "resume=auto needs a directory" in refusal(*(w for w in words if not w.startswith("run_dir=")))

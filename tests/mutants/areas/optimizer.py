@@ -15,7 +15,10 @@ MUTANTS = [
         file="seq2seq/training/module.py",
         text="self.replanned, self.config.optim) * self.lowered",
         becomes="self.replanned, self.config.optim)",
-        tests=["tests/training/test_rollback.py::test_each_rollback_halves_the_rate_again"],
+        tests=[
+            "tests/training/test_rollback.py"
+            "::test_each_rollback_halves_the_rate_and_the_last_one_is_followed_by_an_error[loss]"
+        ],
     ),
     Mutant(
         fault="a good window does not end a row of bad ones",
