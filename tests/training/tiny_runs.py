@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from omegaconf import OmegaConf
 
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.cli import front_door
 from seq2seq.config import RunConfig, read_config
 from seq2seq.training.run import train
 from seq2seq.training.selection import Outcome
@@ -166,3 +169,14 @@ def command(
     whole_env = clean | {"OMP_NUM_THREADS": "1"} | (env or {})
     run = processes.run_fresh if is_fresh else processes.run_warm
     return run(words, env=whole_env, timeout=timeout, limits=limits)
+
+
+def train_here(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """As `command`, in this process, which needs its signals back afterwards: the fixture `own_signals` does that."""
+    status, out, err = 0, StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            front_door("train", arguments)
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 1
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
