@@ -1,6 +1,5 @@
 """Paragraphs of whole texts."""
 
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from seq2seq.translation.forms.document import read_document
 from seq2seq.translation.forms.wrapping import SOFT_HYPHEN
+from tests.translation.effort import no_hang
 from tests.translation.forms.reading import pieces_of, texts_of, translated
 
 
@@ -142,10 +142,9 @@ def test_a_file_without_blank_lines_is_read_in_bounded_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["- " * 200_000 + "a", "a " * 200_000, "a" + " " * 400_000, "1. " * 100_000, "»" * 400_000 + "a"]
+    "line", ["- " * 50_000 + "a", "a " * 50_000, "a" + " " * 200_000, "1. " * 40_000, "»" * 200_000 + "a"]
 )
 def test_a_huge_line_takes_linear_time(line: str) -> None:
-    begin_s = time.monotonic()
     text = f"a\n{line}\n"
-    assert "".join(translated(text, "document").split()) == "".join(text.split())
-    assert time.monotonic() - begin_s < 5
+    with no_hang():
+        assert "".join(translated(text, "document").split()) == "".join(text.split())
