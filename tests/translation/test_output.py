@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -104,6 +105,12 @@ translate(Path({str(path)!r}))
     assert names(tmp_path) == ["out.en"]
 
 
+def noise(n_lines: int, n_bytes: int) -> list[str]:
+    """Lines that compression makes only half as long."""
+    drawn = random.Random(1)
+    return [drawn.randbytes(n_bytes).hex() for _ in range(n_lines)]
+
+
 @contextmanager
 def files_of_at_most(n_bytes: int) -> Iterator[None]:
     resource = pytest.importorskip("resource")
@@ -118,7 +125,7 @@ def files_of_at_most(n_bytes: int) -> Iterator[None]:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_full_disk_keeps_what_was_confirmed(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"out.en{suffix}"
-    lines = [os.urandom(301).hex() for _ in range(40)]
+    lines = noise(40, 301)
     with files_of_at_most(9000), pytest.raises(TranslationError) as caught:
         translate(path, lines=lines)
     n_lines = json.loads((tmp_path / f"{path.name}.partial.json").read_text())["n_lines"]
@@ -139,7 +146,7 @@ def test_the_last_checkpoint_may_fail_and_all_before_it_is_kept(tmp_path: Path, 
         n_bytes = (tmp_path / f"{path.name}.partial").stat().st_size
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes + 100, before[1]))
 
-    lines = [os.urandom(1201).hex() for _ in range(4)]
+    lines = noise(4, 1201)
     try:
         with pytest.raises(TranslationError, match=rf"^cannot write {path}: File too large$") as caught:
             translate(path, lines=lines, stop_after=3, stop=fill_up)

@@ -96,7 +96,7 @@ def test_a_checkpoint_without_new_lines_costs_nothing(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize(("suffix", "kill_after"), [*((suffix, 8) for suffix in SUFFIXES), ("", 1), (".gz", 11)])
+@pytest.mark.parametrize(("suffix", "kill_after"), [("", 8), (".zst", 8), ("", 1), (".gz", 11)])
 def test_a_killed_process_is_continued_to_the_same_bytes(tmp_path: Path, suffix: str, kill_after: int) -> None:
     path = tmp_path / f"out.en{suffix}"
     code = f"""
@@ -159,6 +159,7 @@ def failing_at(n_th: int, *, afterwards: bool) -> Iterator[Callable[[], int]]:
         return call
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)  # no machine fails here, and a disk takes its time
         for owner, name in CALLS:
             patch.setattr(owner, name, failing(getattr(owner, name)))
         yield lambda: n_calls

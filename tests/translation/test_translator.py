@@ -64,18 +64,17 @@ def test_settings_of_the_checkpoint_are_the_default(translator: Translator) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_neither_order_nor_text_depends_on_the_batches(translator: Translator, beam_size: int) -> None:
-    lines = [" ".join(SENTENCES[: 1 + i % 3][::-1]) if i % 5 else " \t" for i in range(11)]
+def test_neither_order_nor_text_depends_on_the_batches(translator: Translator) -> None:
+    lines = [" ".join(SENTENCES[: 1 + i % 3][::-1]) if i % 5 else " \t" for i in range(7)]
     assert {len(each.parts) for each in translator.translate(lines)} == {0, 1, 2, 3}
-    decoding = dataclasses.replace(translator.config.decoding, beam_size=beam_size)
+    decoding = dataclasses.replace(translator.config.decoding, beam_size=2)
     alone = [translator.translate([line], decoding)[0].text for line in lines]
     assert len(set(alone)) > 3
-    for max_batch_tokens in (1, 100, 100_000):
+    for max_batch_tokens in (1, 100):
         decoding = dataclasses.replace(decoding, max_batch_tokens=max_batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
     with_pauses = [each for i, line in enumerate(lines) for each in ([line, None] if i % 3 else [line])]
-    for patience_s in (0.0, 0.01, 9.0):
+    for patience_s in (0.0, 60.0):
         found = list(translator.translate_stream(with_pauses, decoding, patience_s=patience_s))
         assert texts(found) == alone
         assert [translation.source for translation in found] == lines
