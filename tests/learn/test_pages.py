@@ -41,7 +41,10 @@ def values(text: str) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+TRAINS = pytest.param(PAGES[11], marks=pytest.mark.nightly)  # for two seconds
+
+
+@pytest.mark.parametrize("page", [*PAGES[:11], TRAINS, *PAGES[12:]], ids=lambda page: page.stem)
 def test_the_code_of_a_page_prints_what_stands_below_it(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     text = page.read_text(encoding="utf-8")
@@ -49,16 +52,16 @@ def test_the_code_of_a_page_prints_what_stands_below_it(page: Path, monkeypatch:
     assert build.with_outputs(text, has_demo=False) == text, "python docs/learn/build.py writes what it prints now"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_each_number_of_the_text_is_in_the_code_of_its_page(page: Path) -> None:
+def test_each_number_of_the_text_is_in_the_code_of_its_page() -> None:
     """In a block of code, or in what it prints, there rounded or not."""
-    text = page.read_text(encoding="utf-8")
-    shown = [value for fence in fences(text) for value in values(fence)]
     missing = []
-    for number in NUMBER.findall(NAMES.sub("", prose(text))):
-        decimals = len(number.partition(".")[2])
-        if not any(round(value, decimals) == float(number.replace(",", "")) for value in shown):
-            missing.append(number)
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        shown = [value for fence in fences(text) for value in values(fence)]
+        for number in NUMBER.findall(NAMES.sub("", prose(text))):
+            decimals = len(number.partition(".")[2])
+            if not any(round(value, decimals) == float(number.replace(",", "")) for value in shown):
+                missing.append((page.stem, number))
     assert not missing
 
 
@@ -73,31 +76,21 @@ def defined(file: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_function_that_a_page_links_to_is_in_that_file(page: Path) -> None:
-    links = CODE_LINK.findall(page.read_text(encoding="utf-8"))
-    assert links
-    assert [name for name, target in links if name not in defined((page.parent / target).resolve())] == []
+def test_a_function_that_a_page_links_to_is_in_that_file() -> None:
+    for page in PAGES:
+        links = CODE_LINK.findall(page.read_text(encoding="utf-8"))
+        assert links, page
+        assert [name for name, target in links if name not in defined((page.parent / target).resolve())] == [], page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_formula_stands_beside_the_function_that_implements_it(page: Path) -> None:
-    """A section with formulas, other than those of examples by hand and exercises, names a function."""
-    sections = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.M)
-    with_formulas = [s for s in sections if "$$" in s and not s.startswith(("By hand", "Exercise"))]
-    assert with_formulas
-    assert [section.splitlines()[0] for section in with_formulas if not CODE_LINK.search(section)] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_has_an_example_by_hand_exercises_with_folded_answers_and_a_way_on(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert "\n## By hand" in text
-    exercises = text[text.index("\n## Exercise") :]
-    assert exercises.count("<details><summary>Answer</summary>\n\n") == exercises.count("</details>\n") >= 1
-    following = dict(zip(PAGES, [*PAGES[1:], LEARN / "README.md"], strict=True))[page]
-    assert following.name in text.rstrip().splitlines()[-1]
-    assert f"]({page.name})" in (LEARN / "README.md").read_text(encoding="utf-8")
+def test_each_page_leads_to_the_next_and_folds_its_answers() -> None:
+    contents = (LEARN / "README.md").read_text(encoding="utf-8")
+    for page, following in zip(PAGES, [*PAGES[1:], LEARN / "README.md"], strict=True):
+        text = page.read_text(encoding="utf-8")
+        exercises = text[text.index("\n## Exercise") :]
+        assert exercises.count("<details><summary>Answer</summary>\n\n") == exercises.count("</details>\n") >= 1, page
+        assert following.name in text.rstrip().splitlines()[-1], page
+        assert f"]({page.name})" in contents, page
 
 
 def test_each_exercise_and_each_figure_is_on_a_page_and_each_has_its_script() -> None:
@@ -130,14 +123,17 @@ def test_an_output_that_differs_is_replaced() -> None:
     assert build.with_outputs(for_demo, has_demo=True) == expected.replace("pycon", "pycon runs/demo")
 
 
-@pytest.mark.slow
-def test_all_figures_can_be_drawn_from_a_run(trained_run: Path, tmp_path: Path) -> None:
+def test_a_figure_is_drawn_from_a_run(trained_run: Path, tmp_path: Path) -> None:
     figures = script("figures.py")
+    figures.masks(figures.Demo(trained_run), tmp_path / "masks.svg")
+    words = re.sub(r"<[^>]+>", " ", (tmp_path / "masks.svg").read_text(encoding="utf-8"))
+    assert "bos" in words and "decoder layer 1" in words
+
+
+@pytest.mark.nightly
+def test_all_figures_can_be_drawn_from_a_run(trained_run: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained_run, tmp_path / "run"))
     rows = ["step,metric,value,unix_time", "1,train/loss,3.5,0", "1,valid/loss,4.5,0", "1,valid/bleu,12,0"]
     (run / "metrics.csv").write_text("\n".join(rows), encoding="utf-8")
-    figures.draw_all(run, tmp_path / "drawn")
-    drawn = {file.name for file in (tmp_path / "drawn").iterdir()}
-    assert drawn == {file.name for file in IMAGES.iterdir()}
-    words = re.sub(r"<[^>]+>", " ", (tmp_path / "drawn/masks.svg").read_text(encoding="utf-8"))
-    assert "bos" in words and "decoder layer 1" in words
+    script("figures.py").draw_all(run, tmp_path / "drawn")
+    assert {file.name for file in (tmp_path / "drawn").iterdir()} == {file.name for file in IMAGES.iterdir()}

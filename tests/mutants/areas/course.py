@@ -62,7 +62,9 @@ MUTANTS = [
         file=f"{_EXERCISES}/other_temperatures.py",
         text="scaled_dot_product_attention(beta * q, k, v, mask, p_dropout)",
         becomes="scaled_dot_product_attention(q, k, v, mask, p_dropout)",
-        tests=["tests/learn/test_exercises.py::test_bleu_by_temperature_is_best_at_that_of_training"],
+        tests=[
+            "tests/learn/test_exercises.py::test_bleu_is_high_at_the_temperature_of_training_and_low_without_any_choice"
+        ],
     ),
     Mutant(
         fault="attention is asked about the first word without knowing where words stand",
@@ -70,8 +72,7 @@ MUTANTS = [
         text="self.layer(x + self.positions(0, n), ",
         becomes="self.layer(x, ",
         tests=[
-            "tests/learn/test_exercises.py::"
-            "test_attention_remembers_the_first_word_over_a_distance_where_an_lstm_does_not"
+            "tests/learn/test_exercises.py::test_attention_and_an_lstm_remember_the_first_word_over_a_short_distance"
         ],
     ),
 ]
