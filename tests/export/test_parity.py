@@ -41,8 +41,15 @@ def forget_the_positions(spec: Any) -> None:
     spec.decoder.position_encodings.encodings = 0 * spec.decoder.position_encodings.encodings
 
 
-@pytest.mark.parametrize("quantization", ["float32", "int8"])
-@pytest.mark.parametrize("damage", [swap_two_biases, swap_queries_and_keys, forget_the_positions])
+@pytest.mark.parametrize(
+    ("damage", "quantization"),
+    [
+        (swap_two_biases, "float32"),
+        (swap_queries_and_keys, "float32"),
+        (forget_the_positions, "float32"),
+        (swap_queries_and_keys, "int8"),
+    ],
+)
 def test_a_wrong_conversion_fails_and_leaves_nothing(
     run_dir: Path,
     lines: Path,
@@ -67,9 +74,14 @@ def test_a_wrong_conversion_fails_and_leaves_nothing(
     assert not list((run_dir / "export").iterdir())
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("name", ["decoder.layers.1.feed_forward.to_hidden.weight", "embeddings.tables.shared"])
-@pytest.mark.parametrize("form", ["ctranslate2", "safetensors"])
+@pytest.mark.parametrize(
+    ("form", "name", "value"),
+    [
+        ("ctranslate2", "decoder.layers.1.feed_forward.to_hidden.weight", math.inf),
+        ("safetensors", "decoder.layers.1.feed_forward.to_hidden.weight", -math.inf),
+        ("safetensors", "embeddings.tables.shared", math.nan),
+    ],
+)
 def test_weights_that_are_not_numbers_are_refused_even_where_a_relu_hides_them(
     tmp_path: Path, lines: Path, form: str, name: str, value: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,8 +120,7 @@ def test_finite_weights_with_products_that_are_not_fail(
     assert [path.name for path in tmp_path.iterdir() if path.name != "lines.fr"] == ["model.ckpt"]
 
 
-@pytest.mark.parametrize("who", ["original", "exported"])
-@pytest.mark.parametrize("place", [0, 1, -1])
+@pytest.mark.parametrize(("place", "who"), [(0, "original"), (-1, "original"), (1, "exported")])
 def test_one_number_that_is_none_fails_the_comparison_wherever_it_stands(place: int, who: str) -> None:
     """`max` and `>` both let nan pass, depending on where it stands."""
 
@@ -130,7 +141,7 @@ def test_one_number_that_is_none_fails_the_comparison_wherever_it_stands(place: 
 
 @pytest.mark.parametrize(
     "changes",
-    [{"sampling": True}, {"normalization": "gnmt"}, {"diverse_groups": 3, "diversity": 0.5}, {"n_best": 3}],
+    [{"sampling": True}, {"normalization": "gnmt", "diverse_groups": 3, "diversity": 0.5, "n_best": 3}],
     ids=str,
 )
 def test_models_validated_in_a_way_that_ctranslate2_lacks_are_compared_all_the_same(
