@@ -4,7 +4,6 @@ import bz2
 import gzip
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,8 @@ import zstandard
 
 from seq2seq.cli import main as cli
 from seq2seq.evaluation.scores import corpus_scores
-from tests.places import ROOT
+from tests.sacrebleu_program import printed_by_sacrebleu
+from tests.translating import Stream
 
 REFERENCES = [
     "A man in a blue shirt stands on a ladder and cleans the window.",
@@ -64,8 +64,7 @@ def as_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str,
 
 def sacrebleu(*arguments: object) -> str:
     """What sacreBLEU's own program prints. With more digits, its two ways to compute a mean differ from each other."""
-    command = [sys.executable, "-m", "sacrebleu", *map(str, arguments), "-w", "4", "--format", "text"]
-    return subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    return printed_by_sacrebleu(*arguments, "-w", 4, "--format", "text")
 
 
 def in_print(score: dict[str, Any]) -> tuple[str, ...]:
@@ -174,19 +173,14 @@ def test_copies_of_the_source_and_blank_lines_are_counted(
 
 
 def test_compressed_files_and_stdin_are_read(
-    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = as_json(capsys, files["good"], "--reference", files["ref"], "--baseline", files["poor"])
     packed = [write(tmp_path / f"{name}{suffix}", lines) for name, suffix, lines in (
         ("ref", ".gz", REFERENCES), ("poor", ".bz2", POOR), ("good", ".zst", GOOD),
     )]  # fmt: skip
-    code = "import sys; from seq2seq.cli import main; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
-    command = [sys.executable, "-c", code, "score", "-", "--reference", str(packed[0]), "--baseline", str(packed[1])]
-    done = subprocess.run(
-        [*command, "--format", "json"], cwd=ROOT, input=packed[2].read_bytes(), capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr  # without torch
-    found = json.loads(done.stdout)
+    monkeypatch.setattr(sys, "stdin", Stream(packed[2].read_bytes()))
+    found = as_json(capsys, "-", "--reference", packed[0], "--baseline", packed[1])
     assert found["hypotheses"] == {**expected["hypotheses"], "path": "-"}
     assert found["baselines"][0]["against"] == expected["baselines"][0]["against"]
 

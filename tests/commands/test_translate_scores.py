@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 from seq2seq.evaluation import scores
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
+from tests.sacrebleu_program import printed_by_sacrebleu
 from tests.translating import SENTENCES, TEXT, Cli
 
 # --- scores ---
@@ -18,10 +17,8 @@ from tests.translating import SENTENCES, TEXT, Cli
 
 def sacrebleu_cli(hypotheses: list[str], reference: Path, metric: str) -> dict[str, Any]:
     """What the program says that everybody compares with."""
-    command = [sys.executable, "-m", "sacrebleu", str(reference), "-m", metric, "-w", "6"]
     text = "".join(f"{line}\n" for line in hypotheses)
-    done = subprocess.run(command, input=text, capture_output=True, text=True, encoding="utf-8", check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(printed_by_sacrebleu(reference, "-m", metric, "-w", 6, stdin=text))
     return found
 
 

@@ -31,9 +31,11 @@ def test_punctuation_case_and_tokens_are_those_of_the_perl_scripts(language: str
     assert moses_tokens(language)(sentence) == expected
 
 
-@pytest.mark.slow
+TRAIN = pytest.param("train", 29_000, marks=pytest.mark.nightly)
+
+
 @needs_multi30k
-@pytest.mark.parametrize(("split", "n_lines"), [("train", 29_000), ("val", 1_014), ("test_2016_flickr", 1_000)])
+@pytest.mark.parametrize(("split", "n_lines"), [TRAIN, ("val", 1_014), ("test_2016_flickr", 1_000)])
 @pytest.mark.parametrize("language", ["fr", "en"])
 def test_raw_multi30k_becomes_the_official_tokenised_files(split: str, n_lines: int, language: str) -> None:
     raw, official = lines(f"{split}.{language}"), lines(f"tok/{split}.lc.norm.tok.{language}")

@@ -22,6 +22,7 @@ from seq2seq.evaluation.scores import (
     paired_tests,
     report,
 )
+from tests.sacrebleu_program import printed_by_sacrebleu
 
 HYPOTHESES = [
     "A man in a blue shirt is standing on a ladder cleaning a window.",
@@ -69,18 +70,7 @@ def test_score_and_signature_are_those_of_the_sacrebleu_command(
     hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
     hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
     references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "sacrebleu",
-        str(references),
-        "-i",
-        str(hypotheses),
-        *arguments,
-        "-w",
-        "8",
-    ]
-    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    printed = json.loads(printed_by_sacrebleu(references, "-i", hypotheses, *arguments, "-w", 8))
     score = corpus_scores(HYPOTHESES, REFERENCES, [metric])[metric]
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
 
@@ -100,9 +90,8 @@ def test_scores_without_case_are_those_of_the_sacrebleu_command(
     capitals = [text.upper() for text in HYPOTHESES]
     (tmp_path / "hypotheses").write_text("".join(f"{line}\n" for line in capitals), encoding="utf-8")
     (tmp_path / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", "references", "-i", "hypotheses", *arguments, "-w", "8"]
-    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-    printed = json.loads(done.stdout)
+    words = (tmp_path / "references", "-i", tmp_path / "hypotheses", *arguments, "-w", 8)
+    printed = json.loads(printed_by_sacrebleu(*words))
     score = corpus_scores(capitals, REFERENCES, [metric], ignore_case=True)[metric]
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
     assert "|case:lc|" in score.signature
@@ -145,6 +134,7 @@ def test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing(me
 
 
 def test_several_files_of_references_score_as_on_the_sacrebleu_command_line(tmp_path: Path) -> None:
+    """In a process of its own, with nothing of ours."""
     others = [line.replace("the", "a") for line in REFERENCES]
     for name, lines in (("one", REFERENCES), ("two", others), ("hyp", HYPOTHESES)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -241,9 +231,8 @@ def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path)
     hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
     hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
     references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", str(references), "-i", str(hypotheses), "-w", "6"]
-    command += ["--confidence", "--confidence-n", "200"]
-    printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    words = (references, "-i", hypotheses, "-w", 6, "--confidence", "--confidence-n", 200)
+    printed = json.loads(printed_by_sacrebleu(*words))
     interval = bootstrap_interval(HYPOTHESES, REFERENCES, n_samples=200)
     assert round(interval.mean, 6) == printed["confidence_mean"]
     assert round(interval.half_width, 6) == printed["confidence_var"]
@@ -284,10 +273,10 @@ OTHERS = [*REFERENCES[:2], "Something else.", *HYPOTHESES[3:]]
 def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: list[str], tmp_path: Path) -> None:
     for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "base", "other", *arguments, "-w", "6"]
+    files = (tmp_path / "ref", "-i", tmp_path / "base", tmp_path / "other")
     # Its JSON cannot hold the 32-bit floats of TER, so its table is read.
-    command += ["--paired-bs", "--paired-bs-n", "300", "--format", "text"]
-    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    options = ("-w", 6, "--paired-bs", "--paired-bs-n", 300, "--format", "text")
+    printed = printed_by_sacrebleu(*files, *arguments, *options)
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
@@ -301,9 +290,9 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: 
 def test_approximate_randomisation_is_that_of_the_sacrebleu_command(metric: str, tmp_path: Path) -> None:
     for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS), ("third", REFERENCES)):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    command = [sys.executable, "-m", "sacrebleu", "ref", "-i", "base", "other", "third", "-m", metric]
-    command += ["--paired-ar", "--paired-ar-n", "300", "--format", "text"]
-    printed = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, encoding="utf-8").stdout
+    files = (tmp_path / "ref", "-i", *(tmp_path / name for name in ("base", "other", "third")))
+    options = ("-m", metric, "--paired-ar", "--paired-ar-n", 300, "--format", "text")
+    printed = printed_by_sacrebleu(*files, *options)
     expected = re.findall(r"p = (\d\.\d+)", printed)
     found = paired_tests(HYPOTHESES, [OTHERS, REFERENCES], REFERENCES, [metric], "ar", 300)[metric]
     assert [f"{each.p_value:.4f}" for each in found] == expected and len(expected) == 2
