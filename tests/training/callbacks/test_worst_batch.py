@@ -1,5 +1,6 @@
 """A run that does not fit into memory ends before its first step, and a run that does is not touched."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,87 +12,102 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import BatchConfig, ModelConfig
 from seq2seq.dataset.batches import BatchLoader, Shape
 from seq2seq.dataset.prepare import prepare
+from seq2seq.errors import RunError
 from seq2seq.training.callbacks import worst_batch
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.trial import fits, largest, missing_state
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.test_module import fit, make_module
-from tests.training.tiny_runs import arguments, callback_states, checkpoint, command, tiny_config, train_in_parts
+from tests.training.tiny_runs import (
+    arguments,
+    callback_states,
+    checkpoint,
+    command,
+    tiny_config,
+    train_in_parts,
+    train_with,
+)
+from tests.training.two_ranks import train_together
 
-SENTENCE = "error: batch.max_tokens=4096 needs more memory than there is for a batch of "
+FEW_STEPS = {"trainer.max_epochs": 0, "trainer.max_steps": 1, "data.max_sentence_tokens": 30, "data.test": None}
 
 
 @needs_limits
 @pytest.mark.slow
-def test_a_run_that_does_not_fit_ends_at_once_and_names_keys_with_which_it_would(corpus: Path, tmp_path: Path) -> None:
-    done = command(*arguments(corpus, tmp_path / "run", large()), script=script(tmp_path, room=500))
-    last = done.stderr.splitlines()[-1]
-    assert (done.returncode, last[: len(SENTENCE)], "Traceback" in done.stderr) == (2, SENTENCE, False), done.stderr
-    keys = last.split("; use ")[1].split(",")[0].split()
-    assert keys in [[f"batch.max_tokens={4096 // n}", f"batch.accumulate={n}"] for n in (2, 4, 8)]
-
-
-@needs_limits
-@pytest.mark.slow
-def test_on_a_cpu_the_memory_that_is_available_counts(corpus: Path, tmp_path: Path) -> None:
+def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(corpus: Path, tmp_path: Path) -> None:
     """Linux would have promised more, and killed the process that uses it."""
-    train = script(tmp_path, room=1 << 20, patch="worst_batch.available_memory = lambda: 700 << 20")
-    done = command(*arguments(corpus, tmp_path / "run", large()), script=train)
-    assert (done.returncode, done.stderr.splitlines()[-1][: len(SENTENCE)]) == (2, SENTENCE), done.stderr
-
-
-@needs_limits
-@pytest.mark.slow
-def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
-    train = script(tmp_path, room=380, only="1")
-    keys = large(trainer__devices=2, trainer__strategy="ddp")
-    done = command(*arguments(corpus, tmp_path / "run", keys), script=train, timeout=240)
-    assert (done.returncode, done.stderr.count("error: ")) == (2, 1), done.stderr
-    assert done.stderr.splitlines()[-1].startswith(SENTENCE), done.stderr
-
-
-@needs_limits
-@pytest.mark.slow
-def test_a_sentence_that_alone_is_too_large_names_what_makes_it_so(corpus: Path, tmp_path: Path) -> None:
-    keys = large(model__d_ff=2_000_000, batch__max_tokens=160)
-    done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, room=1200))
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(
-        "cannot hold data.max_sentence_tokens=64; lower both, or use a smaller model"
-    )
-
-
-@needs_limits
-@pytest.mark.slow
-def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
-    run_dir = tmp_path / "run"
-    assert command(*arguments(corpus, run_dir, large(trainer__max_steps=1))).returncode == 0
-    words = (f"resume={run_dir}", "trainer.max_steps=2")
-    done = command(*words, script=script(tmp_path, room=500))
+    patch = "worst_batch.available_memory = lambda: 350 << 20"
+    keys = large(batch__max_tokens=2048)
+    done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, room=1 << 20, patch=patch))
     last = done.stderr.splitlines()[-1]
-    assert (done.returncode, last[: len(SENTENCE)]) == (2, SENTENCE), done.stderr
-    assert f"resume again, or start a new run from these weights with finetune={run_dir} batch.max_tokens=" in last
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+    assert last.startswith("error: batch.max_tokens=2048 needs more memory than there is for a batch of "), last
+    named = last.split("; use ")[1].split(",")[0].split()
+    assert named in [[f"batch.max_tokens={2048 // n}", f"batch.accumulate={n}"] for n in (2, 4, 8)]
+
+
+def let_fit(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches fit of so many target tokens."""
+    monkeypatch.setattr(worst_batch, "fits", lambda module, shape, *_: shape.n_pairs * shape.n_tgt <= most)
+
+
+def test_a_run_that_does_not_fit_is_told_keys_with_which_it_would(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_fit(60, monkeypatch)  # and 160 / 4 with something to spare
+    config = tiny_config(corpus, tmp_path / "run", FEW_STEPS | {"batch.accumulate": 3})
+    with pytest.raises(RunError, match=r"batch.max_tokens=160 needs .*; use batch.max_tokens=40 batch.accumulate=12, "):
+        train_with(config)
+
+
+def test_a_sentence_that_alone_is_too_large_names_what_makes_it_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_fit(0, monkeypatch)
+    with pytest.raises(RunError, match=r"cannot hold data.max_sentence_tokens=30; lower both, or use a smaller model"):
+        train_with(tiny_config(corpus, tmp_path / "run", FEW_STEPS))
+
+
+def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = tmp_path / "run"
+    config = tiny_config(corpus, run_dir, FEW_STEPS)
+    train_with(config)
+    config.trainer.max_steps = 2
+    let_fit(60, monkeypatch)
+    with pytest.raises(RunError, match=f"resume again, or start .* with finetune={run_dir} batch.max_tokens=40 "):
+        train_with(config, resume=True)
     assert checkpoint(run_dir)["global_step"] == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stops", [(), (5,)], ids=["new", "resumed"])
-def test_the_trial_changes_nothing(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: tuple[int, ...]
-) -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
+    short = "from seq2seq.training.callbacks import worst_batch\nworst_batch.fits = lambda *_: rank == 0"
+    done = train_together(tmp_path, *arguments(corpus, tmp_path / "run", {"trainer.strategy": "ddp"}), before=short)
+    assert (done.returncode, done.stderr.count("error: ")) == (2, 1), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=160 needs more memory than there is")
+
+
+@pytest.mark.slow
+def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes at the start of a run, and again when the run is resumed."""
     changes: dict[str, Any] = {
         "optim.optimizer": "muon",
         "optim.r_drop": 1.0,
         "tokenizer.subword_regularization": 0.1,
         "trainer.ema_decay": 0.9,
-        "trainer.max_epochs": 1,
+        "trainer.max_epochs": 0,
+        "trainer.max_steps": 4,
+        "data.test": None,
         "batch.accumulate": 2,
     }
 
     def trained(name: str) -> tuple[dict[str, Any], list[float]]:
         config = tiny_config(corpus, tmp_path / name, changes)
-        train_in_parts(config, *stops)
+        train_in_parts(config, 2)
         losses = [each.value for each in RunDirectory(tmp_path / name).metrics() if each.name == "train/loss"]
         return checkpoint(config.run_dir), losses
 
@@ -102,10 +118,10 @@ def test_the_trial_changes_nothing(
         return fits(module, shape, *more)
 
     monkeypatch.setattr(worst_batch, "fits", counted)
-    (with_trial, losses), n_trials = trained("with"), len(trials)
+    with_trial, losses = trained("with")
+    assert len(trials) == 2
     monkeypatch.setattr(WorstBatch, "on_train_start", lambda *_: None)
     without, losses_without = trained("without")
-    assert n_trials == 1 + len(stops)
     assert losses == losses_without
     for key in ("state_dict", "optimizer_states"):
         assert str(with_trial[key]) == str(without[key]), key
