@@ -210,6 +210,38 @@ MUTANTS = [
         tests=["tests/end_to_end/test_translate_resumed.py::test_a_resumed_file_is_that_of_an_unbroken_run"],
     ),
     Mutant(
+        fault="the results of a half of a half are put at the wrong place",
+        file="seq2seq/translation/engines/workers/supervisor.py",
+        text="items, job.args, job.begin + begin))",
+        becomes="items, job.args, begin))",
+        tests=[
+            "tests/translation/engines/test_workers.py::test_a_batch_that_does_not_fit_into_memory_is_done_in_halves"
+        ],
+    ),
+    Mutant(
+        fault="a URL loses a bracket that it has opened itself",
+        file="seq2seq/translation/text/kept.py",
+        text="n_of[last] > n_of[_BRACKETS[last]]",
+        becomes="n_of[last] >= n_of[_BRACKETS[last]]",
+        tests=[
+            "tests/translation/text/test_kept.py::test_urls_and_addresses_are_found_without_the_marks_of_the_sentence"
+        ],
+    ),
+    Mutant(
+        fault="a paragraph that is indented is wrapped to shorter lines than it had",
+        file="seq2seq/translation/forms/document.py",
+        text="max(len(line.indent) + len(line.rest) for line in paragraph)",
+        becomes="max(len(line.rest) for line in paragraph)",
+        tests=["tests/translation/forms/test_document.py::test_all_but_the_text_stays"],
+    ),
+    Mutant(
+        fault="each thing in a line counts all the punctuation between it and the word before it",
+        file="seq2seq/translation/text/putting_back.py",
+        text="self._text[src_end : min(place, src_end + _MOST_MARKS)]",
+        becomes="self._text[src_end:place]",
+        tests=["tests/translation/text/test_putting_back.py::test_the_time_is_proportional_to_the_length_of_the_line"],
+    ),
+    Mutant(
         fault="Ctrl-C while Python ends prints a traceback",
         file="seq2seq/exit_status.py",
         text="signal.SIG_DFL if is_program else handler",

@@ -18,7 +18,10 @@ from tests.places import ROOT
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, write
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="they are forked from one that has imported torch")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="they are forked from one that has imported torch"),
+]
 
 
 @pytest.fixture(scope="module")
