@@ -133,14 +133,17 @@ def locked(path: Path, *, waits: bool = False) -> Iterator[None]:
         raise TranslationError(f"cannot write {path}: no directory {path.parent}; create it first")
     lock = FileLock(file)
     try:
-        with reporting(path):
-            lock.acquire(timeout=-1 if waits else 0)
-    except Timeout:
-        raise OutputTaken(f"{path} is being written by another process; wait for it, or choose another name") from None
-    try:
+        try:
+            with reporting(path):
+                lock.acquire(timeout=-1 if waits else 0)
+        except Timeout:
+            raise OutputTaken(
+                f"{path} is being written by another process; wait for it, or choose another name"
+            ) from None
         yield
     finally:
-        # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
-        with suppress(OSError):
+        with suppress(OSError, Timeout):
+            lock.acquire(timeout=0)  # a signal may have come when the file was there and the lock was not held yet
+            # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
             file.unlink()
-        lock.release()
+        lock.release(force=True)

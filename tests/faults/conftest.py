@@ -16,7 +16,7 @@ else:
 
     @pytest.fixture(scope="session")
     def pairs(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pairs:
-        return Pairs(tmp_path_factory.mktemp("pairs"), trained_run)
+        return Pairs(tmp_path_factory.mktemp("pairs"), trained_run, n_lines=300)
 
     @pytest.fixture(scope="session")
     def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -138,6 +138,13 @@ def until(condition: Callable[[], object], limit_s: float = LIMIT_S) -> None:
         time.sleep(0.005)
 
 
+def n_kept(output: Path) -> int:
+    """How many lines of an unfinished output are confirmed."""
+    note = output.with_name(f"{output.name}.partial.json")
+    found = re.search(r'"n_lines": (\d+)', note.read_text()) if note.exists() else None
+    return int(found[1]) if found else 0
+
+
 def descendants(process: int) -> set[int]:
     """All processes that this one and its children have forked, and that have not ended."""
     found: set[int] = set()

@@ -1,15 +1,61 @@
-"""Signals in pairs, at moments that are drawn anew for each translation."""
+"""Signals in pairs: in each state of a translation, and at random moments."""
 
-import random
+import fcntl
+import signal
 from pathlib import Path
 
 import pytest
 
+from seq2seq.translation.output import locked
+from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
+from tests.nightly import drawn
 
 pytestmark = pytest.mark.slow
 
 
 def test_pairs_of_signals_end_a_translation_in_order(pairs: Pairs, tmp_path: Path) -> None:
-    drawn = random.Random(1)
-    assert [fault for n in range(12) if (fault := pairs.fault(tmp_path / str(n), drawn))] == []
+    def begins(program: Program, output: Path) -> bool:
+        return program.handles_signals
+
+    def has_workers(program: Program, output: Path) -> bool:
+        return bool(program.await_workers())
+
+    def has_kept_lines(program: Program, output: Path) -> bool:
+        return n_kept(output) > 0
+
+    def has_written_all(program: Program, output: Path) -> bool:
+        if not program.stdin.closed:
+            program.give(pairs.text.removeprefix(pairs.half))
+            program.stdin.close()
+        return output.exists()
+
+    term, interrupt, hangup = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+    assert pairs.fault_once(begins, tmp_path / "0", interrupt, term) == ""
+    assert pairs.fault_once(has_workers, tmp_path / "1", term, hangup) == ""
+    n_resumed = pairs.n_resumed
+    assert pairs.fault_once(has_kept_lines, tmp_path / "2", interrupt, interrupt) == ""
+    assert pairs.n_resumed == n_resumed + 1
+    assert pairs.fault_once(has_written_all, tmp_path / "3", hangup, term) == ""
+
+
+def test_a_signal_while_an_output_is_locked_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flock, is_first = fcntl.flock, True
+
+    def interrupted(descriptor: int, operation: int) -> None:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            raise KeyboardInterrupt
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", interrupted)
+    with pytest.raises(KeyboardInterrupt), locked(tmp_path / "out"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.nightly
+def test_pairs_of_signals_at_any_moment_end_a_translation_in_order(pairs: Pairs, tmp_path: Path) -> None:
+    draw = drawn("signals")
+    assert [fault for n in range(60) if (fault := pairs.fault(tmp_path / str(n), draw))] == []
