@@ -3,8 +3,10 @@
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
+import hydra.core.utils
 import pytest
 
 from seq2seq.artifacts.identity import SweepPlace
@@ -12,22 +14,8 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.training.claim import claimed
 from seq2seq.training.directories import fresh_directory
-from tests.training.launching import TRAIN, end_of, started, wait_for
-from tests.training.tiny_runs import TINY, arguments, checkpoint, command
-
-# Hydra's clock stands still, so that all runs begin in the same second.
-SAME_SECOND = """
-from datetime import datetime
-import hydra.core.utils
-from seq2seq.cli import front_door
-
-class Clock:
-    def now():
-        return datetime(2026, 1, 1)
-
-hydra.core.utils.datetime = Clock
-front_door("train")
-"""
+from tests.training.launching import TRAIN, started, wait_for
+from tests.training.tiny_runs import arguments, checkpoint, train_here
 
 
 def test_a_run_that_died_before_its_first_checkpoint_leaves_its_directory_free(tmp_path: Path) -> None:
@@ -88,24 +76,26 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(SAME_SECOND)
-    keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_steps": 2}
-    words = [script, "data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
-    with started(*words, "seed=1", cwd=tmp_path) as one, started(*words, "seed=2", cwd=tmp_path) as two:
-        for process in (one, two):
-            status, err = end_of(process)
-            assert status == 0, err
+def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path, monkeypatch, own_signals):
+    class Clock:
+        def now():
+            return datetime(2026, 1, 1)
+
+    monkeypatch.setattr(hydra.core.utils, "datetime", Clock)
+    monkeypatch.chdir(tmp_path)
+    words = [word for word in arguments(corpus, "", {"trainer.max_steps": 1}) if not word.startswith("run_dir=")]
+    for seed in (1, 2):
+        done = train_here(*words, f"seed={seed}")
+        assert done.returncode == 0, done.stderr
     runs = sorted((tmp_path / "runs/default").iterdir())
     assert [path.name for path in runs] == ["2026-01-01_000000", "2026-01-01_000000-2"]
-    assert {RunDirectory(path).config().seed for path in runs} == {1, 2}
+    assert [RunDirectory(path).config().seed for path in runs] == [1, 2]
     assert all(checkpoint(path)["config"]["run_dir"].endswith(path.name) for path in runs)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")
-def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path):
+def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path, own_signals):
     """Even where it is killed, and where other processes assemble its batches."""
     run_dir = tmp_path / "run"
     changes = {"trainer.max_epochs": 0, "trainer.max_steps": 10**6, "trainer.val_every_n_steps": 5}
@@ -117,15 +107,13 @@ def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path)
             (words, "name another run_dir"),
             ([f"resume={run_dir}"], "wait for its end, or stop it"),
         ):
-            refused = command(*attempt)
+            refused = train_here(*attempt)
             assert refused.returncode == 2
-            assert refused.stderr.splitlines()[-1].startswith(
-                f"error: {run_dir} belongs to a run that is at work, process {process.pid} on "
-            )
+            assert f"error: {run_dir} belongs to a run that is at work, process {process.pid} on " in refused.stderr
             assert refused.stderr.endswith(f"; {remedy}\n")
         process.send_signal(signal.SIGKILL)
         process.wait()
         step = checkpoint(run_dir)["global_step"]
-        done = command(f"resume={run_dir}", f"trainer.max_steps={step + 2}")
+        done = train_here(f"resume={run_dir}", f"trainer.max_steps={step + 2}")
     assert done.returncode == 0, done.stderr
     assert checkpoint(run_dir)["global_step"] == step + 2
