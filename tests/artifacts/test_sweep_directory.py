@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.identity import SweepPlace
@@ -28,6 +28,7 @@ def test_a_job_is_called_by_its_number_and_by_what_differs() -> None:
     assert job_names([["data.train=[a/b,c]"], ["data.train='d e'"]]) == ["000_data.train=a-b-c", "001_data.train=d-e"]
 
 
+@settings(max_examples=40)  # a list of a thousand takes a tenth of a second
 @given(jobs=st.lists(st.lists(st.text(max_size=60), max_size=4), min_size=1, max_size=1_100))
 def test_names_are_safe_different_and_in_the_order_of_the_jobs(jobs: list[list[str]]) -> None:
     names = job_names(jobs)
@@ -35,6 +36,7 @@ def test_names_are_safe_different_and_in_the_order_of_the_jobs(jobs: list[list[s
     assert all(re.fullmatch(r"\d{3,}(_[\w.=+-]*[A-Za-z0-9+])?", name, re.ASCII) and len(name) <= 90 for name in names)
 
 
+@settings(max_examples=50)  # milliseconds each
 @given(path=st.text(st.characters(exclude_characters="\x00\n\r", exclude_categories=["Cs"]), min_size=1))
 def test_hydra_reads_any_path(path: str) -> None:
     parsed = OverridesParser.create().parse_override(path_word("run_dir", path))

@@ -19,7 +19,7 @@ from seq2seq.dataset.store import write_store
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import Looks
-from tests.training.tiny_runs import tiny_config, train_with, write_split
+from tests.training.tiny_runs import made_once, tiny_config, train_with, write_split
 from tests.translating import model_content
 
 LEARNING = {
@@ -44,12 +44,11 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     known = lines(corpus / "train.fr")[7]
     write_split(corpus, "odd", [*ODD, (known, " ".join(reversed(known.split())))])
-    path = tmp_path_factory.mktemp("run") / "run"
-    train_with(tiny_config(corpus, path, LEARNING))
+    path = made_once(tmp_path_factory, "analysed_run", lambda path: train_with(tiny_config(corpus, path, LEARNING)))
     return RunDirectory(path)
 
 

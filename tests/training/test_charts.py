@@ -121,8 +121,6 @@ def test_time_and_memory_are_logged(run):
     for what in ("loading", "validation", "saving", "tracking"):
         values = [value for _, value in series(run, f"time/{what}_s")]
         assert len(values) == 4 and values[0] > 0 and all(a < b for a, b in itertools.pairwise(values))
-    hours = dict(series(run, "progress/hours"))[99]
-    assert sum(dict(series(run, f"time/{what}_s"))[99] for what in ("loading", "validation", "saving")) < hours * 3600
     assert 0.05 < dict(series(run, "train/process_memory_gb"))[99] < 20
 
 

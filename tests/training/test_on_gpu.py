@@ -21,7 +21,7 @@ ON_GPU: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(
     ("device", "changes"),
-    [("cpu", {}), *(pytest.param("cuda", changes, marks=pytest.mark.gpu) for changes in ON_GPU)],
+    [("cpu", {"trainer.max_epochs": 1}), *(pytest.param("cuda", changes, marks=pytest.mark.gpu) for changes in ON_GPU)],
     ids=str,
 )
 def test_a_run_learns_and_is_scored(device: str, changes: dict[str, Any], corpus: Path, tmp_path: Path) -> None:

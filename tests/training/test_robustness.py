@@ -10,11 +10,11 @@ import sacrebleu
 from seq2seq import cli
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.disguises import DISGUISES
-from tests.training.tiny_runs import arguments, command, tiny_config, train_with
+from tests.training.tiny_runs import arguments, made_once, tiny_config, train_here, train_with
 
 pytestmark = pytest.mark.slow
 
-LEARNING = {"trainer.max_epochs": 6, "optim.lr": 0.02, "model.d_model": 32}
+LEARNING = {"trainer.max_epochs": 3, "optim.lr": 0.02, "model.d_model": 32}
 TESTS = {"plain": "test", "chat": {"source": "test", "disguise": ["upper", "typos"]}}
 
 
@@ -22,10 +22,10 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(corpus, tmp_path_factory):
-    path = tmp_path_factory.mktemp("run") / "run"
-    train_with(tiny_config(corpus, path, LEARNING | {"data.test": TESTS, "data.robustness": True}))
+    changes = LEARNING | {"data.test": TESTS, "data.robustness": True}
+    path = made_once(tmp_path_factory, "robust_run", lambda path: train_with(tiny_config(corpus, path, changes)))
     return RunDirectory(path)
 
 
@@ -87,17 +87,19 @@ def test_such_runs_are_compared_and_listed(run, tmp_path, capsys):
     assert [line.split()[0] for line in table[1::2]] == list(DISGUISES)
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_a_finished_run_is_tested_in_disguise_when_it_is_resumed(corpus, tmp_path):
-    train_with(tiny_config(corpus, tmp_path / "run"))
+    train_with(tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 2}))
     run = RunDirectory(tmp_path / "run")
     before = run.scores()
-    done = command(f"resume={tmp_path / 'run'}", "data.robustness=true")
+    done = train_here(f"resume={tmp_path / 'run'}", "data.robustness=true")
     assert done.returncode == 0, done.stderr
     after = run.scores()
     assert list(after) == ["test", *(f"test/{name}" for name in DISGUISES)]
     assert after["test"] == before["test"]
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_an_unknown_disguise_and_one_in_the_training_text_are_refused(corpus, tmp_path):
     for change, message in (
         (
@@ -107,6 +109,6 @@ def test_an_unknown_disguise_and_one_in_the_training_text_are_refused(corpus, tm
         ("data.train={source: train, disguise: typos}", "data.train: disguise='typos' is for test sets only"),
     ):
         key, _, value = change.partition("=")
-        refused = command(*arguments(corpus, tmp_path / "run", {key: value}))
+        refused = train_here(*arguments(corpus, tmp_path / "run", {key: value}))
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert refused.stderr.startswith(f"error: {message}")

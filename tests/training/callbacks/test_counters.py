@@ -1,28 +1,44 @@
+from types import SimpleNamespace
+
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.dataset.prepare import prepare
-from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts
+from seq2seq.training.callbacks import counters
+from seq2seq.training.stop_signals import TrainingInterrupted
+from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with
 
 
-@pytest.mark.parametrize("accumulate", [1, 3])
-def test_an_epoch_has_the_target_tokens_of_its_text_also_in_two_parts(accumulate, corpus, tmp_path):
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "batch.accumulate": accumulate})
-    train_in_parts(config, 3)
+class Clock:
+    """A second passes each time that somebody looks."""
+
+    def __init__(self):
+        self.now = self.n_looks = 0
+
+    def perf_counter(self):
+        self.now += 1
+        self.n_looks += 1
+        return self.now
+
+
+def test_an_epoch_in_two_parts_has_the_target_tokens_of_its_text_and_the_hours_of_both(corpus, tmp_path, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(counters, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "batch.accumulate": 3})
+    with pytest.raises(TrainingInterrupted):
+        train_with(config, SignalAt(3))
+    first_part = checkpoint(config.run_dir)["callbacks"]["Counters"]["seconds"]
+    clock.now += 10**6  # until somebody resumes it
+    train_with(config, resume=True)
+
     train = prepare(config).train
     n_tokens = int(train.tgt_lengths.sum()) + len(train)  # and an eos each
-    logged = [
-        metric.value for metric in RunDirectory(tmp_path / "run").metrics() if metric.name == "progress/tgt_tokens"
-    ]
-    assert logged[-1] == checkpoint(tmp_path / "run")["callbacks"]["Counters"]["tgt_tokens"] == n_tokens
-
-
-def test_hours_are_those_of_training_in_all_parts(corpus, tmp_path):
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1})
-    train_in_parts(config, 5)
-    rows = [metric for metric in RunDirectory(tmp_path / "run").metrics() if metric.name == "progress/hours"]
-    clock = float(rows[-1].unix_time) - float(rows[0].unix_time)  # with the start of the second part
-    assert 0 < 3600 * rows[-1].value < clock + 3600 * rows[0].value
-    state = checkpoint(tmp_path / "run")["callbacks"]["Counters"]
+    metrics = RunDirectory(tmp_path / "run").metrics()
+    state = checkpoint(config.run_dir)["callbacks"]["Counters"]
+    tokens = [each.value for each in metrics if each.name == "progress/tgt_tokens"]
+    assert tokens[-1] == state["tgt_tokens"] == n_tokens
+    seconds = [3600 * each.value for each in metrics if each.name == "progress/hours"]
+    assert 0 < seconds[0] < first_part < seconds[-1] < state["seconds"] < clock.n_looks
+    assert seconds[-1] > first_part + 1
     assert sum(state["spent"].values()) < state["seconds"]
     assert min(state["spent"].values()) > 0

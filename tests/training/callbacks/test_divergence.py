@@ -12,7 +12,8 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
-from seq2seq.training.callbacks.divergence import MOST_SKIPPED, Divergence
+from seq2seq.training.callbacks import divergence as module
+from seq2seq.training.callbacks.divergence import Divergence
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
     corpus: Path, tmp_path: Path, optimizer: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     spoil = Spoil(4, 5, 9)
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "optim.optimizer": optimizer})
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 10, "optim.optimizer": optimizer})
     train_with(config, spoil)
     for before, after, is_same in ((3, 4, True), (4, 5, True), (5, 6, False), (8, 9, True), (9, 10, False)):
         (weights, state), (weights_after, state_after) = spoil.after[before], spoil.after[after]
@@ -60,21 +61,24 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
     [(0, ""), (3, ", and no good state was saved before that")],  # the first window of steps has not come to its end
 )
 def test_many_in_a_row_end_a_run_that_cannot_go_back_and_what_is_saved_is_good(
-    corpus: Path, tmp_path: Path, max_rollbacks: int, why: str
+    corpus: Path, tmp_path: Path, max_rollbacks: int, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 4, "trainer.max_rollbacks": max_rollbacks})
-    message = rf"^training has diverged: .* up to step 39, were not finite{why}; start again with a lower optim\.lr"
+    monkeypatch.setattr(module, "MOST_SKIPPED", 5)
+    changes = {"trainer.val_every_n_steps": 6, "trainer.max_rollbacks": max_rollbacks}
+    config = tiny_config(corpus, tmp_path / "run", changes)
+    message = rf"^training has diverged: .* up to step 8, were not finite{why}; start again with a lower optim\.lr"
     with pytest.raises(RunError, match=message):
-        train_with(config, Spoil(*range(20, 20 + MOST_SKIPPED)))
+        train_with(config, Spoil(*range(4, 4 + 5)))
     saved = checkpoint(config.run_dir)
-    assert saved["global_step"] == 30
+    assert saved["global_step"] == 6
     assert all(weight.isfinite().all() for weight in saved["state_dict"].values())
 
 
-def test_fewer_do_not(corpus: Path, tmp_path: Path) -> None:
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 3})
-    train_with(config, Spoil(*range(10, 9 + MOST_SKIPPED)))
-    assert checkpoint(config.run_dir)["global_step"] == 45
+def test_fewer_do_not(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_SKIPPED", 5)
+    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 12})
+    train_with(config, Spoil(2, 3, 4, 5, 7, 8, 9, 10))
+    assert checkpoint(config.run_dir)["global_step"] == 12
 
 
 def test_a_bleu_that_does_not_fit_the_loss_is_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:

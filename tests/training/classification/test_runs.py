@@ -21,8 +21,9 @@ from tests.training.tiny_runs import (
     arguments,
     callback_states,
     checkpoint,
-    command,
+    made_once,
     tiny_config,
+    train_here,
     train_in_parts,
     train_with,
 )
@@ -30,17 +31,16 @@ from tests.training.tiny_runs import (
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_labelled(tmp_path_factory.mktemp("labelled"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def translation(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that translates other text."""
-    run_dir = tmp_path_factory.mktemp("translation") / "run"
-    train_with(tiny_config(corpus, run_dir, {"trainer.max_epochs": 1}))
-    return run_dir
+    steps = {"trainer.max_steps": 3}
+    return made_once(tmp_path_factory, "translation", lambda path: train_with(tiny_config(corpus, path, steps)))
 
 
 def on_top_of(translation: Path, encoder: str) -> dict[str, Any]:
@@ -107,7 +107,9 @@ def test_a_frozen_encoder_stays_as_it_is_bit_for_bit(labelled: Path, translation
         "optim.lr": 0.05,
         "optim.optimizer": "muon",
     }
-    outcome = train_with(label_config(labelled, tmp_path / "run", changes | {"trainer.average_last": 3}))
+    outcome = train_with(
+        label_config(labelled, tmp_path / "run", changes | {"trainer.average_last": 3, "trainer.max_epochs": 3})
+    )
     assert "average of the last 3 validations" in outcome.valid
     before, after = weights(translation, "encoder."), weights(tmp_path / "run", "encoder.")
     average = checkpoint(tmp_path / "run", "model.ckpt")["state_dict"]
@@ -152,10 +154,10 @@ def test_a_finetuned_encoder_starts_from_the_weights_of_the_model(
 def test_a_resumed_run_is_the_run_that_was_never_stopped(labelled: Path, tmp_path: Path) -> None:
     changes = {
         "trainer.patience": 3, "trainer.ema_decay": 0.9, "model.dropout": 0.2, "classify.dropout": 0.2,
-        "classify.class_weights": "balanced", "classify.pool": "max", "batch.accumulate": 2, "trainer.max_epochs": 3,
+        "classify.class_weights": "balanced", "classify.pool": "max", "batch.accumulate": 2, "trainer.max_epochs": 2,
     }  # fmt: skip
     found = []
-    for name, stops in {"whole": (), "parts": (2, 11)}.items():
+    for name, stops in {"whole": (), "parts": (2, 7)}.items():
         run_dir = tmp_path / name
         train_in_parts(label_config(labelled, run_dir, changes), *stops)
         content = checkpoint(run_dir)
@@ -197,10 +199,11 @@ def test_what_a_translation_model_and_a_classifier_cannot_do_is_said(
         )
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_a_line_with_an_unknown_label_ends_the_command_with_its_place(labelled: Path, tmp_path: Path) -> None:
     folder = write_labelled(tmp_path / "text")
     write_lines(folder / "valid.tsv", ["bab zuz\t3", "bab\tdeux/3"])
-    done = command(*arguments(folder, tmp_path / "run", LABELLED | {"data.tsv_columns": "[fr,label]"}))
+    done = train_here(*arguments(folder, tmp_path / "run", LABELLED | {"data.tsv_columns": "[fr,label]"}))
     assert done.returncode == 2
     assert f"error: {folder}/valid.tsv:2: the label 'deux/3' is not one of the training text" in done.stderr
     write_lines(folder / "train.tsv", ["bab zuz\t3", "bab kak\t3"])

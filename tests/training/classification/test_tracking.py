@@ -23,7 +23,8 @@ def texts(run_dir: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("shows_text", [True, False])
 def test_they_get_the_confusion_matrix_and_text_only_if_they_may(tmp_path: Path, shows_text: bool) -> None:
-    changes = {"logger.tensorboard": True, "logger.text": shows_text, "trainer.max_epochs": 1, "logger.n_samples": 7}
+    steps = {"trainer.max_steps": 2, "trainer.val_every_n_steps": 2}
+    changes = {"logger.tensorboard": True, "logger.text": shows_text, "logger.n_samples": 7, **steps}
     train_with(label_config(write_labelled(tmp_path / "text"), tmp_path / "run", changes))
     found = texts(tmp_path / "run")
     rows = found["test/test/confusion"].splitlines()[2:]
