@@ -24,7 +24,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".zst": zstandard.ZstdCompressor().compress,
 }
 sentences = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"))
-in_one_folder = settings(max_examples=40)
+in_one_folder = settings(max_examples=20)
 
 
 def write(path: Path, data: bytes | str) -> Path:

@@ -3,8 +3,6 @@
 import gzip
 import random
 import re
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -94,7 +92,7 @@ def split_in(folder: Path, pairs: Sequence[Pair], name: str = "out", *options: o
 
 @pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5), max_group=st.sampled_from([1, 3, 50]))
-@settings(max_examples=150)
+@settings(max_examples=40)
 def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair], seed: int, max_group: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = split_in(Path(temporary), pairs, "out", "--seed", seed, "--max-group", max_group)
@@ -119,7 +117,7 @@ def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair],
 
 @pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_the_same_text_and_seed_give_the_same_bytes_and_the_order_of_lines_moves_no_pair(
     pairs: list[Pair], seed: int
 ) -> None:
@@ -254,9 +252,7 @@ def test_the_command_cuts_every_form_of_a_corpus_alike(tmp_path: Path, form: Cal
     plain = tmp_path / "plain"
     run(write_tsv(tmp_path / "c.tsv", CORPUS), plain, "--valid", 2, "--test", 3, "--max-group", 3)
     options = ["--output", str(tmp_path / "new" / "out"), "--valid", "2", "--test", "3", "--max-group", "3"]
-    command = [sys.executable, "-m", "seq2seq", "split", *form(tmp_path), *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
-    assert (done.returncode, done.stderr) == (0, "")
+    front_door("split", [*form(tmp_path), *options])
     found, expected = contents(tmp_path / "new" / "out"), contents(plain)
     del found["split.txt"], expected["split.txt"]  # they name the files that were read
     assert found == expected
@@ -296,7 +292,6 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("text", "options", "expected"),
     [
         ("a\tb\nc\n", (), "c.tsv:2: expected 2 tab-separated fields, found 1 in 'c'"),
-        ("a\tb\nc\xff\td\n", (), "c.tsv:2: byte 2 of the line (0xff) is not UTF-8"),
         ("", (), "no sentence pair in "),
         ("a\tb\nc\td\n", (), "of 2 groups, 2 have at most 8 pairs, too few for 1,000 in valid, 2,000 in test and some"),
         ("a\tb\nc\td\n", ("--valid", 1, "--test", 1), "too few for 1 in valid, 1 in test and some in train"),

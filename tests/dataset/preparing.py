@@ -96,7 +96,7 @@ def kill_all(processes: Sequence[Warm]) -> None:
 def _main() -> None:
     corpus, cache, n_workers, block = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    prepare_module.LARGE, prepare_module.BLOCK = 500, int(block)
+    vars(prepare_module).update(LARGE=500, BLOCK=int(block))
     if _PAUSE in os.environ:
         pause()
     config = config_of(Path(corpus), Path(cache), int(n_workers))

@@ -108,7 +108,7 @@ def in_one_pass(work: BlockWork) -> dict[str, str]:
 
 
 @given(sources=st.lists(PAIRS, min_size=1, max_size=3), size=st.integers(1, 9), data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_blocks_in_any_order_are_the_store_of_one_pass(
     tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, sources, size, data
 ) -> None:
@@ -301,6 +301,7 @@ while not Path({str(may_start)!r}).exists():
 """)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     worker = block_processes._start()
+    assert worker.stdin is not None
     until(starts.exists)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         worker.send_signal(signum)

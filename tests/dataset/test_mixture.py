@@ -3,7 +3,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
@@ -82,6 +82,7 @@ def test_an_epoch_without_pairs_is_refused(n_pairs, given_doses):
         copies(n_pairs, 2.0, given_doses)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 60), doses), min_size=1, max_size=4), temperatures, st.integers(0, 9))
 def test_each_pair_comes_as_often_as_its_source_says(mix, temperature, seed):
     """In each epoch, and over any epochs in sequence: as many times as that makes, rounded up or down."""
@@ -145,6 +146,7 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(sources, temperatures, st.floats(0, 3), st.integers(1, 3), st.integers(26, 60))
 def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
     n_pairs, temperature, weight, world_size, max_tokens

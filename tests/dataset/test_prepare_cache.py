@@ -2,13 +2,14 @@
 
 import copy
 import logging
-import multiprocessing
 import os
 import pickle
 import shutil
+import threading
 import time
 
 import pytest
+from filelock import FileLock
 
 from seq2seq.config import CleanConfig, TokenizerConfig
 from seq2seq.corpus.hashes import file_sha256
@@ -180,26 +181,27 @@ def test_the_cache_is_where_the_environment_says(config, tmp_path, monkeypatch):
     assert prepare(config).train.directory.is_relative_to(tmp_path / "home/.cache/seq2seq/stores")
 
 
-def _prepare_in_child(config, log, barrier):
-    logging.basicConfig(filename=log, level=logging.INFO, format="%(message)s")
-    barrier.wait(timeout=30)
+def test_who_wants_what_another_one_is_preparing_waits_for_it(config, caplog, monkeypatch):
+    caplog.set_level(logging.INFO)
+    waits, train = threading.Event(), Tokenizer.train
+    second = threading.Thread(target=prepare, args=[config])
+
+    class Lock(FileLock):
+        def acquire(self, *args, **options):
+            if threading.current_thread() is second:
+                waits.set()
+            return super().acquire(*args, **options)
+
+    def train_while_another_one_waits(*args):
+        second.start()
+        assert waits.wait(60)
+        return train(*args)
+
+    monkeypatch.setattr(prepare_module, "FileLock", Lock)
+    monkeypatch.setattr(Tokenizer, "train", train_while_another_one_waits)
     prepare(config)
-
-
-def test_two_processes_share_one_preparation(config, tmp_path):
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(2)
-    logs = [tmp_path / f"log{i}" for i in range(2)]
-    processes = [context.Process(target=_prepare_in_child, args=(config, log, barrier)) for log in logs]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(timeout=60)
-        assert process.exitcode == 0
-    said = "\n".join(log.read_text() for log in logs)
-    assert said.count("training a tokenizer") == 1
-    assert said.count("encoding train") == 1
-    assert said.count("data report") == 2
+    second.join()
+    assert [caplog.text.count(what) for what in ("training a tokenizer", "encoding train", "data report")] == [1, 1, 2]
 
 
 def test_a_disguise_and_its_version_decide_the_store_and_plain_text_keeps_its_own(config, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def contents(store):
 
 @pytest.mark.slow
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=20))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):
     monkeypatch.setattr(store_module, "_BLOCK", 7)
     directory = tmp_path_factory.mktemp("written") / "store"
@@ -189,7 +189,7 @@ def test_worker_processes_read_the_same(store, method):
     queue = context.Queue()
     process = context.Process(target=_child, args=(store, queue))
     process.start()
-    assert queue.get(timeout=30) == (contents(store), PAIRS[24][1])
+    assert queue.get(timeout=120) == (contents(store), PAIRS[24][1])
     process.join()
 
 

@@ -45,7 +45,7 @@ def config(beam_size: int, n_best: int, limit: int, normalization: str, alpha: f
     alpha=alphas,
     eos_bonus=eos_bonuses,
 )
-@fixed_examples(max_examples=200)
+@fixed_examples(max_examples=80)
 def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences(
     seed: int, n_ordinary: int, limit: int, n_best: int, normalization: str, alpha: float, eos_bonus: float
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences(
     alpha=alphas,
     eos_bonus=eos_bonuses,
 )
-@fixed_examples(max_examples=200)
+@fixed_examples(max_examples=70)
 def test_a_small_beam_finds_what_its_definition_finds(
     seed: int,
     n_ids: int,
@@ -105,7 +105,7 @@ def test_a_small_beam_finds_what_its_definition_finds(
 
 
 @given(seed=st.integers(0, 10**6), normalization=normalizations, alpha=alphas, eos_bonus=eos_bonuses)
-@fixed_examples(max_examples=40)
+@fixed_examples(max_examples=20)
 def test_asking_for_more_hypotheses_does_not_change_the_best(
     seed: int, normalization: str, alpha: float, eos_bonus: float
 ) -> None:

@@ -45,7 +45,7 @@ def assert_sound(hypotheses: list[Hypothesis]) -> None:
     eos_bonus=st.sampled_from([-3.0, 0.0, 3.0]),
     prefix=st.sampled_from([(), (4, 4, 4)]),
 )
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_a_search_in_a_tiny_vocabulary_finds_what_its_definition_finds(
     seed: int, n_ordinary: int, beam_size: int, changes: dict[str, Any], eos_bonus: float, prefix: tuple[int, ...]
 ) -> None:

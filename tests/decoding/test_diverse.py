@@ -69,7 +69,7 @@ def hypothesis(found: tuple[tuple[int, ...], float], config: DecodingConfig, fin
     eos_bonus=st.sampled_from([-2.0, 0.0, 3.0]),
     data=st.data(),
 )
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_groups_find_what_their_definition_finds(
     seed: int,
     n_ids: int,

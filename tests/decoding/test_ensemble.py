@@ -62,7 +62,7 @@ def next_logits(
     no_repeat_ngram=st.sampled_from([0, 2]),
     repetition_penalty=st.sampled_from([1.0, 1.3]),
 )
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_a_search_asks_the_averaged_distribution(
     seed: int,
     weights: tuple[float, ...],
@@ -116,7 +116,7 @@ def test_a_search_asks_the_averaged_distribution(
     weights=st.sampled_from([(), (3.0, 1.0), (1.0, 1e-9)]),
     with_prefixes=st.booleans(),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_model_twice_is_that_model_under_every_setting(
     seed: int,
     search_settings: dict[str, Any],

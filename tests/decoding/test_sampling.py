@@ -98,7 +98,7 @@ def test_sentences_are_drawn_independently() -> None:
     with_prefixes=st.booleans(),
     normalization=st.sampled_from(["none", "length", "gnmt"]),
 )
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_samples_have_the_log_probability_that_the_model_gives_their_tokens(
     seed: int, n_best: int, changes: dict[str, Any], with_prefixes: bool, normalization: str
 ) -> None:

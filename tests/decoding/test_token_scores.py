@@ -44,7 +44,7 @@ PREFIXES = ((7,), (), (5, 5, 5, 5), (8, 4), ())
     prefixes=st.sampled_from([None, PREFIXES]),
     eos_bonus=st.sampled_from([-3.0, 1.0]),
 )
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_they_are_those_of_the_rules_and_add_up(
     seed: int,
     n_ids: int,

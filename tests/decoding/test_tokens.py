@@ -43,7 +43,7 @@ def test_the_normalizer_by_hand() -> None:
     n_values=st.sampled_from([2, 20, 10**6]),
     share_forbidden=st.sampled_from([0.0, 0.3, 0.98]),
 )
-@fixed_examples(max_examples=300)
+@fixed_examples(max_examples=100)
 def test_the_best_extensions_are_the_first_of_all_sums_sorted(
     seed: int,
     n_sentences: int,

@@ -75,13 +75,18 @@ def test_threads_record_at_the_same_time() -> None:
 
 @pytest.mark.slow  # importing the compiler takes most of it
 @pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace:UserWarning")
-def test_a_compiled_model_records_like_any_other() -> None:
-    tested = model().eval()
-    src, tgt_in = torch.tensor([[5, 6, 7, 3]]), torch.tensor([[2, 8, 9]])
-    expected = tested.attention_weights(src, tgt_in)
-    for half in (tested.encoder, tested.decoder):
-        half.compile(backend="eager", dynamic=True)
-    tested(src, tgt_in)  # compiled without a recording
-    torch.testing.assert_close(tested.attention_weights(src, tgt_in), expected)
-    tested(src, tgt_in)
-    assert tested.attention_weights(tgt_in, src).cross[1].shape == (1, 3, 4, 3)
+def test_compiled_attention_records_like_any_other() -> None:
+    module = SelfAttention(SMALL)
+    x, longer = torch.randn(2, 7, 12), torch.randn(2, 9, 12)
+    with recorded_weights() as expected:
+        module(x, MASK)
+    module.compile(backend="eager", dynamic=True)
+    module(x, MASK)  # compiled without a recording
+    for _ in range(2):
+        with torch.no_grad(), recorded_weights() as recorded:
+            module(x, MASK)
+        torch.testing.assert_close(recorded[module], expected[module])
+        module(x, MASK)
+    with recorded_weights() as recorded:
+        module(longer, masks.additive(torch.ones(9, 9, dtype=torch.bool)))
+    assert recorded[module].shape == (2, 3, 9, 9)

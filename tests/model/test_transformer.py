@@ -153,7 +153,7 @@ def test_rotary_positions_say_how_far_apart_and_not_where() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.DataObject) -> None:
     """Random beams that branch, shrink, grow and lose sentences, against a decoder without a cache."""

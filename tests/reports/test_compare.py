@@ -151,7 +151,7 @@ def test_each_run_is_tested_against_the_first_and_corrected_for_their_number(
     )
     assert (found["B"]["verdict"], found["D"]["verdict"]) == ("worse", "equal")
     assert found["D"]["p_value"] is found["D"]["p_holm"] is found["A"]["verdict"] is None
-    main([str(run) for run in (good, poor, near, same)])
+    main([*(str(run) for run in (good, poor, near, same)), "--metrics", "bleu"])
     assert "  p (Holm)  against A\n" in capsys.readouterr().out
 
 
@@ -284,15 +284,16 @@ def notes(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
 
 
 def test_other_text_is_said_and_not_refused(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bleu = ("--metrics", "bleu")
     read_text(poor, train="1", valid="2", test_news="3", test_talks="4")
-    assert not notes(capsys, poor, good)  # an older run, which may have read the same
+    assert not notes(capsys, poor, good, *bleu)  # an older run, which may have read the same
     read_text(good, train="1", valid="2", test_news="3", test_talks="5")
-    assert not notes(capsys, poor, good, "--test", "news")
-    main([str(poor), str(good)])
+    assert not notes(capsys, poor, good, *bleu, "--test", "news")
+    main([str(poor), str(good), *bleu])
     note = "B: read other files of test set talks than A, though its references are the same"
-    assert f"\nnote: {note}\n" in capsys.readouterr().out and notes(capsys, poor, good) == [note]
+    assert f"\nnote: {note}\n" in capsys.readouterr().out and notes(capsys, poor, good, *bleu) == [note]
     read_text(good, train="6", valid="7", test_news="3", test_talks="4")
-    assert notes(capsys, poor, good) == [
+    assert notes(capsys, poor, good, *bleu) == [
         "B: trained on other text than A, so the difference may come from it",
         "B: chose the weights on other validation text than A",
     ]

@@ -59,7 +59,7 @@ def test_near_texts_are_found_and_others_are_not():
     assert index.has_like(sketches(texts)).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
 def test_blocks_change_nothing_and_what_stays_stays_again(seed, size):
     draw = random.Random(seed)

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.corpus.disguises.insertions import emoji, number, placeholder, url, with_piece
@@ -18,6 +18,7 @@ def pieces(piece: Callable[[random.Random], str], n: int = 3000) -> set[str]:
 
 
 @pytest.mark.parametrize("piece", PIECES)
+@settings(max_examples=30)
 @given(texts=st.lists(some_text, min_size=1, max_size=4), seed=st.integers())
 def test_every_text_has_the_piece_once_more_and_nothing_else(
     piece: Callable[[random.Random], str], texts: list[str], seed: int

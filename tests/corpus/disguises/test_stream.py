@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.corpus.disguises import DISGUISES, disguised
@@ -19,6 +19,7 @@ sentences = st.text(alphabet=st.characters(exclude_characters="\n", exclude_cate
 
 
 @pytest.mark.parametrize("name", DISGUISES)
+@settings(max_examples=25)
 @given(rows=st.lists(st.lists(sentences, min_size=1, max_size=3), min_size=1, max_size=5), seed=st.integers(0, 9))
 def test_each_row_stays_one_line_and_blank_texts_stay_blank(name: str, rows: list[list[str]], seed: int) -> None:
     rows = [row for row in rows if len(row) == len(rows[0])]

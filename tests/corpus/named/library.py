@@ -12,7 +12,7 @@ from seq2seq.corpus.named.download import Patience
 from seq2seq.corpus.named.library import Library
 from tests.corpus.named.server import Server
 
-IMPATIENT = Patience(attempts=3, wait_s=0.01, silence_s=0.5)
+IMPATIENT = Patience(attempts=3, wait_s=0.01, silence_s=60)
 
 
 def catalogue_file(folder: Path, server: Server, corpora: dict[str, Any] | None = None) -> Path:

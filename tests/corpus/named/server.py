@@ -93,12 +93,10 @@ def instead(content: bytes) -> Fault:
     return lambda answering, _: answering.give(content)
 
 
-def silent_for(seconds: float) -> Fault:
-    def wait(answering: Answering, content: bytes) -> None:
-        time.sleep(seconds)
-        answering.close_connection = True
-
-    return wait
+def silent(answering: Answering, content: bytes) -> None:
+    """Say nothing until the other side hangs up."""
+    answering.rfile.read(1)
+    answering.close_connection = True
 
 
 def slow(seconds: float) -> Fault:

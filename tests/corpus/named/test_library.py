@@ -175,7 +175,7 @@ def test_the_md5_of_a_library_is_compared(server: Server, tmp_path: Path) -> Non
 
 
 def _download(folder: Path, url: str, ready: Any) -> None:
-    ready.wait(10)
+    ready.wait(60)
     library_of(folder, Server(url)).download(Download(URL), "mine")
 
 
@@ -188,7 +188,7 @@ def test_processes_that_want_the_same_share_one_download(server: Server, tmp_pat
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert server.asked[path_of(URL)] == 1
 
