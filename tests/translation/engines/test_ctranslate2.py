@@ -71,7 +71,7 @@ def assert_alike(found: list[list[Any]], expected: list[list[Any]]) -> None:
         {"beam_size": 1, "n_best": 1},
         {"max_length_b": 0, "max_length_a": 1.5},
         {"max_length_b": 2, "max_length_a": 0.0},
-        {"max_length_b": 25},
+        {"max_length_b": 15},
         {"min_length_a": 0.5, "min_length_b": 2},
         {"min_length_a": 1.2, "beam_size": 1, "n_best": 1},
         {"min_length_b": 30, "max_length_b": 2},

@@ -7,12 +7,12 @@ there. A number below 0 is that of no batch.
 import itertools
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from seq2seq.cli import front_door
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+from tests.faults.programs import until
 
 if __name__ == "__main__":
     place, folder = int(sys.argv[1]), Path(sys.argv[2])
@@ -21,8 +21,7 @@ if __name__ == "__main__":
     def decode_or_wait(self: PyTorchEngine, *arguments: Any, **options: Any) -> Any:
         if next(numbers) == place:
             (folder / f"waits-{os.environ['RANK']}").touch()
-            while not (folder / "go").exists():
-                time.sleep(0.005)
+            until((folder / "go").exists, limit_s=600)
         return decode(self, *arguments, **options)
 
     PyTorchEngine.decode = decode_or_wait  # type: ignore[method-assign]
