@@ -1,6 +1,6 @@
 """Sweeps and searches in the middle of which somebody stops or kills them: what goes on, and from where."""
 
-import os
+import json
 import signal
 from pathlib import Path
 
@@ -10,55 +10,55 @@ from optuna.trial import TrialState
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory
-from seq2seq.sweeps.search import Search, read_search
+from seq2seq.cli import front_door
+from seq2seq.sweeps.search import Search, begin_search, read_search, words_of_trials
+from seq2seq.sweeps.space import read_space
+from tests.faults.runs import FAULTY_TRAIN, steps_saved
 from tests.nightly import IS_NIGHTLY
 from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
-from tests.training.tiny_runs import TINY, checkpoint
+from tests.training.tiny_runs import TINY
 
 pytestmark = pytest.mark.slow
 
 
 def words(corpus: Path, sweep: Path, **changes: object) -> list[str]:
     keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_epochs": 0}
-    keys |= {"trainer.max_steps": 90, "trainer.val_every_n_steps": 15, "trainer.patience": 0}
+    keys |= {"trainer.max_steps": 9, "trainer.val_every_n_steps": 3, "trainer.patience": 0}
     keys |= {"run_dir": sweep} | {name.replace("__", "."): value for name, value in changes.items()}
     return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
 
 
-@pytest.mark.parametrize("kill", ["Ctrl-C", *(["kill -9"] if IS_NIGHTLY else [])])
-def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path, tmp_path: Path, kill: str) -> None:
-    """The first job fails. The second one is interrupted, goes on from its state, and the first is tried once more."""
+@pytest.mark.parametrize("fault", ["Ctrl-C", *(["orphan"] if IS_NIGHTLY else [])])
+def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(
+    tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    """The fault comes in the fifth step of the first job. The second one has not begun, and fails in the end."""
     sweep = SweepDirectory(tmp_path / "runs/a sweep")
-    names = ["000_data.valid=missing", "001_data.valid=valid"]
-    second = sweep.run(names[1])
-    asked = words(tiny_corpus, sweep.path, data__valid="missing,valid")
-    with started(TRAIN, "-m", *asked, cwd=tmp_path) as first:
-        wait_for(second.last.exists, first)
-        assert [job.name for job in sweep.jobs()] == names
-        if kill == "Ctrl-C":
-            os.killpg(first.pid, signal.SIGINT)  # reaches the sweep and its job, as in a terminal
-            status, err = end_of(first)
-            assert (status, "Traceback" in err) == (130, False), err
-            assert err.endswith(
-                "the sweep is stopped, with 0 of 2 jobs finished; go on with: "
-                f"python train.py resume={sweep.path}\ninterrupted\n"
-            )
-        else:
-            first.kill()
-            wait_for(lambda: not others(first))  # the job has noticed, saved and ended
-    assert not second.is_scored
-    reached, identity = checkpoint(second.path)["global_step"], second.identity()
-    assert 0 < reached < 90
-    status, err = run(TRAIN, f"resume={sweep.path}", "trainer.progress=false", cwd=tmp_path)
-    assert (status, "Traceback" in err) == (2, False), err
-    told = [line for line in err.splitlines() if line.startswith(("job ", "1 of 2", f"  {names[0]}"))]
-    assert [line[:8] for line in told[:3]] == ["job 2 of", "job 1 of", "1 of 2 j"]
-    assert told[3].startswith(f"  {names[0]}: ") and "missing" in told[3].partition(": ")[2]
-    assert sweep.run(names[1]).is_scored and checkpoint(second.path)["global_step"] == 90
-    assert identity and second.identity() == identity and identity.sweep == SweepPlace("a sweep", 1)
-    steps = [each.step for each in second.metrics() if each.name == "train/loss"]
-    assert steps == list(range(90))
-    assert not sweep.run(names[0]).path.exists()
+    names = ["000_model.d_model=16", "001_model.d_model=15"]
+    first, second = map(sweep.run, names)
+    asked = words(tiny_corpus, sweep.path, model__d_model="16,15")
+    at_step_5 = json.dumps([fault, "step", 5])
+    with started(FAULTY_TRAIN, "-m", *asked, cwd=tmp_path, is_fresh=False, FAULT=at_step_5) as interrupted:
+        status, err = end_of(interrupted)  # the job has ended, too
+    assert "Traceback" not in err
+    if fault == "Ctrl-C":
+        assert status == 130 and err.endswith("interrupted\n")
+        assert (
+            f"the sweep is stopped, with 0 of 2 jobs finished; go on with: python train.py resume={sweep.path}" in err
+        )
+    else:
+        assert status == -signal.SIGKILL
+    assert [job.name for job in sweep.jobs()] == names
+    assert steps_saved(first.path) == 5 and not first.is_scored and not second.path.exists()
+    identity = first.identity()
+    with pytest.raises(SystemExit, match="2"):
+        front_door("train", [f"resume={sweep.path}", "trainer.progress=false"])
+    err = capsys.readouterr().err
+    assert "1 of 2 jobs are finished" in err and f"  {names[1]}: " in err and "does not split" in sweep.error(names[1])
+    assert first.is_scored and steps_saved(first.path) == 9
+    assert identity and first.identity() == identity and identity.sweep == SweepPlace("a sweep", 0)
+    assert [each.step for each in first.metrics() if each.name == "train/loss"] == list(range(9))
+    assert not second.path.exists()
 
 
 @pytest.mark.nightly
@@ -76,27 +76,42 @@ def test_the_processes_of_a_launcher_do_the_jobs_until_one_fails(tiny_corpus: Pa
     assert [each.path.name for each in runs_in(sweep.path) if each.is_scored] == ["001_seed=2", "002_seed=3"]
 
 
-@pytest.mark.parametrize("kill", ["kill -9", *(["Ctrl-C"] if IS_NIGHTLY else [])])
-def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_path: Path, kill: str) -> None:
-    sweep = SweepDirectory(tmp_path / "search")
-    (tmp_path / "space.yaml").write_text("space: {optim.lr: {low: 1e-3, high: 1e-2}}\ntrials: 1\n")
-    asked = [word for word in words(tiny_corpus, sweep.path) if not word.startswith("optim.lr=")]
-    with started("-m", "seq2seq", "search", "space.yaml", *asked, cwd=tmp_path) as first:
-        wait_for(lambda: list(sweep.path.glob("000*/checkpoints/last.ckpt")), first)
-        if kill == "Ctrl-C":
-            os.killpg(first.pid, signal.SIGINT)
-            status, err = end_of(first)
-            told = f"the search is stopped; go on with: python -m seq2seq search {sweep.path}\ninterrupted\n"
-            assert (status, err.endswith(told), "Traceback" in err) == (130, True, False), err
-        else:
-            first.kill()  # and its trial still saves when the next worker comes
-        search = Search(sweep, *read_search(sweep))
-        assert [trial.state for trial in search.study.trials] == [TrialState.RUNNING]
-        (run,) = runs_in(sweep.path)
-        search.work(1)
-        wait_for(lambda: not others(first))
+SEARCHES = f"""
+import sys
+from pathlib import Path
+from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.exit_status import exit_status
+from seq2seq.sweeps.search import Search, read_search
+
+sweep = SweepDirectory(Path(sys.argv[1]))
+search = Search(sweep, *read_search(sweep), command=[sys.executable, {str(FAULTY_TRAIN)!r}])
+sys.exit(exit_status(lambda: search.work(1)))
+"""
+
+
+@pytest.mark.parametrize("fault", ["orphan", *(["Ctrl-C"] if IS_NIGHTLY else [])])
+def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_path: Path, fault: str) -> None:
+    sweep, script = SweepDirectory(tmp_path / "search"), tmp_path / "searches.py"
+    script.write_text(SEARCHES)
+    space = read_space({"space": {"optim.lr": {"low": 1e-3, "high": 1e-2}}, "trials": 1}, "")
+    asked = [word for word in words(tiny_corpus, sweep.path) if not word.startswith(("optim.lr=", "run_dir="))]
+    begin_search(sweep, space, words_of_trials(space, asked))
+    at_step_5 = json.dumps([fault, "step", 5])
+    with started(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=at_step_5) as interrupted:
+        status, err = end_of(interrupted)
+        wait_for(lambda: not others(interrupted))
+    if fault == "Ctrl-C":
+        told = f"the search is stopped; go on with: python -m seq2seq search {sweep.path}\ninterrupted\n"
+        assert (status, err.endswith(told), "Traceback" in err) == (130, True, False), err
+    else:
+        assert status == -signal.SIGKILL
+    search = Search(sweep, *read_search(sweep))
+    assert [trial.state for trial in search.study.trials] == [TrialState.RUNNING]
+    (run,) = runs_in(sweep.path)
+    assert steps_saved(run.path) == 5
+    search.work(1)
     assert [trial.state for trial in search.study.trials] == [TrialState.COMPLETE]
-    assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(90))
-    assert len(search.study.trials[0].intermediate_values) == 6
+    assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(9))
+    assert len(search.study.trials[0].intermediate_values) == 3
     log = sweep.log_file(run.path.name).read_text()
     assert "stopped and saved" in log and log.count(" an epoch; ") == 2
