@@ -22,6 +22,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name))
 
 
+@pytest.fixture(autouse=True)
+def _machine_may_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For half a minute between two signals that come one after the other."""
+    monkeypatch.setattr(ending, "GRACE_S", 30.0)
+
+
 def send(*signums: int) -> Callable[[], None]:
     def work() -> None:
         for signum in signums:
@@ -43,9 +49,14 @@ def status_of(work: Callable[[], int | None]) -> int:
 
 @pytest.mark.parametrize("signum", SIGNALS)
 def test_the_status_is_that_of_the_signal(own_signals: None, signum: int) -> None:
-    begin_s = time.monotonic()
-    assert status_of(send(signum)) == 128 + signum
-    assert time.monotonic() - begin_s < 1
+    went_on = []
+
+    def work() -> None:
+        send(signum)()
+        went_on.append("after the signal")
+
+    assert status_of(work) == 128 + signum
+    assert not went_on
 
 
 def test_one_that_something_else_took_is_the_first_one(own_signals: None) -> None:
@@ -135,7 +146,7 @@ def test_a_command_within_a_command_says_once_that_it_was_interrupted(
 
 
 @pytest.mark.parametrize("second", SIGNALS)
-def test_a_second_signal_within_a_second_does_not_disturb_the_clean_up(own_signals: None, second: int) -> None:
+def test_a_second_signal_soon_after_the_first_does_not_disturb_the_clean_up(own_signals: None, second: int) -> None:
     saved = []
 
     def work() -> None:
@@ -161,11 +172,10 @@ def work():
     finally:
         time.sleep(0.2)
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
+        time.sleep(600)
 ending.exit_status(work)
 """
-    assert ending.GRACE_S == 1.0
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=120)
     assert (done.returncode, done.stderr) == (130, b"")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import stat
 import subprocess
@@ -14,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from seq2seq.files import append_text, atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
+from tests.faults.programs import until
+from tests.nightly import IS_NIGHTLY, drawn
 from tests.places import ROOT
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these signals nor these locks")
@@ -224,32 +225,43 @@ from pathlib import Path
 from seq2seq.exit_status import exit_status, raise_if_stopped
 from seq2seq.files import atomic_directory, atomic_file
 
+def rest(pause):
+    if pause == "until told":
+        sys.stdin.readline()
+    else:
+        time.sleep(float(pause))
+
 def write(folder, pause):
     with atomic_directory(folder / "folder", replace=True) as building:
         (building / "a").write_text("whole")
         (building / "sub").mkdir()
         (building / "sub" / "b").write_text("whole")
-        time.sleep(pause)
+        rest(pause)
     with atomic_file(folder / "file") as file:
         file.write(b"whole")
-        time.sleep(pause)
+        rest(pause)
 
 def work():
     print("ready", flush=True)
     while True:
         raise_if_stopped()  # Python loses an exception now and then, such as one that is raised in a destructor
-        write(Path(sys.argv[1]), float(sys.argv[2]))
+        write(Path(sys.argv[1]), sys.argv[2])
 
 sys.exit(exit_status(work))
 """
 
 
-def start_writer(folder: Path, pause: float) -> subprocess.Popen[str]:
-    """A process that writes a folder and a file in `folder` again and again, and pauses in the middle of each."""
+def start_writer(folder: Path, pause: float | str) -> subprocess.Popen[str]:
+    """A process that writes a folder and a file in `folder` again and again, and pauses in the middle of each.
+
+    Args:
+        pause: in seconds; or "until told", which is by a line on its stdin.
+    """
     command = [sys.executable, "-c", WRITER, str(folder), str(pause)]
     process = subprocess.Popen(
         command,
         cwd=ROOT,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -273,14 +285,15 @@ def assert_whole(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
-    folders = [tmp_path / str(n) for n in range(4)]
+    folders = [tmp_path / str(n) for n in range(40 if IS_NIGHTLY else 2)]
+    moments = drawn(number)
     writers = [start_writer(folder, 0.0005) for folder in folders]
     try:
         for writer in writers:
-            time.sleep(random.uniform(0.0, 0.02))
+            time.sleep(moments.uniform(0.0, 0.02))
             writer.send_signal(number)
         for writer, folder in zip(writers, folders, strict=True):
-            _, errors = writer.communicate(timeout=30)
+            _, errors = writer.communicate(timeout=120)
             assert writer.returncode == 128 + number, errors
             assert_whole(folder)
     finally:
@@ -290,13 +303,14 @@ def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number
 
 @posix
 def test_what_a_killed_process_left_goes_with_the_next_write_of_the_same_name(tmp_path: Path) -> None:
+    left: set[Path] = set()
     for _ in range(2):
         (tmp_path / "file").unlink(missing_ok=True)
-        writer = start_writer(tmp_path, 60)
-        while not list(tmp_path.glob(".folder.*.tmp/new/sub/b")):
-            time.sleep(0.002)
+        writer = start_writer(tmp_path, "until told")
+        until(lambda before=left: set(tmp_path.glob(".folder.*.tmp/new/sub/b")) - before)
         writer.kill()
         writer.communicate()
+        left = set(tmp_path.glob(".folder.*.tmp/new/sub/b"))
     (leftover,) = tmp_path.glob(".*.tmp")  # the second writer removed what the first one left
     others = [tmp_path / name for name in (".folder.notes.tmp", ".folder.more.0123abcd.tmp", ".file.tmp")]
     for other in others:
@@ -310,16 +324,17 @@ def test_what_a_killed_process_left_goes_with_the_next_write_of_the_same_name(tm
 
 @posix
 def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
-    writer = start_writer(tmp_path, 0.3)
-    while not list(tmp_path.glob(".folder.*.tmp/new/sub/b")):
-        time.sleep(0.002)
+    writer = start_writer(tmp_path, "until told")
+    until(lambda: list(tmp_path.glob(".folder.*.tmp/new/sub/b")))
     fill(tmp_path / "folder", "mine", replace=True)
     assert (tmp_path / "folder" / "file").read_text() == "mine"
-    while not (tmp_path / "file").exists():
-        time.sleep(0.01)
-        assert writer.poll() is None, writer.communicate()
+    assert writer.stdin is not None
+    writer.stdin.write("\n\n")
+    writer.stdin.flush()
+    until(lambda: (tmp_path / "file").exists() or writer.poll() is not None)
     writer.terminate()
-    writer.communicate()
+    _, errors = writer.communicate(timeout=120)
+    assert writer.returncode == 128 + signal.SIGTERM, errors
     assert_whole(tmp_path)
 
 
@@ -349,6 +364,6 @@ for _ in range(100):
     command = [sys.executable, "-c", code, str(tmp_path)]
     writers = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     for writer in writers:
-        _, errors = writer.communicate(timeout=60)
+        _, errors = writer.communicate(timeout=120)
         assert writer.returncode == 0, errors
     assert_whole(tmp_path)
