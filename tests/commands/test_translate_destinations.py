@@ -3,13 +3,10 @@
 import gzip
 import os
 import shutil
-import signal
 import socket
 import stat
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +17,8 @@ from seq2seq.translation.destination import check_destination
 from seq2seq.translation.output import open_output
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.devices import mount, needs_devices
-from tests.translating import TEXT, Cli, run_cli, start
+from tests.processes import CAN_FORK, Warm
+from tests.translating import TEXT, Cli, run_cli
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other names for streams")
 
@@ -28,34 +26,38 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has oth
 # --- streams ---
 
 
+# As the shell closes it, so that the next file that the process opens would be its stderr.
+WITHOUT_STDERR = """
+import os, sys
+os.close(2)
+sys.stderr = None
+from seq2seq.cli import front_door
+front_door("translate")
+"""
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(not CAN_FORK, reason="needs the fork server")
 def test_stdout_by_name_adds_to_a_log_even_if_stderr_is_closed(trained: Cli, tmp_path: Path) -> None:
-    log = write(tmp_path / "log", ["kept"])
-    # Closed by the shell, so that the next file that the process opens would be its stderr.
-    command = 'exec "$@" --output /dev/stdout >> log 2>&-'
-    program = [
-        sys.executable,
-        Path.cwd() / "translate.py",
-        *trained.defaults,
-        "--reference",
-        write(tmp_path / "r", REFERENCES),
-    ]
-    process = subprocess.run(
-        ["sh", "-c", command, "sh", *map(str, program)], cwd=tmp_path, input=LEARNED.encode(), timeout=90
-    )
-    assert process.returncode == 0
+    log, script = write(tmp_path / "log", ["kept"]), tmp_path / "without_stderr.py"
+    script.write_text(WITHOUT_STDERR)
+    reference = write(tmp_path / "r", REFERENCES)
+    words = [script, *trained.defaults, "--output", "/dev/stdout", "--reference", reference]
+    with write(tmp_path / "in", SOURCES).open("rb") as stdin, log.open("ab") as stdout:
+        process = Warm([str(word) for word in words], env=os.environ, stdin=stdin, stdout=stdout)
+        assert process.wait(120) == 0
     assert read(log) == ["kept", *trained.lines(LEARNED)]
 
 
 def test_a_hyphen_is_stdin_and_stdout(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    expected = cli.lines(TEXT, *GREEDY)
-    for name in ("-", "/dev/stdout", "/proc/self/fd/1", "/dev/fd/1", "/dev/../dev/stdout"):
-        assert cli.lines(TEXT, *GREEDY, "--input", "-", "--output", name) == expected
-    assert cli.lines(TEXT, *GREEDY, "--input", "/dev/stdin") == expected
+    oui = cli.lines("Oui !\n", *GREEDY)
+    for name in ("-", "/dev/stdout", "/proc/self/fd/1", "/dev/../dev/stdout"):
+        assert cli.lines("Oui !\n", *GREEDY, "--input", "-", "--output", name) == oui
+    assert cli.lines("Oui !\n", *GREEDY, "--input", "/dev/stdin") == oui
     assert not list(tmp_path.iterdir())
-    assert cli("--output", "./-", *GREEDY, stdin=TEXT)[0] == 0  # a file of that name
-    assert read(tmp_path / "-") == expected
+    assert cli("--output", "./-", *GREEDY, stdin="Oui !\n")[0] == 0  # a file of that name
+    assert read(tmp_path / "-") == oui
     assert "stdout cannot be resumed" in cli.refusal("--output", "-", "--resume", stdin=TEXT)
 
 
@@ -100,13 +102,12 @@ def test_stdout_may_not_grow_what_is_read(cli: Cli, tmp_path: Path, monkeypatch:
     assert read(source) == ["Oui !"]
 
 
-@pytest.mark.parametrize("suffix", ["", ".txt"])
-def test_compressed_text_is_known_by_its_first_bytes(cli: Cli, tmp_path: Path, suffix: str) -> None:
+def test_compressed_text_is_known_by_its_first_bytes(cli: Cli, tmp_path: Path) -> None:
     data = gzip.compress(TEXT.encode())
     expected = cli.lines(TEXT, *GREEDY)
     assert cli.lines(data, *GREEDY) == expected
-    (tmp_path / f"in{suffix}").write_bytes(data)
-    assert cli.lines("", *GREEDY, "--input", tmp_path / f"in{suffix}") == expected
+    (tmp_path / "in.txt").write_bytes(data)
+    assert cli.lines("", *GREEDY, "--input", tmp_path / "in.txt") == expected
     assert "stdin: damaged or cut off after line" in cli(*GREEDY, stdin=data[:-6])[2]
     assert "stdin: is a ZIP archive, as .docx and .odt files are" in cli.refusal(stdin=b"PK\x03\x04\x14\0\xff\n")
 
@@ -153,10 +154,15 @@ def test_a_disk_is_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["checkpoints/model.ckpt", "checkpoints/best.ckpt", "checkpoints/new.txt", "config.yaml", "hypotheses/test.en"],
+    ("name", "given"),
+    [
+        ("checkpoints/model.ckpt", ""),
+        ("checkpoints/new.txt", ""),
+        ("hypotheses/test.en", ""),
+        ("checkpoints/model.ckpt", "checkpoints/model.ckpt"),
+        ("config.yaml", "checkpoints/model.ckpt"),
+    ],
 )
-@pytest.mark.parametrize("given", ["", "checkpoints/model.ckpt"])
 def test_files_of_a_run_are_never_overwritten(trained_dir: Path, tmp_path: Path, name: str, given: str) -> None:
     run = tmp_path / "run"
     shutil.copytree(trained_dir, run)
@@ -225,30 +231,19 @@ def test_a_folder_that_takes_no_file_is_refused_at_the_start(small_disk: Path) -
 # --- several at once ---
 
 
-@pytest.mark.slow
 def test_two_runs_never_write_one_file(trained: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder").mkdir()
     target = tmp_path / "folder" / "out"
     (tmp_path / "link").symlink_to(target)
     (tmp_path / "here").symlink_to(tmp_path / "folder")
-    process = start(*trained.defaults, "--output", target, stdin=subprocess.PIPE)
-    assert process.stdin is not None and process.stderr is not None
-    try:
-        while not target.with_name("out.partial.lock").exists():
-            assert process.poll() is None
-            time.sleep(0.02)
-        monkeypatch.chdir(tmp_path / "folder")
+    monkeypatch.chdir(tmp_path / "folder")
+    with open_output(target, {}, resume=False):  # as another process would
         for other in (Path("out"), tmp_path / "link", tmp_path / "here" / "out", Path("../folder/out")):
             for resume in (False, True):
                 with pytest.raises(TranslationError, match=f"{other} is being written by another process; wait for"):
                     open_output(other, {}, resume=resume).__enter__()
         message = trained.refusal("--output", tmp_path / "link", "--resume", stdin=LEARNED)
         assert f"error: {tmp_path}/link is being written by another process; wait for it, or choose" in message
-        _, err = process.communicate(LEARNED.encode(), timeout=60)
-        assert process.returncode == 0, err
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+    assert trained("--output", tmp_path / "link", stdin=LEARNED)[0] == 0
     assert read(target) == trained.lines(LEARNED)
     assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["out"]

@@ -4,7 +4,7 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,18 @@ from seq2seq.translation.sharing.join import _commands
 from seq2seq.translation.sharing.plan import Folder, Plan
 from seq2seq.translation.sharing.share import Share
 from tests.translating import Cli
-from tests.translation.sharing.shared_text import SMALL_BLOCKS, SOURCES, TEXT, by_one, write
+from tests.translation.sharing.shared_text import SOURCES as MANY_SOURCES
+from tests.translation.sharing.shared_text import by_one
+from tests.translation.sharing.shared_text import write as write_text
+
+SMALL_BLOCKS = ("--max-batch-tokens", 1)  # of a line or two
+SOURCES = MANY_SOURCES[:14]
+# What may end a line, and what may not; blank lines; lines of several sentences.
+TEXT = "\n".join([*SOURCES[:3], "", *SOURCES[3:9], " ", "", "Ba be\u2028fo.\r", *SOURCES[9:], "Ba. Fo fu."]) + "\n"
+
+
+def write(path: Path, text: str = TEXT) -> Path:
+    return write_text(path, text)
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +63,12 @@ def joined(output: Path, *options: object) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("text", "name", "n_shards", "options"),
     [
-        (TEXT, "in", 3, ("--json",)),
+        (TEXT, "in", 3, ("--json", "--alignment", "--typography", "fr")),
         (TEXT.removesuffix("\n"), "in.gz", 2, ("--n-best", 2)),
         (TEXT.replace("\n", "\r\n"), "in", 2, ("--document",)),
         ("Ba.\n\n", "in", 5, ()),  # fewer lines than shards
         ("", "in", 2, ()),
-        ("\n" * 50, "in", 1, ()),
         ("\ufeff" + TEXT, "in", 2, ("--sample", "--seed", 3)),
-        (TEXT, "in", 2, ("--alignment", "--typography", "fr")),
     ],
 )
 def test_the_shares_are_joined_to_what_one_process_writes(
@@ -153,37 +162,29 @@ def test_the_commands_that_are_shown_make_the_shards_that_are_missing(two_thirds
     assert _commands(plan, [1]) == [plan.command]
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda part: part.write_bytes(part.read_bytes()[:-1]), "was changed after it was translated"),
-        (lambda part: part.write_bytes(part.read_bytes()[:-2] + b"!\n"), "was changed after it was translated; remove"),
-        (lambda part: part.with_name("00004.json").unlink(), "has no record of how it was made"),
-        (lambda part: part.with_name("00004.json").write_text("[]"), "has no record of how it was made"),
-        (
-            lambda part: part.with_name("00004.json").write_bytes(part.with_name("00003.json").read_bytes()),
-            "is the translation of other text",
-        ),
-        (
-            lambda part: part.with_name("00004.json").write_text(
-                part.with_name("00004.json").read_text().replace('"beam_size": 3', '"beam_size": 4')
-            ),
-            "was made with other settings",
-        ),
-    ],
-)
 def test_a_part_that_is_damaged_or_foreign_is_named_and_made_again(
-    cli: Cli, two_thirds: tuple[Path, tuple[object, ...]], damage: object, message: str
+    cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]
 ) -> None:
     output, given = two_thirds
     shard(cli, "2/3", *given)
     part = output.parent / "out.parts" / "00004"
-    damage(part)  # type: ignore[operator]
-    status, err = joined(output)
-    assert status == 2 and f"{part} {message}" in err and not output.exists()
-    if "remove" in err:
-        part.unlink()
-    shard(cli, "1/3", *given)
+    record, other_record = part.with_name("00004.json"), part.with_name("00003.json")
+    damages: list[tuple[Callable[[], object], str]] = [
+        (lambda: part.write_bytes(part.read_bytes()[:-2] + b"!\n"), "was changed after it was translated; remove"),
+        (lambda: record.write_text("[]"), "has no record of how it was made"),
+        (lambda: record.write_bytes(other_record.read_bytes()), "is the translation of other text"),
+        (
+            lambda: record.write_text(record.read_text().replace('"beam_size": 3', '"beam_size": 4')),
+            "was made with other settings",
+        ),
+    ]
+    for damage, message in damages:
+        damage()
+        status, err = joined(output)
+        assert status == 2 and f"{part} {message}" in err and not output.exists()
+        if "remove" in err:
+            part.unlink()
+        shard(cli, "1/3", *given)
     assert joined(output)[0] == 0
     assert output.read_bytes() == by_one(cli, *given[:-2], output=output.parent / "one")
 
