@@ -288,6 +288,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             {"data": {"augment": {"upper": 0.6, "title": 0.5}}},
             "data.augment: upper, title and lower exclude each other, and their shares add up to more than 1",
         ),
+        ({"data": {"augment": {"join": 0.6, "join3": 0.5}}}, "data.augment: join and join3 exclude each other"),
         (
             {"data": {"train": [{"source": "a", "tag": "Law"}, "b"]}},
             "data.train: the tag 'Law' is not made of a-z, 0-9, _ and - alone; rename it",

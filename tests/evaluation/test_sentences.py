@@ -1,7 +1,9 @@
+import math
+
 import pytest
 
 from seq2seq.evaluation.scores import corpus_scores
-from seq2seq.evaluation.sentences import sentence_chrf
+from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
 
 HYPOTHESES = ["A dog runs.", "Nothing like it", "Two men sit on a bench.", ""]
 REFERENCES = [["A dog runs."], ["A cat sleeps here."], ["Two men are on a bench.", "Two men sit."], ["A word"]]
@@ -25,3 +27,9 @@ def test_the_most_similar_reference_counts_and_a_blank_one_is_similar_to_none():
 def test_there_is_a_reference_for_each_sentence():
     with pytest.raises(ValueError, match="zip"):
         sentence_chrf(["A", "B"], [["A"]])
+
+
+def test_bleu_of_a_short_sentence_has_its_own_n_grams_and_the_length_of_a_reference_with_words():
+    # By hand: both words and their pair match, longer n-grams there are none; 2 tokens for 6 give exp(1 - 6 / 2).
+    found = sentence_bleu(["A dog", "A dog"], [["", "A dog runs fast here."], [" "]])
+    assert found == pytest.approx([100 * math.exp(1 - 6 / 2), 0])

@@ -66,4 +66,18 @@ MUTANTS = [
         becomes='torch.load(path, map_location="cpu", weights_only=False, mmap=True)',
         tests=["tests/artifacts/test_checkpoint.py::test_code_in_a_checkpoint_is_refused_and_not_run"],
     ),
+    Mutant(
+        fault="a pair may be joined with the next one and with the next two",
+        file="seq2seq/config/augment.py",
+        text='(("upper", "title", "lower"), ("join", "join3"))',
+        becomes='(("upper", "title", "lower"),)',
+        tests=["tests/config/test_config.py::test_values_that_cannot_work_are_refused"],
+    ),
+    Mutant(
+        fault="the number of compiled products that a user chose is replaced",
+        file="seq2seq/hardware.py",
+        text='os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")',
+        becomes='os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] = "4096"',
+        tests=["tests/test_hardware.py::test_a_number_of_compiled_products_that_the_user_chose_is_kept"],
+    ),
 ]

@@ -75,4 +75,11 @@ MUTANTS = [
             "tests/learn/test_exercises.py::test_attention_and_an_lstm_remember_the_first_word_over_a_short_distance"
         ],
     ),
+    Mutant(
+        fault="the source stays without positions when those of the target are taken away",
+        file=f"{_EXERCISES}/without_positions.py",
+        text="model.encode, model.step = encode, with_positions(none, step)",
+        becomes="model.step = with_positions(none, step)",
+        tests=["tests/learn/test_exercises.py::test_positions_are_taken_from_one_side_at_a_time"],
+    ),
 ]

@@ -230,4 +230,11 @@ MUTANTS = [
         becomes="            yield block[:-1]\n",
         tests=["tests/reports/test_tables.py"],
     ),
+    Mutant(
+        fault="a blank reference counts when sentences are scored",
+        file="seq2seq/evaluation/sentences.py",
+        text='[text for text in known if text.strip()] or [""]',
+        becomes="list(known)",
+        tests=["tests/evaluation/test_sentences.py"],
+    ),
 ]
