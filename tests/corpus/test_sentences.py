@@ -27,14 +27,11 @@ def marked(name: str) -> list[str]:
     return [line for line in lines if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("case", marked("known.en") + marked("known.fr"))
-def test_sentences_end_where_people_end_them(case: str) -> None:
-    expected = case.replace("|", " ") if case in MISSED else case
-    assert "|".join(sentences(case.replace("|", " "))) == expected
-
-
-def test_there_are_many_cases() -> None:
-    assert len(set(marked("known.en") + marked("known.fr"))) > 180
+def test_sentences_end_where_people_end_them() -> None:
+    cases = marked("known.en") + marked("known.fr")
+    assert len(set(cases)) > 180
+    expected = [case.replace("|", " ") if case in MISSED else case for case in cases]
+    assert ["|".join(sentences(case.replace("|", " "))) for case in cases] == expected
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

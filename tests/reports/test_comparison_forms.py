@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,18 +35,25 @@ def translated(path: Path, hypotheses: list[str]) -> Path:
     return path
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> list[Path]:
-    """Two seeds of a recipe and one of another one, in a sweep."""
+@pytest.fixture(scope="module")
+def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of a recipe and one of another one."""
+    sweep = tmp_path_factory.mktemp("runs") / "sweep"
     rates = [(1, 0.5), (2, 0.5), (1, 0.25)]
     paths = [
-        ended_run(tmp_path / f"sweep/00{number}", 0, RunConfig(seed=seed, optim=OptimConfig(lr=rate)), 50.0 + number)
+        ended_run(sweep / f"00{number}", 0, RunConfig(seed=seed, optim=OptimConfig(lr=rate)), 50.0 + number)
         for number, (seed, rate) in enumerate(rates)
     ]
     for path, hypotheses in zip(paths, (GOOD, REFERENCES, POOR), strict=True):
         translated(path, hypotheses)
         logged(path, (9, "train/loss", 5.0, 1000.0), (69, "train/loss", 4.0, 1360.0), (70, "test/news/bleu", 9, 2800.0))
-    return paths
+    return sweep
+
+
+@pytest.fixture
+def runs(finished_sweep: Path, tmp_path: Path) -> list[Path]:
+    shutil.copytree(finished_sweep, tmp_path / "sweep")
+    return sorted((tmp_path / "sweep").iterdir())
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
