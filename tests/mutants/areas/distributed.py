@@ -11,10 +11,7 @@ MUTANTS = [
         file="seq2seq/training/callbacks/gradient_order.py",
         text="if not isinstance(ddp, DistributedDataParallel):",
         becomes="if isinstance(ddp, DistributedDataParallel):",
-        tests=[
-            "tests/training/test_restarts.py"
-            "::test_the_order_in_which_gradients_are_summed_is_settled_before_the_first_step"
-        ],
+        tests=[TWO_PROCESSES],
     ),
     Mutant(
         fault="with another number of processes, each does as many micro-batches as before",
@@ -162,5 +159,47 @@ MUTANTS = [
         text="torch.cuda.set_device(self.environment.local_rank())",
         becomes="torch.cuda.set_device(0)",
         tests=["tests/training/test_ranks_talk.py::test_each_process_takes_its_own_gpu_before_it_meets_the_others"],
+    ),
+    Mutant(
+        fault="Ctrl-C while the processes start ends those that the first one started with a traceback each",
+        file="seq2seq/training/launchers.py",
+        text="        signal.signal(signal.SIGINT, signal.SIG_IGN)\n",
+        becomes="",
+        tests=["tests/training/test_ranks.py::test_ctrl_c_while_the_processes_start_is_told_once"],
+    ),
+    Mutant(
+        fault="processes take the number of tokens that fits in the one with the most memory",
+        file="seq2seq/training/fitting.py",
+        text="op=torch.distributed.ReduceOp.MIN",
+        becomes="op=torch.distributed.ReduceOp.MAX",
+        tests=["tests/training/test_fitting.py::test_several_processes_take_what_fits_in_all_of_them"],
+    ),
+    Mutant(
+        fault="of a run that does not fit, the longest sentence is taken for one that does",
+        file="seq2seq/training/callbacks/worst_batch.py",
+        text="if batch.max_tokens // divisor < longest + 2:",
+        becomes="if batch.max_tokens < longest + 2:",
+        tests=["tests/training/callbacks/test_worst_batch.py"],
+    ),
+    Mutant(
+        fault="memory of another process counts as the plan of an epoch",
+        file="seq2seq/training/shared_plans.py",
+        text="if (status.st_dev, status.st_ino) == place.device_and_inode:",
+        becomes="if status:",
+        tests=["tests/training/test_shared_plans.py::test_memory_of_another_process_is_not_taken_for_a_plan"],
+    ),
+    Mutant(
+        fault="a run whose other process was killed is to be started again, though it has saved",
+        file="seq2seq/training/workers.py",
+        text="if run.has_checkpoints else",
+        becomes="if not run.has_checkpoints else",
+        tests=["tests/training/test_ranks.py::test_if_one_process_is_killed_while_the_others_wait_for_it_all_end"],
+    ),
+    Mutant(
+        fault="a bug in another process is not told to the first one",
+        file="seq2seq/training/following.py",
+        text='        ranks.fail(f"process',
+        becomes='        str(f"process',
+        tests=["tests/training/test_ranks.py::test_a_bug_in_another_process_is_told_once"],
     ),
 ]
