@@ -24,7 +24,7 @@ from seq2seq.errors import CheckpointError, RunError, UserError
 from seq2seq.evaluation.scores import Interval
 from tests.analysis.test_test_set import ANALYSIS
 from tests.dataset.small_corpus import sentence, write_split
-from tests.faults.many import FAULTS
+from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.translating import model_content, write_run
 
@@ -91,7 +91,7 @@ def test_a_checkpoint(tmp_path_factory: pytest.TempPathFactory, data: st.DataObj
         assert_is_whole(found.model)
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(data=st.data())
 def test_a_model_directory(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     def write(folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_model_directory(tmp_path_factory: pytest.TempPathFactory, data: st.Da
         assert_is_whole(found.saved)
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(data=st.data())
 def test_a_run_directory(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Its text files have no checksums, since people read and write them."""
@@ -139,7 +139,7 @@ def test_a_run_directory(tmp_path_factory: pytest.TempPathFactory, data: st.Data
             assert_helps(error, run.path)
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(data=st.data())
 def test_the_cache(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """What is damaged in it is made again, and the run has the text that it should have."""

@@ -15,7 +15,7 @@ from seq2seq.commands import translate as translate_command
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.on_resume import classes
 from seq2seq.errors import ConfigError, RunError
-from tests.faults.many import FAULTS
+from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.places import ROOT
 from tests.translating import Cli
@@ -94,7 +94,7 @@ def hydra_words(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(words=hydra_words())
 @example(words=["+batch.accumulate=0"])  # of which Hydra says more than a line
 @example(words=[f"{'9' * 5_000}=null"])
@@ -178,7 +178,7 @@ def translate_words(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(
     words=translate_words(), stdin=st.sampled_from(["", "Un chat dort.\n", '{"fr": "Un chat."}\n', "1\n\n", "a\tb\n"])
 )

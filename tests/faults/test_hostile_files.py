@@ -17,7 +17,7 @@ from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.errors import ConfigError, UserError
-from tests.faults.many import FAULTS
+from tests.faults.many import COSTLY_FAULTS
 from tests.translating import model_content
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def changed(place: tuple[str, ...], value: Any) -> Any:
     return config
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(place=st.sampled_from(PLACES[1:]), value=VALUES)
 @example(place=("data", "test"), value={"a": {"src": 3, "tgt": []}})
 @example(place=("data", "train"), value={"source": {"source": "a", "tag": "b"}, "tag": None})
@@ -67,7 +67,7 @@ def test_a_configuration(place: tuple[str, ...], value: Any) -> None:
     assert isinstance(config, RunConfig)
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(place=st.sampled_from(PLACES), value=VALUES)
 @example(place=("model", "d_model"), value=2**30)
 @example(place=("model", "d_ff"), value=2**40)
@@ -90,7 +90,7 @@ def tensors() -> st.SearchStrategy[torch.Tensor]:
 FIELDS = ("format_version", "config", "tokenizer", "tokenizer_sha256", "state_dict", "seen", "global_step", "wandb_id")
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(
     field=st.sampled_from(FIELDS),
     value=VALUES | tensors() | st.dictionaries(st.sampled_from(["a", "model.w"]), tensors() | SCALARS, max_size=3),
@@ -99,7 +99,7 @@ def test_a_field_of_a_checkpoint(tmp_path_factory: pytest.TempPathFactory, field
     refused_or_built(tmp_path_factory, {field: value})
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(name=st.sampled_from(sorted(CONTENT.weights)), value=tensors() | SCALARS)
 def test_a_weight_of_a_checkpoint(tmp_path_factory: pytest.TempPathFactory, name: str, value: Any) -> None:
     weights = {f"model.{each}": weight for each, weight in CONTENT.weights.items()}

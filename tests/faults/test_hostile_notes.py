@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.model_directory import SUMS, write_model_directory, write_safetensors
@@ -19,7 +19,7 @@ from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.compare import compare
 from seq2seq.reports.comparison_forms import as_form
 from seq2seq.reports.run_page import run_page
-from tests.faults.many import FAULTS
+from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.faults.test_damaged_files import damages
 from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
@@ -60,7 +60,7 @@ _JSON_NOTES = ["selection.json", "scores.json", "analysis/news.json", "provenanc
 _NOTES = [*_JSON_NOTES, "metrics.csv", "summary.txt", "hypotheses/news.en"]
 
 
-@settings(FAULTS, max_examples=-(-FAULTS.max_examples // 3))  # each takes a tenth of a second
+@COSTLY_FAULTS
 @given(name=st.sampled_from(_NOTES), content=TEXTS, changes=st.none() | st.tuples(st.integers(0), VALUES))
 @example(name="metrics.csv", content=b"step,metric,value,unix_time\n1,train/loss,nan,1e99\n", changes=None)
 @example(name="scores.json", content=b"", changes=(2, float("nan")))

@@ -16,7 +16,7 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import UserError
 from seq2seq.translation.forms.read import FORMS, form_of, read_pieces
 from seq2seq.translation.text.glossary import Glossary, read_terms
-from tests.faults.many import FAULTS
+from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 
 pytestmark = pytest.mark.slow
@@ -106,7 +106,7 @@ def test_a_glossary(tmp_path: Path, data: bytes, text: str) -> None:
         assert 0 <= match.start < match.end <= len(text)
 
 
-@FAULTS
+@COSTLY_FAULTS
 @given(train=contents(), valid=contents(), kind=st.sampled_from(["bpe", "unigram"]), n_copies=st.sampled_from([1, 40]))
 @example(train=b"9" * 5_000, valid=b"a", kind="unigram", n_copies=40)
 def test_a_corpus_to_train_on(tmp_path: Path, train: bytes, valid: bytes, kind: str, n_copies: int) -> None:
