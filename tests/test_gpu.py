@@ -1,7 +1,6 @@
 """What only a GPU can show (`make gpu` runs it), and the program that shows it, as far as a CPU goes."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +11,7 @@ import torch
 
 from tests.places import ROOT
 from tests.test_benchmarks import script
+from tests.training.tiny_runs import command
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def where(gpu: ModuleType, folder: Path, peak: Any = None) -> Any:
 
 def test_parts_run_and_become_one_table(tmp_path: Path) -> None:
     table = tmp_path / "gpu.md"
-    words = [sys.executable, "benchmarks/gpu.py", "--device", "cpu", "--quick", "--output", str(table)]
-    done = subprocess.run([*words, "--parts", "tests", "attention"], cwd=ROOT, capture_output=True, text=True)
+    words = ["--device", "cpu", "--quick", "--output", str(table), "--parts", "tests", "attention"]
+    done = command(*words, script="benchmarks/gpu.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == table.read_text().strip()
     rows = [line for line in table.read_text().splitlines() if line.startswith("|")]

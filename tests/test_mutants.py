@@ -68,7 +68,8 @@ def code_of(file: str) -> str:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A project with a function and its tests, which start in a process that has imported what they need."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["hydra.extra.pytest_plugin", "hypothesis", "pytest"])
+    imported = ["hydra.extra.pytest_plugin", "hypothesis", "pytest"]
+    multiprocessing.get_context("forkserver").set_forkserver_preload(imported)
     for name, content in {"seq2seq/__init__.py": CODE, "tests/test_double.py": TESTS, "pytest.ini": "[pytest]"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)

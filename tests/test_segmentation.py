@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq import segmentation
@@ -43,20 +43,18 @@ def drawn(tokenizer: Tokenizer, rate: float, text: str, seed: int) -> list[int]:
 
 @pytest.mark.parametrize("rule", RULES)
 @given(text=any_text)
-@settings(max_examples=200)
 def test_without_dropout_bpe_is_that_of_sentencepiece(rule, text):
     tokenizer = trained("bpe", rule)
     assert drawn(tokenizer, 0.0, text, 1) == tokenizer.encode([text])[0]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no corpora beside the project")
 @pytest.mark.parametrize("rule", RULES)
 def test_without_dropout_bpe_is_that_of_sentencepiece_on_news(rule):
     lines = [
         line
         for name in ("newstest2010.fr", "newstest2011.en")
-        for line in (SHARED / "news" / name).read_text(encoding="utf-8").split("\n")
+        for line in (SHARED / "news" / name).read_text(encoding="utf-8").split("\n")[:1000]
     ]
     config = TokenizerConfig(vocab_size=2000, normalization=rule)
     tokenizer = Tokenizer.train([line for line in lines[::3] if line], config)
@@ -67,7 +65,6 @@ def test_without_dropout_bpe_is_that_of_sentencepiece_on_news(rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("model_type", RATES)
 @given(text=any_text, rate=st.floats(0, 0.99), seed=st.integers())
-@settings(max_examples=200)
 def test_every_segmentation_decodes_to_the_same_text(model_type, rule, text, rate, seed):
     tokenizer = trained(model_type, rule, tags=("law",))
     ids = drawn(tokenizer, rate, text, seed)
@@ -162,9 +159,10 @@ def ids_of(tokenizer: Tokenizer, pieces: tuple[str, ...]) -> list[int]:
     return [processor.piece_to_id(piece) for each in spelled for piece in each]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("model_type", "rate"), [("bpe", 0.1), ("bpe", 0.4), ("unigram", 0.2), ("unigram", 0.7)])
 def test_segmentations_are_distributed_as_those_of_sentencepiece(model_type, rate):
-    """Its random numbers differ in each process: one of 100,000 runs of this test fails by chance."""
+    """Its random numbers differ in each process, whatever the seed: one of 100,000 runs fails by chance."""
     tokenizer, n = trained(model_type), 5000
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     segment, draw = RandomSegmentation(tokenizer, rate), random.Random(3).random
