@@ -301,16 +301,19 @@ def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number
             writer.kill()
 
 
+def left_by_a_killed_writer(folder: Path, before: set[Path]) -> set[Path]:
+    """What is unfinished after a writer was killed in the middle of a folder, which is not one of those before."""
+    writer = start_writer(folder, "until told")
+    until(lambda: set(folder.glob(".folder.*.tmp/new/sub/b")) - before)
+    writer.kill()
+    writer.communicate()
+    return set(folder.glob(".folder.*.tmp/new/sub/b"))
+
+
 @posix
 def test_what_a_killed_process_left_goes_with_the_next_write_of_the_same_name(tmp_path: Path) -> None:
-    left: set[Path] = set()
-    for _ in range(2):
-        (tmp_path / "file").unlink(missing_ok=True)
-        writer = start_writer(tmp_path, "until told")
-        until(lambda before=left: set(tmp_path.glob(".folder.*.tmp/new/sub/b")) - before)
-        writer.kill()
-        writer.communicate()
-        left = set(tmp_path.glob(".folder.*.tmp/new/sub/b"))
+    left = left_by_a_killed_writer(tmp_path, set())
+    left_by_a_killed_writer(tmp_path, left)
     (leftover,) = tmp_path.glob(".*.tmp")  # the second writer removed what the first one left
     others = [tmp_path / name for name in (".folder.notes.tmp", ".folder.more.0123abcd.tmp", ".file.tmp")]
     for other in others:
