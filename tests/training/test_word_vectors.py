@@ -129,7 +129,8 @@ def test_weights_of_another_model_leave_no_room_for_vectors():
 def test_a_run_starts_from_them_and_goes_on_without_the_file(corpus, tmp_path):
     words = ["ba", "de", "fi", "ko"]
     write_vectors(tmp_path / "a.vec", words, D)
-    config = tiny_config(corpus, tmp_path / "run", {"src_vectors": str(tmp_path / "a.vec"), "optim.lr": 1e-12})
+    changes = {"src_vectors": str(tmp_path / "a.vec"), "optim.lr": 1e-12, "trainer.max_steps": 2, "data.test": None}
+    config = tiny_config(corpus, tmp_path / "run", changes)
     with pytest.raises(TrainingInterrupted):
         train_with(config, SignalAt(1))
     (tmp_path / "a.vec").unlink()
