@@ -23,6 +23,11 @@ from tests.training.tiny_runs import TINY
 AXES = {"optim.lr": {"low": 1e-9, "high": 1e-1, "log": True}, "model.d_model": {"choices": [16, 15]}}
 
 
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seq2seq.sweeps.search.POLL_S", 0.02)
+
+
 def space_of(**changes: Any) -> Space:
     return read_space({"space": AXES, "metric": "valid/loss", "random_trials": 1, "prune_from": 1} | changes, "")
 

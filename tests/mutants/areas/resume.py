@@ -193,4 +193,34 @@ MUTANTS = [
         becomes="bounds = [0, *(epoch for end in self.ends), epoch]",
         tests=["tests/training/test_epochs.py::test_steps_add_up_epoch_by_epoch"],
     ),
+    Mutant(
+        fault="a signal while an output is locked leaves the lock",
+        file="seq2seq/translation/output.py",
+        text="            file.unlink()\n        lock.release",
+        becomes="            file.unlink() if lock.lock_counter > 1 else None\n        lock.release",
+        tests=["tests/faults/test_signals.py::test_a_signal_while_an_output_is_locked_leaves_nothing"],
+    ),
+    Mutant(
+        fault="a translation that is refused takes away the lock of the one at work",
+        file="seq2seq/translation/output.py",
+        text="            lock.acquire(timeout=0)  # a signal",
+        becomes="            pass  # a signal",
+        tests=["tests/faults/test_full_disks.py::test_of_two_runs_that_write_one_file_the_second_is_refused"],
+    ),
+    Mutant(
+        fault="a run that is over still takes the signals of its process",
+        file="seq2seq/training/stop_signals.py",
+        text="signal.signal(number, handler)",
+        becomes="_ = number, handler",
+        tests=[
+            "tests/training/callbacks/test_milestones.py::test_every_signal_to_stop_saves_and_finds_its_handler_again"
+        ],
+    ),
+    Mutant(
+        fault="a run that was stopped at the end of an epoch does not count it as over",
+        file="seq2seq/training/position.py",
+        text="n_epochs = epoch + is_over",
+        becomes="n_epochs = epoch",
+        tests=[f"{RESUMED}[plain]"],
+    ),
 ]

@@ -91,4 +91,18 @@ MUTANTS = [
         becomes='{"distribution": "uniform", **limits}',
         tests=["tests/sweeps/test_wandb_sweep.py::test_wandb_searches_the_same_space"],
     ),
+    Mutant(
+        fault="a sweep whose jobs are not all finished ends as if they were",
+        file="seq2seq/sweeps/end.py",
+        text="    return 2\n",
+        becomes="    return 0\n",
+        tests=[f"{SWEEP}::test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last"],
+    ),
+    Mutant(
+        fault="whole numbers are searched without the step that the space gives",
+        file="seq2seq/sweeps/space.py",
+        text="step=int(axis.step or 1)",
+        becomes="step=1",
+        tests=["tests/sweeps/test_space.py::test_a_space_is_one_of_optuna"],
+    ),
 ]
