@@ -84,4 +84,11 @@ MUTANTS = [
         becomes="found[sorted(rows)] = logits",
         tests=[f"{MODEL}::test_texts_of_all_lengths_in_batches_of_any_size_get_the_same_labels"],
     ),
+    Mutant(
+        fault="a text that just fits is said to be cut",
+        file="seq2seq/classification/text_classifier.py",
+        text="is_cut=len(ids[i]) > longest",
+        becomes="is_cut=len(ids[i]) >= longest",
+        tests=["tests/classification/test_lines.py::test_a_text_that_is_too_long_is_read_from_its_beginning"],
+    ),
 ]

@@ -70,4 +70,11 @@ MUTANTS = [
         becomes="pass",
         tests=["tests/training/test_online.py::test_an_online_run_arrives_and_goes_on_under_its_id"],
     ),
+    Mutant(
+        fault="a download is given up although more of it comes",
+        file="seq2seq/artifacts/wandb_access.py",
+        text="size, alive = now, time.monotonic()",
+        becomes="size = now",
+        tests=[f"{ACCESS}::test_a_download_is_waited_for_as_long_as_more_comes"],
+    ),
 ]

@@ -76,4 +76,18 @@ MUTANTS = [
         becomes="        if config:\n",
         tests=[PRIVACY],
     ),
+    Mutant(
+        fault="the service of a W&B run that does not end lives on",
+        file="seq2seq/training/wandb_end.py",
+        text="        _kill_service()\n",
+        becomes="",
+        tests=["tests/training/test_wandb_end.py::test_an_end_that_does_not_come_is_an_error_and_holds_nobody_up"],
+    ),
+    Mutant(
+        fault="a tracker that has failed is called again",
+        file="seq2seq/training/guarded.py",
+        text="failed, self._tracker = self._tracker, None",
+        becomes="failed = self._tracker",
+        tests=["tests/training/test_guarded.py"],
+    ),
 ]
