@@ -38,9 +38,11 @@ def test_runs_on_two_processes_that_are_killed_end_as_one_that_never_was(tiny_co
     done = command(*arguments(tiny_corpus, tmp_path / "whole", changes))
     assert done.returncode == 0, done.stderr
     many: list[Fault] = []
-    for _ in range(30):
-        what, rank = draw.choice([("SIGKILL", 0), ("SIGKILL", 1), ("SIGKILL all", 0)])
-        many.append((what, "moment", draw.randint(1, N_MOMENTS), rank))
+    for _ in range(10):
+        many.append(("SIGKILL", "moment", draw.randint(1, N_MOMENTS)))
+        many.append(("SIGKILL", "step", draw.randint(1, 40), 1))  # which has few files
+        many.append(("SIGKILL all", "moment", draw.randint(1, N_MOMENTS)))
+    draw.shuffle(many)
     words = arguments(tiny_corpus, tmp_path, changes | {"batch.n_workers": 1})
     kill_again_and_again(words, tmp_path / "whole", many)
 
@@ -62,7 +64,7 @@ def kill_again_and_again(words: list[str], whole: Path, faults: Iterable[Fault])
         assert "Traceback" not in done.stderr, (fault, done.stderr)
         assert steps_saved(run_dir) >= before, fault  # nothing that was saved is lost
         if done.returncode == 0:
-            assert "moment" in fault, fault  # which may come after the end
+            assert IS_NIGHTLY or fault is NOTHING, fault  # a moment that is drawn may come after the end
             assert_same(run_dir, whole)
             n_runs += 1
     assert done.returncode == 0, done.stderr

@@ -55,7 +55,7 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(
         front_door("train", [f"resume={sweep.path}", "trainer.progress=false"])
     err = capsys.readouterr().err
     assert "1 of 2 jobs are finished" in err and f"  {names[1]}: " in err and "does not split" in sweep.error(names[1])
-    assert first.is_scored and steps_saved(first.path) == 9
+    assert sweep.run(names[0]).is_scored and steps_saved(first.path) == 9
     assert identity and first.identity() == identity and identity.sweep == SweepPlace("a sweep", 0)
     assert [each.step for each in first.metrics() if each.name == "train/loss"] == list(range(9))
     assert not second.path.exists()
