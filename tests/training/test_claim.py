@@ -5,6 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import hydra.core.utils
 import pytest
@@ -77,13 +78,9 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path, monkeypatch, own_signals):
-    class Clock:
-        def now():
-            return datetime(2026, 1, 1)
-
-    monkeypatch.setattr(hydra.core.utils, "datetime", Clock)
+    monkeypatch.setattr(hydra.core.utils, "datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 1)))
     monkeypatch.chdir(tmp_path)
-    words = [word for word in arguments(corpus, "", {"trainer.max_steps": 1}) if not word.startswith("run_dir=")]
+    words = [word for word in arguments(corpus, Path(), {"trainer.max_steps": 1}) if not word.startswith("run_dir=")]
     for seed in (1, 2):
         done = train_here(*words, f"seed={seed}")
         assert done.returncode == 0, done.stderr

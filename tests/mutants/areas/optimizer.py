@@ -160,4 +160,11 @@ MUTANTS = [
         becomes="weight if name in moved",
         tests=["tests/training/test_run.py::test_each_candidate_is_what_its_name_says"],
     ),
+    Mutant(
+        fault="weights that were validated in the trouble are averaged at the end",
+        file="seq2seq/training/callbacks/divergence.py",
+        text="if file > self.run.recent_at(step):",
+        becomes="if file < self.run.recent_at(step):",
+        tests=["tests/training/test_rollback.py::test_what_was_validated_in_the_trouble_is_forgotten"],
+    ),
 ]

@@ -208,13 +208,11 @@ MUTANTS = [
         tests=["tests/faults/test_full_disks.py::test_of_two_runs_that_write_one_file_the_second_is_refused"],
     ),
     Mutant(
-        fault="a run that is over still takes the signals of its process",
+        fault="a second Ctrl-C waits for the step as the first one does",
         file="seq2seq/training/stop_signals.py",
-        text="signal.signal(number, handler)",
-        becomes="_ = number, handler",
-        tests=[
-            "tests/training/callbacks/test_milestones.py::test_every_signal_to_stop_saves_and_finds_its_handler_again"
-        ],
+        text="if self.received == signal.SIGINT == number:",
+        becomes="if self.received == signal.SIGTERM == number:",
+        tests=["tests/training/test_run.py::test_a_second_interrupt_stops_at_once"],
     ),
     Mutant(
         fault="a run that was stopped at the end of an epoch does not count it as over",
