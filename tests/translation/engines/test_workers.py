@@ -365,7 +365,12 @@ def test_one_idle_worker_that_is_killed_is_told_while_the_other_works(
     task = workers.submit(wait_for_file, [tmp_path / "end"])
     (idle,) = children() - before - {busy}
     os.kill(idle, signal.SIGKILL)
-    until(lambda: workers.wait(0.01) or said)
+
+    def is_told() -> bool:
+        workers.wait(0.01)
+        return bool(said)
+
+    until(is_told)
     (tmp_path / "end").touch()
     assert task.result() == [busy]
     assert len(said) == 1 and said[0].startswith("warning: an idle worker process was killed (SIGKILL)")
