@@ -28,7 +28,7 @@ from seq2seq.training.module import TrainingModule
 
 def noted(module, outputs, batch, index):
     if index == 1:
-        print("settled:", module.trainer.strategy.model._get_ddp_logging_data()["has_rebuilt_buckets"])
+        print("settled:", module.trainer.strategy.model._get_ddp_logging_data().get("has_rebuilt_buckets"))
 
 TrainingModule.on_train_batch_end = noted
 """
