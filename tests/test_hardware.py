@@ -83,7 +83,18 @@ if multiplies_bf16("cpu"):
 """
 
 
+CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY")
+
+
+@pytest.fixture
+def _no_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CAPACITIES:
+        monkeypatch.setenv(name, "")  # it comes back as it was
+        monkeypatch.delenv(name)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_no_capacity")
 def test_what_speeds_a_process_up_changes_no_result_and_keeps_compiled_products(tmp_path: Path) -> None:
     script = tmp_path / "whole_process.py"
     script.write_text(OF_WHOLE_PROCESS)
@@ -94,14 +105,12 @@ def test_what_speeds_a_process_up_changes_no_result_and_keeps_compiled_products(
         assert (first.count("create:cache_hit"), second.count("create:cache_hit")) == (0, 1100)
 
 
-@pytest.mark.parametrize("name", ["ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"])
-def test_a_number_of_compiled_products_that_the_user_chose_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for each in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "DNNL_PRIMITIVE_CACHE_CAPACITY"):
-        monkeypatch.setenv(each, "")  # it comes back as it was
-        monkeypatch.delenv(each)
+@pytest.mark.usefixtures("_no_capacity")
+@pytest.mark.parametrize("name", CAPACITIES)
+def test_a_number_of_compiled_products_that_the_user_chose_is_kept(name: str) -> None:
     os.environ[name] = "1024"
     hardware.keep_compiled_products()
-    assert [os.environ.get(each) for each in os.environ if each.endswith("PRIMITIVE_CACHE_CAPACITY")] == ["1024"]
+    assert [os.environ[each] for each in CAPACITIES if each in os.environ] == ["1024"]
 
 
 def test_onednn_is_left_alone_where_it_would_round_to_bf16(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """`python -m seq2seq corpus`: find, get, list and rm, against a server of the tests."""
 
 import json
-import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -150,7 +149,7 @@ def test_ctrl_c_keeps_what_has_come(
     def half(answering: Answering, content: bytes) -> None:
         answering.give(content, n_sent=200_000)
         until(lambda: whole_blocks in sizes_below(tmp_path / "cache"))
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # it waits for more
         has_ended.wait(60)
 
     server.faults[path] = [half]
