@@ -108,6 +108,7 @@ def test_a_model_is_downloaded_once_and_translates(
     assert ours.translate(["Un."])[0].text == theirs.translate(["Un."])[0].text
 
 
+@pytest.mark.slow
 def test_what_is_no_whole_model_is_refused(server: WandbServer, model: Path, tmp_path: Path, asked_here: None) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(model, damaged)

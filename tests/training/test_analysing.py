@@ -22,6 +22,8 @@ from seq2seq.training.analysing import Looks
 from tests.training.tiny_runs import made_once, tiny_config, train_with, write_split
 from tests.translating import model_content
 
+pytestmark = pytest.mark.slow
+
 LEARNING = {
     "trainer.max_epochs": 4,
     "optim.lr": 0.02,

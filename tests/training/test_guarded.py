@@ -71,6 +71,7 @@ def test_the_first_failure_costs_a_warning_and_all_that_would_have_come_later(fa
     assert caplog.text.count(warning) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails_in", ["", "log_metrics"])
 def test_a_run_calls_a_tracker_until_it_fails(fails_in, corpus, tmp_path, monkeypatch, caplog):
     tracker = FailingTracker(fails_in, OSError())

@@ -18,6 +18,8 @@ from tests.training.tiny_runs import made_once, tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
 from tests.training.wandb_server import WandbServer, wandb_server
 
+pytestmark = pytest.mark.slow
+
 WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.n_samples": 0, "trainer.max_steps": 2}
 
 
@@ -93,7 +95,6 @@ def test_the_summary_holds_the_table_of_all_scores(sweep: Path, tmp_path: Path) 
     assert with_it[2] == ["002", 0.001, 4, "unfinished", None, None, None, None, None]
 
 
-@pytest.mark.slow
 def test_all_parts_arrive_in_their_order_and_once(
     server: WandbServer, sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +130,6 @@ def test_all_parts_arrive_in_their_order_and_once(
     assert sync_notice([sweep], "offline") == ""
 
 
-@pytest.mark.slow
 def test_a_part_that_fails_holds_back_those_after_it(
     server: WandbServer, sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +194,6 @@ def test_what_is_left_to_sync_is_named_in_the_order_of_its_starts(sweep: Path) -
     assert all_parts.count("offline-run-") == 3 and "-summary" in all_parts
 
 
-@pytest.mark.slow
 def test_the_summary_of_a_sweep_is_brought_up_to_date(
     sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
