@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 LEARNING = {
     "trainer.max_epochs": 4,
+    "decoding.beam_size": 1,
     "optim.lr": 0.02,
     "model.d_model": 32,
     "model.n_decoder_layers": 2,

@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ CALLS = (
     "finalize",
     "close",
 )
-ARGUMENTS = {
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "log_hyperparams": ({},),
     "log_metrics": ({"loss": 1.0}, 0),
     "log_sentences": ("valid", None, 0),

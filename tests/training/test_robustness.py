@@ -14,7 +14,7 @@ from tests.training.tiny_runs import arguments, made_once, tiny_config, train_he
 
 pytestmark = pytest.mark.slow
 
-LEARNING = {"trainer.max_epochs": 3, "optim.lr": 0.02, "model.d_model": 32}
+LEARNING = {"trainer.max_epochs": 3, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
 TESTS = {"plain": "test", "chat": {"source": "test", "disguise": ["upper", "typos"]}}
 
 
@@ -89,7 +89,8 @@ def test_such_runs_are_compared_and_listed(run, tmp_path, capsys):
 
 @pytest.mark.usefixtures("own_signals")
 def test_a_finished_run_is_tested_in_disguise_when_it_is_resumed(corpus, tmp_path):
-    train_with(tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 2}))
+    quick = {"trainer.max_steps": 2, "decoding.beam_size": 1, "decoding.max_length_b": 2}
+    train_with(tiny_config(corpus, tmp_path / "run", quick))
     run = RunDirectory(tmp_path / "run")
     before = run.scores()
     done = train_here(f"resume={tmp_path / 'run'}", "data.robustness=true")
