@@ -90,7 +90,6 @@ def split_in(folder: Path, pairs: Sequence[Pair], name: str = "out", *options: o
     return folder / name
 
 
-@pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5), max_group=st.sampled_from([1, 3, 50]))
 @settings(max_examples=40)
 def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair], seed: int, max_group: int) -> None:
@@ -115,7 +114,6 @@ def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair],
         assert splits["train"] == [pair for pair in first_seen if pair in set(splits["train"])]
 
 
-@pytest.mark.slow
 @given(pairs=corpora, seed=st.integers(0, 5))
 @settings(max_examples=25)
 def test_the_same_text_and_seed_give_the_same_bytes_and_the_order_of_lines_moves_no_pair(

@@ -61,6 +61,7 @@ def test_another_plan_than_the_one_begun_is_made_and_no_thread_is_left():
     plans.begin(5)
     assert plans.of(3).slots == 3  # nobody needs number 5, so its error is nobody's
     assert make.made == [5, 3]
+    make.threads[0].join(60)  # it has handed over its plan, and is about to end
     assert not make.threads[0].is_alive()
     plans.begin(4)
     assert plans.of(4).slots == 4

@@ -42,7 +42,6 @@ def contents(store):
     return [(store.src(i).tolist(), store.tgt(i).tolist()) for i in range(len(store))]
 
 
-@pytest.mark.slow
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=20))
 @settings(max_examples=20)
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):

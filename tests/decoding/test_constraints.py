@@ -127,11 +127,11 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_p
         reference.assert_same(hypotheses, expected)
 
 
-@pytest.mark.parametrize("beam_size", [1, 2, 4])
+@pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_ngram_comes_twice(n: int, beam_size: int) -> None:
     n_seen = 0
-    for seed in range(3):
+    for seed in range(6):
         model = ToyModel(seed, n_ids=8 if n == 3 else 20, scale=6.0, eos_bonus=-3.0)
         config = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=0.0, max_length_b=15)
         free = search(model, pad_sources(SOURCES, 100), config, 100)

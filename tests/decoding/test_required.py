@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
@@ -148,7 +148,7 @@ def test_no_room_for_a_phrase_is_visible() -> None:
 
 
 @given(required=phrases, tokens=st.lists(st.integers(EOS + 1, EOS + 3), max_size=9))
-@settings(max_examples=100)
+@example(required=[[4, 5, 4]] * 2, tokens=[4, 5, 4, 5, 4])  # the second begins where the first ends
 def test_phrases_are_found_wherever_they_are(required: list[list[int]], tokens: list[int]) -> None:
     assert Required([required], torch.device("cpu")).n_missing(0, tokens) == n_missing(tokens, required)
 

@@ -213,4 +213,11 @@ MUTANTS = [
         becomes="while turn < n_turns and draw() < self._rate:",
         tests=["tests/test_segmentation.py::test_segmentations_have_their_exact_chances"],
     ),
+    Mutant(
+        fault="a plan that was made ahead is taken for that of another epoch",
+        file="seq2seq/dataset/plan_ahead.py",
+        text="if begun == epoch:",
+        becomes="if True:",
+        tests=["tests/dataset/test_plan_ahead.py::test_another_plan_than_the_one_begun_is_made_and_no_thread_is_left"],
+    ),
 ]

@@ -68,4 +68,11 @@ MUTANTS = [
         becomes="measured[name] >= threshold for name",
         tests=["tests/corpus/cleaning/test_files.py::test_good_pairs_and_the_others_with_their_reasons_are_written"],
     ),
+    Mutant(
+        fault="sentences of nothing but punctuation are all alike",
+        file="seq2seq/corpus/groups.py",
+        text='return kept or "".join(folded.split())',
+        becomes="return kept",
+        tests=["tests/corpus/test_groups.py"],
+    ),
 ]

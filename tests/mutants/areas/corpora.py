@@ -92,4 +92,11 @@ MUTANTS = [
         becomes='key if key in ("max_group",) else f"n_{key}"',
         tests=[f"{FETCH}::test_a_table_is_cut_as_the_command_cuts_it"],
     ),
+    Mutant(
+        fault="a corpus is cut so that nothing is left to train on",
+        file="seq2seq/corpus/split.py",
+        text="if len(small) < n_held_out or len(sizes) == n_held_out:",
+        becomes="if len(small) < n_held_out:",
+        tests=["tests/corpus/test_split.py::test_what_cannot_be_cut_is_one_sentence_and_leaves_nothing"],
+    ),
 ]

@@ -164,4 +164,11 @@ MUTANTS = [
         becomes="",
         tests=["tests/model/test_widths.py::test_an_encoder_may_be_wider_than_its_decoder"],
     ),
+    Mutant(
+        fault="SwiGLU takes its values for its gates",
+        file="seq2seq/model/feed_forward.py",
+        text="F.silu(gate) * value",
+        becomes="F.silu(value) * gate",
+        tests=["tests/model/test_feed_forward.py::test_swiglu_gates_values_by_swish"],
+    ),
 ]

@@ -190,4 +190,11 @@ MUTANTS = [
         becomes="self._is_done = [False for row in rows]",
         tests=["tests/decoding/test_rows.py"],
     ),
+    Mutant(
+        fault="the end of a required phrase never begins its next occurrence",
+        file="seq2seq/decoding/required.py",
+        text="return (self.borders[matched], found + 1)",
+        becomes="return (0, found + 1)",
+        tests=["tests/decoding/test_required.py::test_phrases_are_found_wherever_they_are"],
+    ),
 ]
