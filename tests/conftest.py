@@ -33,6 +33,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile(
     "tests",
     settings(),
+    max_examples=500 if IS_NIGHTLY else 40,
     derandomize=not IS_NIGHTLY,
     database=None,
     deadline=None,
