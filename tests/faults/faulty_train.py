@@ -33,6 +33,8 @@ from seq2seq.cli import front_door
 from seq2seq.training import run, validation
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import Validation
+from tests.faults.forked_jobs import fork_jobs
+from tests.nightly import IS_NIGHTLY
 
 PHASES: dict[str, tuple[Any, str]] = {
     "composition": (ConfigLoaderImpl, "load_configuration"),
@@ -46,7 +48,8 @@ PHASES: dict[str, tuple[Any, str]] = {
 LASTS_S = 600
 
 
-def main() -> None:
+def prepare() -> None:
+    """Let the fault happen in this process, or in the jobs of a sweep that are forked from it."""
     what, where, number, *rank = json.loads(os.environ["FAULT"])
     faults = {"fill": fill_disk, "limit": limit_files, "orphan": become_orphan}
     happen: Callable[[], None] = faults.get(what) or partial(tell, what)
@@ -70,7 +73,8 @@ def main() -> None:
         begin_phases_with(come, *PHASES[where])
     else:
         open_files_with(come, where)
-    front_door("train")
+    if not IS_NIGHTLY:
+        fork_jobs()
 
 
 def begin_phases_with(come: Callable[[], bool], owner: Any, name: str) -> None:
@@ -151,4 +155,5 @@ def lift_limit() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    prepare()
+    front_door("train")

@@ -10,7 +10,6 @@ from optuna.trial import TrialState
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory
-from seq2seq.cli import front_door
 from seq2seq.sweeps.search import Search, begin_search, read_search, words_of_trials
 from seq2seq.sweeps.space import read_space
 from tests.faults.runs import FAULTY_TRAIN, steps_saved
@@ -29,15 +28,13 @@ def words(corpus: Path, sweep: Path, **changes: object) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", ["Ctrl-C", *(["orphan"] if IS_NIGHTLY else [])])
-def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(
-    tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
-) -> None:
+def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path, tmp_path: Path, fault: str) -> None:
     """The fault comes in the fifth step of the first job. The second one has not begun, and fails in the end."""
     sweep = SweepDirectory(tmp_path / "runs/a sweep")
     names = ["000_model.d_model=16", "001_model.d_model=15"]
     first, second = map(sweep.run, names)
     asked = words(tiny_corpus, sweep.path, model__d_model="16,15")
-    at_step_5 = json.dumps([fault, "step", 5])
+    at_step_5, never = (json.dumps([fault, "step", step]) for step in (5, 0))
     with started(FAULTY_TRAIN, "-m", *asked, cwd=tmp_path, is_fresh=False, FAULT=at_step_5) as interrupted:
         status, err = end_of(interrupted)  # the job has ended, too
     assert "Traceback" not in err
@@ -51,9 +48,9 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(
     assert [job.name for job in sweep.jobs()] == names
     assert steps_saved(first.path) == 5 and not first.is_scored and not second.path.exists()
     identity = first.identity()
-    with pytest.raises(SystemExit, match="2"):
-        front_door("train", [f"resume={sweep.path}", "trainer.progress=false"])
-    err = capsys.readouterr().err
+    go_on = (f"resume={sweep.path}", "trainer.progress=false")
+    status, err = run(FAULTY_TRAIN, *go_on, cwd=tmp_path, is_fresh=False, FAULT=never)
+    assert status == 2
     assert "1 of 2 jobs are finished" in err and f"  {names[1]}: " in err and "does not split" in sweep.error(names[1])
     assert sweep.run(names[0]).is_scored and steps_saved(first.path) == 9
     assert identity and first.identity() == identity and identity.sweep == SweepPlace("a sweep", 0)
@@ -82,7 +79,9 @@ from pathlib import Path
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.exit_status import exit_status
 from seq2seq.sweeps.search import Search, read_search
+from tests.faults.faulty_train import prepare
 
+prepare()
 sweep = SweepDirectory(Path(sys.argv[1]))
 search = Search(sweep, *read_search(sweep), command=[sys.executable, {str(FAULTY_TRAIN)!r}])
 sys.exit(exit_status(lambda: search.work(1)))
@@ -96,7 +95,7 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
     space = read_space({"space": {"optim.lr": {"low": 1e-3, "high": 1e-2}}, "trials": 1}, "")
     asked = [word for word in words(tiny_corpus, sweep.path) if not word.startswith(("optim.lr=", "run_dir="))]
     begin_search(sweep, space, words_of_trials(space, asked))
-    at_step_5 = json.dumps([fault, "step", 5])
+    at_step_5, never = (json.dumps([fault, "step", step]) for step in (5, 0))
     with started(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=at_step_5) as interrupted:
         status, err = end_of(interrupted)
         wait_for(lambda: not others(interrupted))
@@ -107,11 +106,12 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
         assert status == -signal.SIGKILL
     search = Search(sweep, *read_search(sweep))
     assert [trial.state for trial in search.study.trials] == [TrialState.RUNNING]
-    (run,) = runs_in(sweep.path)
-    assert steps_saved(run.path) == 5
-    search.work(1)
+    (trained,) = runs_in(sweep.path)
+    assert steps_saved(trained.path) == 5
+    status, err = run(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=never)
+    assert status == 0, err
     assert [trial.state for trial in search.study.trials] == [TrialState.COMPLETE]
-    assert [metric.step for metric in run.metrics() if metric.name == "train/loss"] == list(range(9))
+    assert [metric.step for metric in trained.metrics() if metric.name == "train/loss"] == list(range(9))
     assert len(search.study.trials[0].intermediate_values) == 3
-    log = sweep.log_file(run.path.name).read_text()
+    log = sweep.log_file(trained.path.name).read_text()
     assert "stopped and saved" in log and log.count(" an epoch; ") == 2
