@@ -69,7 +69,8 @@ MUTANTS = [
         text="self.run.keep_previous()",
         becomes="pass",
         tests=[
-            "tests/training/test_resume.py::test_a_damaged_last_checkpoint_costs_only_the_steps_since_the_one_before"
+            "tests/training/test_resume.py"
+            "::test_a_crash_and_a_damaged_last_checkpoint_cost_only_the_steps_since_the_one_before"
         ],
     ),
     Mutant(
