@@ -16,8 +16,8 @@ from seq2seq.model.transformer import Transformer
 @pytest.mark.parametrize(
     "changes",
     [
-        {"positions": "rotary", "n_kv_heads": 1, "d_value": 10, "bias": True, "norm_type": "rms"},
-        {"window": 3, "attention": "additive", "hard_attention": True},
+        {"positions": "rotary", "n_kv_heads": 1, "d_value": 10, "bias": True, "norm_type": "rms", "window": 3},
+        pytest.param({"window": 3, "attention": "additive", "hard_attention": True}, marks=pytest.mark.nightly),
     ],
     ids=str,
 )
@@ -35,12 +35,12 @@ def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any],
         half.compile(backend=compiler, dynamic=True)
     shapes = random.Random(1)
     compiled = []
-    for _ in range(14):
+    for _ in range(6):
         n_pairs, n_src, n_tgt = (shapes.randint(2, 30) for _ in range(3))
         src, tgt = torch.randint(4, 100, (n_pairs, n_src)), torch.randint(4, 100, (n_pairs, n_tgt))
         logits = model(src, tgt)
         torch.testing.assert_close(logits, plain(src, tgt))
         logits.sum().backward()
         compiled.append(compiler.frame_count)
-    assert compiled[-1] == compiled[6]  # nothing new in the last 7 batches
+    assert compiled[-1] == compiled[2]  # nothing new in the last 3 batches
     assert compiled[-1] <= 6

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import pytorch_lightning as pl
 
+from seq2seq.artifacts import trained_model
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training import trackers, wandb_end
 from seq2seq.training.loggers import open_loggers
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_file import read_run
-from tests.training.wandb_server import WandbServer, answered_here, wandb_server
+from tests.training.wandb_server import WandbServer, wandb_server
 
 N_STEPS = 6
 WANDB = {
@@ -23,6 +24,7 @@ WANDB = {
     "logger.n_samples": 2,
     "trainer.max_steps": N_STEPS,
     "trainer.val_every_n_steps": 3,
+    "decoding.beam_size": 1,
 }
 
 
@@ -96,9 +98,8 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     tokenizer = server.files[f"{server.artifact('tokenizer-reversing-fr-en:latest').id}/tokenizer.model"]
     assert tokenizer == (tmp_path / "run/export/safetensors/tokenizer.model").read_bytes()
 
-    answered_here(monkeypatch)
-    monkeypatch.setenv("SEQ2SEQ_CACHE", str(tmp_path / "cache"))
-    tuned = {"finetune": "wandb:ann/seq2seq/default-fr-en:v0", "trainer.max_steps": 1}
+    monkeypatch.setattr(trained_model, "local_model", lambda name: tmp_path / "run")
+    tuned = {"finetune": "wandb:ann/seq2seq/default-fr-en:v0", "trainer.max_steps": 1, "data.test": []}
     train_with(tiny_config(corpus, tmp_path / "tuned", WANDB | tuned))
     (tuned_id,) = set(server.runs) - {run_id}
     assert server.artifact("default-fr-en:v0").used_by == [tuned_id]
@@ -111,7 +112,14 @@ def test_a_server_that_fails_from_the_start_means_offline(
 ) -> None:
     import wandb
 
-    monkeypatch.setattr(trackers, "ONLINE_TIMEOUT_S", 1)
+    settings = trackers.wandb_settings
+
+    def impatient(offline: bool) -> "wandb.Settings":
+        found = settings(offline)
+        found.init_timeout = 120 if offline else 0.2
+        return found
+
+    monkeypatch.setattr(trackers, "wandb_settings", impatient)
     let_fail(server, status)
     run = RunDirectory(tmp_path / "run")
     run.path.mkdir()
@@ -120,6 +128,7 @@ def test_a_server_that_fails_from_the_start_means_offline(
         open_loggers(tiny_config(corpus, run.path, WANDB), run, None) as (_, tracker),
     ):
         tracker.log_metrics({"train/loss": 2.5}, 0)
+    let_fail(server, 200)
     wandb.teardown()  # `finish` returns before the last rows are on disk
     assert "trying it offline instead" in caplog.text and "W&B is offline; upload offline-run-" in caplog.text
     assert [row["train/loss"] for row in read_run(run.path)["history"]] == [2.5]
@@ -130,8 +139,18 @@ def test_a_server_that_fails_in_the_middle_costs_its_own_run(
     server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """First it answers with errors, then not at all."""
-    monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(wandb_end, "GRACE_S", 0.5)
+    import wandb
+
+    teardown = wandb.teardown
+
+    def teardown_later() -> None:
+        """W&B would wait 4 seconds more."""
+        let_fail(server, 200)
+        teardown()
+
+    monkeypatch.setattr(wandb, "teardown", teardown_later)
+    monkeypatch.setattr(trackers, "FINISH_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(wandb_end, "GRACE_S", 0.2)
     config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True})
     train_with(config, BreakAt(server, 2, 500), BreakAt(server, 4, 0))
     assert is_whole(tmp_path / "run")
