@@ -1,9 +1,12 @@
 """A search with Optuna: trials that finish, fail and end early, workers that share them, and what they leave."""
 
+import os
 import shlex
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import IO, Any
 
 import optuna
 import pytest
@@ -14,9 +17,12 @@ from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.commands.train import composed
 from seq2seq.errors import ConfigError, RunError
+from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
 from seq2seq.sweeps.space import Space, read_space
 from seq2seq.sweeps.trial_table import best, report, table
+from tests.nightly import IS_NIGHTLY
+from tests.processes import Warm
 from tests.training.launching import end_of, started
 from tests.training.tiny_runs import TINY
 
@@ -26,6 +32,22 @@ AXES = {"optim.lr": {"low": 1e-9, "high": 1e-1, "log": True}, "model.d_model": {
 @pytest.fixture(autouse=True)
 def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seq2seq.sweeps.search.POLL_S", 0.02)
+
+
+@pytest.fixture
+def warm_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Trials whose process has imported torch before, which takes seconds; at night they are fresh."""
+    hears, is_alive = os.pipe()
+
+    def popen(command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **streams: None) -> Warm:
+        warm = env | {"OMP_NUM_THREADS": "1"}
+        return Warm(command[1:], env=warm, stdin=hears, stdout=stdout, stderr=stdout)
+
+    if not IS_NIGHTLY:
+        monkeypatch.setattr(job_process, "subprocess", SimpleNamespace(Popen=popen, PIPE=None, STDOUT=None))
+    yield
+    os.close(hears)
+    os.close(is_alive)
 
 
 def space_of(**changes: Any) -> Space:
@@ -52,7 +74,7 @@ def states(search: Search) -> list[TrialState]:
 
 @pytest.mark.slow
 def test_trials_are_runs_and_one_that_fails_stops_no_other(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], warm_jobs: None
 ) -> None:
     sweep, space = SweepDirectory(tmp_path / "search"), space_of(trials=2)
     search = new(sweep, space, words(corpus))
@@ -123,6 +145,7 @@ WORKS = """
 import sys
 from pathlib import Path
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, read_search
 
 sweep = SweepDirectory(Path(sys.argv[1]))
@@ -148,15 +171,15 @@ def test_a_trial_that_is_worse_than_the_median_ends_early(tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_two_workers_share_a_search(tmp_path: Path) -> None:
-    """Two processes with the same command: each trial is done once."""
+    """Another process and this one, with the same command: each trial is done once."""
     sweep, script = SweepDirectory(tmp_path / "search"), tmp_path / "works.py"
     script.write_text(WORKS)
     search = new(sweep, space_of(trials=2), [])
-    asked = (script, sweep.path, NEEDS_ANOTHER)
-    with started(*asked, cwd=tmp_path) as one, started(*asked, cwd=tmp_path) as two:
-        for process in (one, two):
-            status, err = end_of(process)
-            assert status == 0, err
+    search.command = [sys.executable, "-c", NEEDS_ANOTHER]
+    with started(script, sweep.path, NEEDS_ANOTHER, cwd=tmp_path) as other:
+        search.work(1)
+        status, err = end_of(other)
+        assert status == 0, err
     assert states(search) == [TrialState.COMPLETE] * 2
     workers = {sweep.worker_lease_file(number).read_text() for number in range(2)}
     assert len(list(sweep.path.glob("*/scores.json"))) == len(workers) == 2
