@@ -5,6 +5,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -30,6 +31,9 @@ WIDE = {
     "trainer.keep_every_n_steps": 5,
     "trainer.max_rollbacks": 0,
     "trainer.valid_sentences": 2,
+    "batch.max_tokens": 320,
+    "decoding.beam_size": 1,
+    "decoding.max_length_b": 2,
 }
 
 
@@ -46,7 +50,9 @@ def wide(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Estima
 
     run_dir = made_once(tmp_path_factory, "wide_run", train)
     config = tiny_config(corpus, run_dir, WIDE)
-    return estimate(tiny_config(corpus, run_dir, WIDE)), config
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimates, "MOST_STEPS", 3)
+        return estimate(tiny_config(corpus, run_dir, WIDE)), config
 
 
 @pytest.mark.slow
@@ -132,7 +138,8 @@ def test_measuring_comes_to_an_end(corpus: Path, tmp_path: Path, monkeypatch: py
     assert estimate(tiny_config(corpus, tmp_path)).n_measured == 1
 
 
-def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path) -> None:
+def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(estimates, "MOST_STEPS", 1)
     limits = {"trainer.max_epochs": 0, "trainer.max_time": "00:03:00:00", "optim.schedule": "cosine"}
     found = estimate(tiny_config(corpus, tmp_path, limits))
     assert (found.total_steps, found.seconds) == (0, 3 * 3600)
@@ -160,8 +167,11 @@ def test_memory_that_runs_out_later_is_told(corpus: Path, tmp_path: Path, monkey
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("own_signals")
-def test_the_command_prints_it_and_writes_nothing(wide: tuple[Estimate, RunConfig], corpus: Path) -> None:
+def test_the_command_prints_it_and_writes_nothing(
+    wide: tuple[Estimate, RunConfig], corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of a fine-tuned run, which has the model and the subwords that it starts from."""
+    monkeypatch.setattr(estimates, "MOST_STEPS", 1)
     found, config = wide
     words = [word for word in arguments(corpus, corpus) if not word.startswith(("model.", "tokenizer.", "run_dir"))]
     run_dir = Path(config.run_dir)  # a run that is there is no obstacle
@@ -189,10 +199,13 @@ def test_the_command_prints_it_and_writes_nothing(wide: tuple[Estimate, RunConfi
     ],
 )
 @pytest.mark.usefixtures("own_signals")
-def test_what_it_refuses(corpus: Path, tmp_path: Path, words: list[str], env: dict[str, str], sentence: str) -> None:
+def test_what_it_refuses(
+    corpus: Path, tmp_path: Path, monkeypatch: Any, words: list[str], env: dict[str, str], sentence: str
+) -> None:
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
     before = set(ROOT.iterdir())
-    call = (*arguments(corpus, tmp_path / "run"), *words, "--estimate")
-    done = command(*call, env=env) if env else train_here(*call)
+    done = train_here(*arguments(corpus, tmp_path / "run"), *words, "--estimate")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"error: {sentence}" in done.stderr
     assert not (tmp_path / "run").exists()

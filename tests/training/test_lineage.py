@@ -25,7 +25,8 @@ WANDB = {
     "logger.wandb": True,
     "logger.wandb_mode": "offline",
     "logger.wandb_project": "reversing",
-    "logger.n_samples": 0,
+    "logger.text": False,
+    "decoding.beam_size": 1,
     "trainer.max_steps": 3,
 }
 
@@ -112,7 +113,9 @@ def test_notes_that_are_damaged_and_a_model_that_cannot_be_written_hold_no_run_u
     run_dir = tmp_path / "run"
     (run_dir / "export").mkdir(parents=True)
     (run_dir / "export/safetensors").write_text("in the way")
-    config = tiny_config(corpus, run_dir, {"trainer.max_steps": 2, "logger.upload_model": True})
+    config = tiny_config(
+        corpus, run_dir, {"trainer.max_steps": 2, "logger.upload_model": True, "decoding.beam_size": 1}
+    )
     train_with(config)
     assert "no model for the trackers: " in caplog.text and "safetensors: exists already" in caplog.text
     assert RunDirectory(run_dir).is_scored

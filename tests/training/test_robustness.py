@@ -14,7 +14,7 @@ from tests.training.tiny_runs import arguments, made_once, tiny_config, train_he
 
 pytestmark = pytest.mark.slow
 
-LEARNING = {"trainer.max_epochs": 3, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
+LEARNING = {"trainer.max_steps": 40, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
 TESTS = {"plain": "test", "chat": {"source": "test", "disguise": ["upper", "typos"]}}
 
 

@@ -20,7 +20,8 @@ from tests.training.wandb_server import WandbServer, wandb_server
 
 pytestmark = pytest.mark.slow
 
-WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.n_samples": 0, "trainer.max_steps": 2}
+WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.text": False, "trainer.max_steps": 2}
+WANDB |= {"decoding.beam_size": 1, "decoding.max_length_b": 2}
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ MUTANTS = [
         file="seq2seq/training/callbacks/norms.py",
         text="_norms_of_parts(names, updates)",
         becomes="_norms_of_parts(names, weights)",
-        tests=[f"{CHARTS}::test_norms_of_the_parts_of_the_model_come_at_every_hundredth_step"],
+        tests=[f"{CHARTS}::test_norms_of_the_parts_of_the_model_come_once_in_so_many_steps"],
     ),
     Mutant(
         fault="the loss of a domain has the sentences of another",

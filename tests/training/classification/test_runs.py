@@ -76,7 +76,7 @@ def test_it_learns_the_labels_of_a_tsv(classified_run: Path) -> None:
 
 def test_the_gradient_of_a_step_is_that_of_the_mean_over_its_sentences(labelled: Path, tmp_path: Path) -> None:
     """In one batch and in several; and the same as that of the model that the run began with."""
-    still = {"optim.lr": 1e-12, "trainer.max_epochs": 0, "trainer.max_steps": 1, "model.dropout": 0.0}
+    still = {"optim.lr": 1e-12, "trainer.max_epochs": 0, "trainer.max_steps": 1, "model.dropout": 0.0, "data.test": []}
     found = []
     for max_tokens, accumulate in ((6000, 1), (120, 1000)):
         config = label_config(
@@ -108,7 +108,9 @@ def test_a_frozen_encoder_stays_as_it_is_bit_for_bit(labelled: Path, translation
         "optim.optimizer": "muon",
     }
     outcome = train_with(
-        label_config(labelled, tmp_path / "run", changes | {"trainer.average_last": 3, "trainer.max_epochs": 3})
+        label_config(
+            labelled, tmp_path / "run", changes | {"trainer.average_last": 3, "trainer.max_epochs": 3, "data.test": []}
+        )
     )
     assert "average of the last 3 validations" in outcome.valid
     before, after = weights(translation, "encoder."), weights(tmp_path / "run", "encoder.")
@@ -140,7 +142,7 @@ def test_a_finetuned_encoder_starts_from_the_weights_of_the_model(
     labelled: Path, translation: Path, classified_run: Path, tmp_path: Path, kind: str
 ) -> None:
     start = translation if kind == "translation" else classified_run
-    still = {"optim.lr": 1e-5, "trainer.max_epochs": 0, "trainer.max_steps": 1}
+    still = {"optim.lr": 1e-5, "trainer.max_epochs": 0, "trainer.max_steps": 1, "data.test": []}
     train_with(label_config(labelled, tmp_path / "run", on_top_of(start, "finetuned") | still))
     for part in ("encoder.", "embeddings."):
         before, after = weights(start, part), weights(tmp_path / "run", part)
@@ -177,7 +179,12 @@ def test_balanced_weights_help_a_rare_label(tmp_path: Path) -> None:
         write_lines(folder / f"{split}.tsv", lines)
     shares = []
     for balance in ("none", "balanced"):
-        changes = {"classify.class_weights": balance, "trainer.max_epochs": 3, "tokenizer.vocab_size": 280}
+        changes = {
+            "classify.class_weights": balance,
+            "trainer.max_epochs": 3,
+            "tokenizer.vocab_size": 280,
+            "data.test": [],
+        }
         train_with(label_config(folder, tmp_path / balance, changes))
         (found,) = seq2seq.load_classifier(tmp_path / balance, precision="float32").classify(["bab dod 3"])
         shares.append(found.probabilities["rare"])
@@ -213,7 +220,7 @@ def test_a_line_with_an_unknown_label_ends_the_command_with_its_place(labelled: 
 
 def test_a_resumed_run_with_other_labels_is_refused(labelled: Path, tmp_path: Path) -> None:
     folder = write_labelled(tmp_path / "text")
-    config = label_config(folder, tmp_path / "run", {"trainer.max_epochs": 1})
+    config = label_config(folder, tmp_path / "run", {"trainer.max_steps": 1, "data.test": []})
     train_with(config)
     write_lines(folder / "train.tsv", [*labelled_lines(240, 0), "bab\tnew"])
     with pytest.raises(ConfigError, match="began with other text in train"):
