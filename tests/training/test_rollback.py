@@ -97,11 +97,10 @@ def stop_at(config: RunConfig, step: int, *callbacks: pl.Callback, resume: bool 
         train_with(config, *callbacks, SignalAt(step), resume=resume)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_the_run_goes_back_to_weights_moments_and_averages_and_halves_its_rate(
-    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, optimizer: str
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    config = tiny_config(corpus, tmp_path / "run", CHANGES | {"optim.optimizer": optimizer})
+    config = tiny_config(corpus, tmp_path / "run", CHANGES | {"optim.optimizer": "muon"})
     stop_at(config, 18, Derail(13))
     assert "did not come back for 6 steps, up to step 18; the run goes on from its state of step 9" in caplog.text
     assert "with 0.5 of the planned learning rate (rollback 1 of 3)" in caplog.text
@@ -170,10 +169,10 @@ def same(run_dir: Path, whole_dir: Path) -> bool:
 def test_a_run_that_is_stopped_around_a_rollback_is_the_unbroken_run(
     corpus: Path, tmp_path: Path, unbroken: Path
 ) -> None:
-    """It is stopped before the trouble is noticed, in it, where the run goes back, and afterwards."""
+    """It is stopped in the trouble, and where the run goes back."""
     config = tiny_config(corpus, tmp_path / "run", CHANGES)
-    for stop in (14, 16, 18, 20):
-        stop_at(config, stop, Derail(13), resume=stop > 14)
+    for stop in (16, 18):
+        stop_at(config, stop, Derail(13), resume=stop > 16)
     train_with(config, resume=True)
     assert same(tmp_path / "run", unbroken)
 
@@ -213,7 +212,7 @@ def test_what_was_validated_in_the_trouble_is_forgotten(corpus: Path, tmp_path: 
 def test_many_steps_without_a_finite_gradient_take_the_run_back(
     corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, little_patience: None
 ) -> None:
-    config = tiny_config(corpus, tmp_path / "run", CHANGES)
+    config = tiny_config(corpus, tmp_path / "run", CHANGES | {"trainer.max_steps": 18})
     with pytest.raises(RuntimeError, match="power cut"):
         train_with(config, Spoil(*range(13, 17)), Crash(17))
     trouble = "the gradients of the last 4 steps, up to step 16, were not finite"
@@ -221,8 +220,8 @@ def test_many_steps_without_a_finite_gradient_take_the_run_back(
     saved = checkpoint(config.run_dir)  # at once
     assert (saved["global_step"], saved["rollbacks"], saved["skipped"]) == (16, 1, [4, 0])
     train_with(config, resume=True)
-    assert values(config.run_dir, "train/skipped_steps")[27] == 4
-    assert values(config.run_dir, "train/rollbacks") == dict.fromkeys(range(17, 28), 1.0)
+    assert values(config.run_dir, "train/skipped_steps")[18] == 4
+    assert values(config.run_dir, "train/rollbacks") == dict.fromkeys((17, 18), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +289,7 @@ def test_a_later_end_after_a_rollback_is_planned_with_the_lower_rate(corpus: Pat
 def test_two_processes_go_back_together(corpus: Path, tmp_path: Path) -> None:
     """An epoch has 8 steps. The steps from 14 to 18 are bad, and the state of step 8 is good."""
     changes = {"batch.max_tokens": 160, "trainer.devices": 2, "trainer.strategy": "ddp"}
-    changes |= {"trainer.max_epochs": 0, "trainer.max_steps": 20, "trainer.valid_sentences": 2, "data.test": "test"}
+    changes |= {"trainer.max_epochs": 0, "trainer.max_steps": 20, "trainer.valid_sentences": 2, "data.test": "null"}
     done = train_together(tmp_path, *arguments(corpus, tmp_path / "run", CHANGES | changes), before=DERAILED)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("up to step 18; the run goes on from its state of step 8, with 0.5 of") == 1
