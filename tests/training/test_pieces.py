@@ -138,6 +138,7 @@ def test_memory_that_runs_out_elsewhere_ends_the_run_with_a_sentence(corpus: Pat
 
 # The larger epsilon lets Adam follow the gradient, where it is small, instead of its sign alone.
 SAME = large(model__dropout=0.0, optim__eps=1e-3, trainer__max_steps=1)
+NO_TEST = {"data.test": "null"}
 
 # Only the second rank runs out of memory: it asks for more than any machine has.
 POOR_RANK = """
@@ -162,7 +163,9 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a corpus and a run that had enough memory. A step has all pairs, however many ranks share them."""
 
     def make(folder: Path) -> None:
-        train_with(tiny_config(write_corpus(folder / "corpus", n_train=200), folder / "run", SAME))
+        train_with(
+            tiny_config(write_corpus(folder / "corpus", n_train=200), folder / "run", SAME | {"data.test": None})
+        )
 
     return made_once(tmp_path_factory, "rich", make)
 
@@ -177,7 +180,7 @@ def assert_same_weights(run_dir: Path, rich: Path) -> None:
 @pytest.mark.slow
 def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp_path: Path) -> None:
     train = script(tmp_path, room=420, patch=NO_TRIAL, only="0")
-    done = command(*arguments(rich / "corpus", tmp_path / "run", SAME), script=train)
+    done = command(*arguments(rich / "corpus", tmp_path / "run", SAME | NO_TEST), script=train)
     assert done.returncode == 0, done.stderr
     assert "memory ran out for a batch of" in done.stderr
     assert_same_weights(tmp_path / "run", rich)
@@ -196,7 +199,7 @@ def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 @pytest.mark.slow
 def test_a_rank_short_of_memory_still_exchanges_gradients_once_a_step(rich: Path, tmp_path: Path) -> None:
-    keys = SAME | {"trainer.devices": 2, "trainer.strategy": "ddp"}
+    keys = SAME | NO_TEST | {"trainer.devices": 2, "trainer.strategy": "ddp"}
     done = train_together(tmp_path, *arguments(rich / "corpus", tmp_path / "run", keys), before=POOR_RANK)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("memory ran out for a batch of") >= 1
