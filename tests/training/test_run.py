@@ -382,8 +382,10 @@ def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("signum", "status", "n_workers"),
-    [(signal.SIGTERM, 143, 0), (signal.SIGINT, 130, 1)],
-    ids=["SIGTERM-alone", "SIGINT-with a worker"],
+    [
+        pytest.param(signal.SIGTERM, 143, 0, marks=pytest.mark.nightly, id="SIGTERM-alone"),
+        pytest.param(signal.SIGINT, 130, 1, id="SIGINT-with a worker"),
+    ],
 )
 def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, signum, status, n_workers):
     """The whole way, from the command to its exit status; workers that assemble batches get the signal as well."""
