@@ -18,6 +18,9 @@ from seq2seq.training.directories import fresh_directory
 from tests.training.launching import TRAIN, started, wait_for
 from tests.training.tiny_runs import arguments, checkpoint, train_here
 
+PLAIN_END = {"data.test": "null", "decoding.beam_size": 1, "trainer.average_last": 0}
+SHORT = PLAIN_END | {"trainer.max_steps": 1}
+
 
 def test_a_run_that_died_before_its_first_checkpoint_leaves_its_directory_free(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
@@ -80,7 +83,7 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path, monkeypatch, own_signals):
     monkeypatch.setattr(hydra.core.utils, "datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 1)))
     monkeypatch.chdir(tmp_path)
-    words = [word for word in arguments(corpus, Path(), {"trainer.max_steps": 1}) if not word.startswith("run_dir=")]
+    words = [word for word in arguments(corpus, Path(), SHORT) if not word.startswith("run_dir=")]
     for seed in (1, 2):
         done = train_here(*words, f"seed={seed}")
         assert done.returncode == 0, done.stderr
@@ -97,6 +100,7 @@ def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path,
     run_dir = tmp_path / "run"
     changes = {"trainer.max_epochs": 0, "trainer.max_steps": 10**6, "trainer.val_every_n_steps": 5}
     changes |= {"batch.n_workers": 1, "trainer.valid_sentences": 1, "trainer.patience": 0}
+    changes |= PLAIN_END
     words = arguments(corpus, run_dir, changes)
     with started(TRAIN, *words, cwd=tmp_path) as process:
         wait_for((run_dir / "checkpoints/last.ckpt").exists, process)

@@ -94,6 +94,7 @@ def test_good_text_at_the_end_is_better_than_the_same_text_all_along(corpus, tmp
     loss = {}
     changes = {"batch.max_tokens": 300, "trainer.max_epochs": 0, "trainer.max_steps": 36, "data.test": None}
     changes |= {"trainer.val_every_n_steps": 36, "trainer.valid_sentences": 1}
+    changes |= {"decoding.beam_size": 1, "trainer.average_last": 0}
     for name, stages in (("mix", None), ("then_news", MIX_THEN_NEWS["data.stages"])):
         train_with(tiny_config(corpus, tmp_path / name, MIX_THEN_NEWS | changes | {"data.stages": stages}))
         (loss[name],) = (e.value for e in RunDirectory(tmp_path / name).metrics() if e.name == "valid/loss")

@@ -91,7 +91,7 @@ def test_a_run_that_is_resumed_does_not_begin_anew_and_does_not_need_the_first_m
 @pytest.mark.slow
 def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained, corpus, tmp_path, own_signals, caplog):
     caplog.set_level(logging.INFO)
-    given = arguments(corpus, tmp_path / "run", STILL | {"data.test": "valid"})
+    given = arguments(corpus, tmp_path / "run", STILL | {"data.test": "null"})
     given = [each for each in given if not each.startswith("model.")]
     done = train_here(*given, f"finetune={trained}", "model.dropout=0.25")
     assert done.returncode == 0, done.stderr

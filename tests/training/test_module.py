@@ -164,7 +164,7 @@ def test_r_drop_of_passes_without_dropout_is_the_plain_step():
 def test_r_drop_makes_passes_agree():
     def disagreement(r_drop):
         module = make_module(dropout=0.3, lr=0.01, r_drop=r_drop)
-        fit(module, 30)
+        fit(module, 15)
         module.train()
         batch = next(iter(BatchLoader(PAIRS, module.config.batch, seed=0)))
         torch.manual_seed(0)

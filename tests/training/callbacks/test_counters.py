@@ -25,7 +25,8 @@ class Clock:
 def test_an_epoch_in_two_parts_has_the_target_tokens_of_its_text_and_the_hours_of_both(corpus, tmp_path, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(counters, "time", SimpleNamespace(perf_counter=clock.perf_counter))
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.max_epochs": 1, "batch.accumulate": 3})
+    changes = {"trainer.max_epochs": 1, "batch.accumulate": 3, "data.test": None, "decoding.beam_size": 1}
+    config = tiny_config(corpus, tmp_path / "run", changes)
     with pytest.raises(TrainingInterrupted):
         train_with(config, SignalAt(3))
     first_part = checkpoint(config.run_dir)["callbacks"]["Counters"]["seconds"]

@@ -65,11 +65,11 @@ def test_a_run_is_saved_within_long_epochs(
 def test_a_validation_that_was_cut_off_is_made_up_for(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first one, one in the middle and the last one."""
-    changes = SHORT | {"trainer.max_epochs": 3, "trainer.ema_decay": 0.9}
+    """The first one and the last one."""
+    changes = SHORT | {"trainer.max_epochs": 2, "trainer.ema_decay": 0.9}
     whole, cut = (tiny_config(corpus, tmp_path / name, changes) for name in ("whole", "cut"))
     outcome = train_with(whole)
-    measure, attempts = Validation.while_training, iter(range(6))
+    measure, attempts = Validation.while_training, iter(range(4))
 
     def while_training(self: Validation, model: Any) -> dict[str, float]:
         if next(attempts) % 2 == 0:
@@ -78,10 +78,10 @@ def test_a_validation_that_was_cut_off_is_made_up_for(
 
     with monkeypatch.context() as patch:
         patch.setattr(Validation, "while_training", while_training)
-        for n in range(3):
+        for n in range(2):
             with pytest.raises(CutOff):
                 train_with(cut, resume=n > 0)
-            assert list(values(cut.run_dir, "valid/bleu")) == [5, 10][:n]
+            assert list(values(cut.run_dir, "valid/bleu")) == [5][:n]
         assert train_with(cut, resume=True) == outcome
     for metric in ("valid/bleu", "valid/loss", "train/loss"):
         assert values(cut.run_dir, metric) == values(whole.run_dir, metric)
@@ -109,7 +109,7 @@ def test_what_is_watched_is_what_is_kept_and_chosen(corpus: Path, tmp_path: Path
     assert not any(torch.equal(last["state_dict"][f"model.{name}"], weight) for name, weight in ema.items())
 
 
-@pytest.mark.parametrize("monitor", ["valid/loss", "valid/chrf"])
+@pytest.mark.parametrize("monitor", ["valid/loss", pytest.param("valid/chrf", marks=pytest.mark.nightly)])
 def test_one_metric_decides_what_is_best_and_what_is_chosen(corpus: Path, tmp_path: Path, monitor: str) -> None:
     changes = SHORT | {"trainer.max_epochs": 4, "trainer.monitor": monitor, "optim.lr": 0.2, "trainer.average_last": 0}
     config = tiny_config(corpus, tmp_path / "run", changes)
@@ -149,13 +149,12 @@ def test_a_cosine_that_gets_longer_has_no_jump(corpus: Path, tmp_path: Path) -> 
     assert [rates[step] for step in plan] == pytest.approx([plan[step] * min(1, (step - 11) / 3) for step in plan])
 
 
-def test_every_signal_to_stop_saves_and_finds_its_handler_again(corpus: Path, tmp_path: Path) -> None:
+def test_a_signal_to_stop_saves_and_finds_its_handler_again(corpus: Path, tmp_path: Path) -> None:
     """At the last step, too, where a validation is due; that waits for the run to go on."""
     before = [signal.getsignal(number) for number in STOP_SIGNALS]
     changes = SHORT | {"trainer.max_epochs": 1, "batch.max_tokens": 800}
     config = tiny_config(corpus, tmp_path / "run", changes)
-    assert len(STOP_SIGNALS) == 4
-    for step, signum in enumerate(STOP_SIGNALS, start=1):
+    for step, signum in ((1, STOP_SIGNALS[0]), (4, STOP_SIGNALS[-1])):
         with pytest.raises(TrainingInterrupted) as caught:
             train_with(config, SignalAt(step, signum), resume=step > 1)
         assert caught.value.signum == signum

@@ -101,7 +101,9 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
         "trainer.ema_decay": 0.9,
         "trainer.max_epochs": 0,
         "trainer.max_steps": 4,
+        "trainer.average_last": 0,
         "data.test": None,
+        "decoding.beam_size": 1,
         "batch.accumulate": 2,
     }
 
