@@ -1,10 +1,10 @@
 """Processes of one job share a text, whoever dies or comes late. Each is a real process."""
 
+import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
-from subprocess import PIPE, TimeoutExpired
+from subprocess import TimeoutExpired
 
 import pytest
 
@@ -14,7 +14,7 @@ from seq2seq.translation.sharing import run
 from seq2seq.translation.sharing.plan import Folder
 from tests.faults.programs import until
 from tests.nightly import IS_NIGHTLY
-from tests.places import ROOT
+from tests.processes import Warm
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, write
 
@@ -87,34 +87,24 @@ def test_the_first_process_waits_for_a_part_and_makes_it_when_nobody_else_does(c
     assert out.read_bytes() == expected
 
 
-def test_after_all_were_killed_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
+def test_after_all_were_stopped_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
     given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--json")
     expected = by_one(cli, *given, output=tmp_path / "one")
     log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
-    killed = ranks(cli, 2, *given, "--output", out, log=log, wait_at=8)
+    stopped = ranks(cli, 2, *given, "--output", out, log=log, wait_at=8)
     until(lambda: all((tmp_path / f"waits-{rank}").exists() for rank in range(2)))
     assert len([*folder.glob("0????")]) >= 2  # some parts are whole, and others are not
-    for process in killed:
-        process.kill()
-    assert ended(killed) == [-signal.SIGKILL] * 2
+    stopped[0].kill()
+    stopped[1].terminate()  # as torchrun does when one has died
+    (tmp_path / "go").touch()
+    assert ended(stopped) == [-signal.SIGKILL, 143]
+    kept = f"what is translated is kept in {folder}; the same command goes on"
+    assert log.read_text().splitlines().count(kept) == 1
     assert not out.exists()
     again = ranks(cli, 3, *given, "--output", out, log=log)  # another number is as good
     assert ended(again) == [0, 0, 0]
     assert out.read_bytes() == expected
     assert "of an earlier run" in log.read_text()
-
-
-def test_a_signal_ends_a_process_with_a_sentence_about_what_is_kept(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
-    log, folder = tmp_path / "log", tmp_path / "out.parts"
-    started = ranks(cli, 2, *given, log=log, wait_at=8)
-    until(lambda: all((tmp_path / f"waits-{rank}").exists() for rank in range(2)))
-    for process in started:  # as torchrun does when one has died
-        process.terminate()
-    (tmp_path / "go").touch()
-    assert ended(started) == [143, 143]
-    kept = f"what is translated is kept in {folder}; the same command goes on"
-    assert log.read_text().splitlines().count(kept) == 2
 
 
 def test_two_jobs_do_not_share_an_output(cli: Cli, tmp_path: Path) -> None:
@@ -133,29 +123,23 @@ def test_two_jobs_do_not_share_an_output(cli: Cli, tmp_path: Path) -> None:
 def test_two_tasks_do_not_make_the_same_share(cli: Cli, tmp_path: Path) -> None:
     given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
     assert cli(*given, "--shard", "1/3")[0] == 0
-    program = f"""
+    held = tmp_path / "out.parts" / "shard-2-of-3"
+    (tmp_path / "program.py").write_text(f"""
+import time
 from pathlib import Path
 from seq2seq.artifacts.lease import leased
-with leased(Path({str(tmp_path / "out.parts" / "shard-2-of-3")!r})):
-    print("held", flush=True)
-    input()
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdin=PIPE, stdout=PIPE, cwd=ROOT) as holder:
-        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+with leased(Path({str(held)!r})):
+    time.sleep(600)
+""")
+    holder = Warm([str(tmp_path / "program.py")], env=os.environ)
+    try:
+        until(lambda: is_leased(held))
         err = cli.refusal(*given, "--shard", "2/3")
         assert f"shard 2 of 3 of {tmp_path}/out is being translated by process {holder.pid} on " in err
+    finally:
         holder.kill()
+    assert holder.wait(60) == -signal.SIGKILL
     assert cli(*given, "--shard", "2/3")[0] == 0
-
-
-def test_the_others_wait_for_the_first_and_the_first_for_the_late(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
-    log = tmp_path / "log"
-    (late,) = ranks(cli, 2, *given, log=log, of=[1])
-    (first,) = ranks(cli, 2, *given, log=log, of=[0])
-    until((tmp_path / "out").exists)
-    assert ended([first, late]) == [0, 0]
-    assert "with 2 processes" in log.read_text()
 
 
 def test_a_process_that_sees_no_first_one_says_what_may_be_wrong(
