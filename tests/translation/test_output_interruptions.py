@@ -96,7 +96,7 @@ def test_a_checkpoint_without_new_lines_costs_nothing(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-@pytest.mark.parametrize(("suffix", "kill_after"), [("", 8), (".zst", 8), ("", 1), (".gz", 11)])
+@pytest.mark.parametrize(("suffix", "kill_after"), [("", 1), (".gz", 8)])
 def test_a_killed_process_is_continued_to_the_same_bytes(tmp_path: Path, suffix: str, kill_after: int) -> None:
     path = tmp_path / f"out.en{suffix}"
     code = f"""
@@ -113,7 +113,7 @@ translate(Path({str(path)!r}), lines=lines, stop_after={kill_after}, stop=lambda
     assert names(tmp_path) == [path.name, f"unbroken{suffix}"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     suffix=st.sampled_from(SUFFIXES),
     runs=st.lists(st.tuples(st.integers(0, len(LINES) - 1), st.integers(1, 5)), max_size=5),
@@ -165,9 +165,10 @@ def failing_at(n_th: int, *, afterwards: bool) -> Iterator[Callable[[], int]]:
         yield lambda: n_calls
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize("is_killed", [False, True])
-@pytest.mark.parametrize("afterwards", [False, True])
+@pytest.mark.parametrize(
+    ("suffix", "is_killed", "afterwards"),
+    [("", False, False), (".gz", True, False), ("", True, True), (".gz", False, True)],
+)
 def test_no_moment_of_an_interruption_loses_or_doubles_a_line(
     tmp_path: Path, suffix: str, is_killed: bool, afterwards: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
