@@ -83,8 +83,7 @@ def test_scores_and_intervals_are_those_of_sacrebleu(
 
 
 def test_tests_are_those_of_sacrebleu(files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = ["bleu", "chrf", "ter"]
-    for method in ("bs", "ar"):
+    for method, metrics in (("bs", ["bleu", "chrf", "ter"]), ("ar", ["bleu"])):
         found = as_json(
             capsys, files["good"], "--reference", files["ref"], "--baseline", files["poor"], "--metrics", *metrics,
             "--test-method", method,

@@ -102,14 +102,15 @@ def test_the_translation_can_be_chosen_by_consensus(trained: Cli) -> None:
 @pytest.mark.skipif(not CAN_FORK, reason="needs the fork server")
 def test_a_program_gets_an_answer_to_each_line(trained: Cli) -> None:
     """A coprocess: it writes a line and waits for its translation before it writes the next one."""
-    expected = trained.lines(LEARNED)
+    sources = SOURCES[:3]
+    expected = trained.lines("".join(f"{source}\n" for source in sources))
     (stdin, to_it), (from_it, stdout) = os.pipe(), os.pipe()
     words = [ROOT / "translate.py", *trained.defaults, "--buffer", "0.01"]
     process = Warm([str(word) for word in words], env=os.environ, stdin=stdin, stdout=stdout)
     for descriptor in (stdin, stdout):
         os.close(descriptor)
     with os.fdopen(from_it) as answers, os.fdopen(to_it, "w", buffering=1) as lines:
-        for source, translated in zip(SOURCES, expected, strict=True):
+        for source, translated in zip(sources, expected, strict=True):
             lines.write(f"{source}\n")
             assert answers.readline() == f"{translated}\n"
     assert process.wait(120) == 0

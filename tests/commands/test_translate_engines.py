@@ -180,7 +180,7 @@ def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:
 @pytest.mark.slow
 def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
     options = ("--threads", 2, "--max-batch-tokens", 60, "--alignment", "--n-best", 2)
-    text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(8))
+    text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(4))
     assert cli.lines(text, "--workers", 2, *options) == cli.lines(text, "--workers", 1, *options)
 
 
