@@ -55,7 +55,7 @@ class Pairs:
         pause_s = drawn.uniform(0, 1.2) ** 3
         send = drawn.choice([os.kill, os.killpg])  # a terminal and a batch system send signals to a whole group
         folder.mkdir()
-        with Program(*self.options, "--output", folder / "out", is_fresh=self.is_fresh) as program:
+        with Program(*self.options, "--output", folder / "out", is_fresh=self.is_fresh, frees_memory=True) as program:
             until(lambda: program.handles_signals or program.has_ended)
             time.sleep(delay_s)
             fault = self._interrupted(program, folder, signals, send, pause_s)
@@ -70,7 +70,7 @@ class Pairs:
             state: of the program, which waits for more text, and of its output.
         """
         folder.mkdir()
-        with Program("--model", self.model, "--output", folder / "out") as program:
+        with Program("--model", self.model, "--output", folder / "out", frees_memory=True) as program:
             program.give(self.half)
             until(lambda: state(program, folder / "out"))
             return self._interrupted(program, folder, signals, os.killpg, 0.0)

@@ -73,7 +73,7 @@ def test_hostile_bytes_cost_and_add_no_line(trained_run: Path) -> None:
         program.give("Ba be.\n")
         assert program.line() == "Bas Bes."
 
-        @settings(max_examples=25)
+        @settings(max_examples=15)
         @given(data=hostile_lines())
         @example(data=b"\xff\xfe\x00\r\r\x1a\x04\x03")
         @example(data=encoded("\u2028\x85\x0b\x0c\x1c\ufeff" * 7))
