@@ -25,7 +25,7 @@ from tests.translating import model_content
 pytestmark = pytest.mark.slow
 
 LEARNING = {
-    "trainer.max_epochs": 4,
+    "trainer.max_epochs": 3,
     "decoding.beam_size": 1,
     "optim.lr": 0.02,
     "model.d_model": 32,
