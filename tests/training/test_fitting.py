@@ -25,7 +25,7 @@ from seq2seq.training.trainer import Machine
 from seq2seq.training.trial import SPARE
 from tests.processes import CAN_FORK, Warm
 from tests.training.short_of_memory import needs_limits
-from tests.training.tiny_runs import SignalAt, arguments, checkpoint, command, tiny_config, train_with
+from tests.training.tiny_runs import SignalAt, arguments, checkpoint, command, tiny_config, train_here, train_with
 from tests.training.two_ranks import train_together
 
 
@@ -71,9 +71,9 @@ def found_with(config: RunConfig, room: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("quick")
 def test_the_largest_number_that_fits_is_found(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(corpus, tmp_path, {"model.d_ff": 8000, "batch.max_tokens": "auto"})
-    small, large = (found_with(config, room, monkeypatch) for room in (100 << 20, 400 << 20))
+    small, large = (found_with(config, room, monkeypatch) for room in (50 << 20, 150 << 20))
     assert small < large
-    assert is_plausible(small, 100 << 20, config) and is_plausible(large, 400 << 20, config)
+    assert is_plausible(small, 50 << 20, config) and is_plausible(large, 150 << 20, config)
 
 
 def is_plausible(n_tokens: int, room: int, config: RunConfig) -> bool:
@@ -104,7 +104,7 @@ def test_on_a_gpu_the_model_that_was_tried_is_gone_afterwards(
 
 
 @needs_limits
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_neither_freed_memory_nor_a_failure_in_this_process_counts(corpus: Path, tmp_path: Path) -> None:
     """oneDNN compiles nothing more in a process where it once had no memory to compile a product."""
     config = tiny_config(corpus, tmp_path, {"model.d_ff": 8000, "batch.max_tokens": "auto"})
@@ -163,7 +163,7 @@ def test_a_process_that_is_killed_has_found_what_it_has_told(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("quick", "own_signals")
 def test_a_run_keeps_the_number_and_goes_on_with_it(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_run_keeps_the_number_and_goes_on_with_it(
         train_with(auto, SignalAt(2))
     assert checkpoint(tmp_path / "auto")["config"]["batch"]["max_tokens"] == 160
     assert OmegaConf.load(tmp_path / "auto/config.yaml").batch.max_tokens == 160
-    done = command(f"resume={tmp_path / 'auto'}", "batch.max_tokens=auto")  # which does not look again
+    done = train_here(f"resume={tmp_path / 'auto'}", "batch.max_tokens=auto")  # which does not look again
     assert done.returncode == 0, done.stderr
     found, expected = checkpoint(tmp_path / "auto"), checkpoint(tmp_path / "number")
     assert all(torch.equal(found["state_dict"][name], w) for name, w in expected["state_dict"].items())
