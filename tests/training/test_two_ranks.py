@@ -1,6 +1,5 @@
 """A run on two processes is saved in time, ends if either of them does, stops if either is told to, and goes on."""
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -10,29 +9,64 @@ import pytest
 import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.callbacks.milestones import STEPS_BETWEEN_AGREEMENTS
-from tests.training.launching import end_of, others, started, wait_for
+from tests.training.launching import run
 from tests.training.tiny_runs import TIMINGS, arguments, checkpoint
 from tests.training.two_ranks import at_a_free_port, launcher, train_together
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
-# As a run that saves every ten minutes, seen through a time lapse.
+# As a run that saves every ten minutes, seen through a time lapse. Its other process gets a signal after a step.
 SAVES_OFTEN = """
-from seq2seq.cli import front_door
+import os
 from seq2seq.training.callbacks import milestones
+from seq2seq.training.module import TrainingModule
+
+def stop(module, outputs, batch, index):
+    if (module.trainer.global_step, index % 2) == ({step}, 1) and os.environ.get("RANK") == "1":
+        os.kill(os.getpid(), {signum})
 
 milestones.SAVE_EVERY_S = 0.0
+milestones.STEPS_BETWEEN_AGREEMENTS = 3
+TrainingModule.on_train_batch_end = stop
+"""
+# The other process is forked before it is needed. tests/training/test_ranks.py has one that is started.
+FORKED = """
+import json
+import multiprocessing
+from types import SimpleNamespace
+from lightning_fabric.utilities.rank_zero import rank_zero_only
+from seq2seq.cli import front_door
+from seq2seq.training import workers
+
+def follow():
+    os.close(tells)
+    os.dup2(hears, 0)
+    os.environ |= json.loads(os.read(0, 1000))
+    rank_zero_only.rank = 1
+    front_door("train")
+
+def start(rank, n, port):
+    place = {"RANK": 1, "LOCAL_RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.write(tells, json.dumps({name: str(value) for name, value in (place | {workers.MARK: 1}).items()}).encode())
+    stdin = os.fdopen(tells, "wb")
+    return SimpleNamespace(stdin=stdin, poll=lambda: other.exitcode, wait=lambda timeout: other.join(timeout))
+
+hears, tells = os.pipe()
+other = multiprocessing.get_context("fork").Process(target=follow)
+other.start()
+os.close(hears)
+workers._start = start
 front_door("train")
 """
 CHANGES: dict[str, Any] = {
     "trainer.devices": 2,
     "trainer.max_epochs": 0,
-    "trainer.max_steps": 10**6,
+    "trainer.max_steps": 100,
     "trainer.val_every_n_steps": 10**6,
     "trainer.ema_decay": 0.9,
     "batch.accumulate": 2,
     "tokenizer.subword_regularization": 0.1,
+    "decoding.beam_size": 1,
 }
 
 
@@ -43,36 +77,24 @@ def last_logged(run_dir: Path) -> int:
 
 def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_path: Path) -> None:
     parts, whole, script = tmp_path / "parts", tmp_path / "whole", tmp_path / "train_often.py"
-    script.write_text(SAVES_OFTEN)
-    with started(script, *arguments(corpus, parts, CHANGES), cwd=tmp_path) as first:
-        wait_for((parts / "checkpoints/previous.ckpt").exists, first)  # no validation was due that would save
-        (other,) = others(first)
-        os.kill(other, signal.SIGKILL)
-        status, err = end_of(first)
+    script.write_text(SAVES_OFTEN.format(step=5, signum=int(signal.SIGKILL)) + FORKED)
+    status, err = run(script, *arguments(corpus, parts, CHANGES), cwd=tmp_path)
     assert (status, "Traceback" in err) == (2, False)
     assert "process 1 of this run was killed by signal 9" in err.splitlines()[-1]
     assert f"resume={parts}" in err.splitlines()[-1]
-    killed_at = checkpoint(parts)["global_step"]
-    assert killed_at and killed_at % STEPS_BETWEEN_AGREEMENTS == 0
+    assert checkpoint(parts)["global_step"] == 3  # no validation was due that would save
 
-    logged = last_logged(parts)  # beyond what was saved; the run that goes on takes these steps again
-    with started(launcher(tmp_path), f"resume={parts}", cwd=tmp_path, **at_a_free_port()) as first:
-        wait_for(lambda: last_logged(parts) > logged, first)
-        (other,) = others(first)
-        os.kill(other, signal.SIGTERM)  # the first process does not get it
-        status, err = end_of(first)
+    stopping = SAVES_OFTEN.format(step=7, signum=int(signal.SIGTERM))  # the first process does not get it
+    status, err = run(launcher(tmp_path, stopping), f"resume={parts}", cwd=tmp_path, **at_a_free_port())
     assert (status, err.splitlines()[-1]) == (
         128 + signal.SIGTERM,
         f"stopped and saved; continue with: python train.py resume={parts}",
     )
-    stopped_at = checkpoint(parts)["global_step"]
-    assert stopped_at > killed_at and stopped_at % STEPS_BETWEEN_AGREEMENTS == 0
-    assert last_logged(parts) == stopped_at
+    assert checkpoint(parts)["global_step"] == last_logged(parts) == 9
 
-    end = stopped_at + 7
     for words in (
-        [f"resume={parts}", f"trainer.max_steps={end}"],
-        arguments(corpus, whole, CHANGES | {"trainer.max_steps": end}),
+        [f"resume={parts}", "trainer.max_steps=11"],
+        arguments(corpus, whole, CHANGES | {"trainer.max_steps": 11}),
     ):
         done = train_together(tmp_path, *words)
         assert done.returncode == 0, done.stderr
