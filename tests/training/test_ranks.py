@@ -53,6 +53,14 @@ workers._start = lambda rank, n, port: subprocess.Popen(["sleep", "600"], stdin=
 front_door("train")
 """
 
+IMPATIENT = """
+from seq2seq.cli import front_door
+from seq2seq.training import preparation
+
+preparation.NETWORK_DELAY_S = 0.1
+front_door("train")
+"""
+
 # The other process gets Ctrl-C as soon as Python runs, and is then held where it would import torch.
 INTERRUPTED_AT_ONCE = """
 import os, signal, sys, time
@@ -77,7 +85,8 @@ front_door("train")
 
 def words(corpus: Path, **changes: object) -> list[str]:
     """Of a training without `run_dir`."""
-    keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_steps": 3}
+    keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_steps": 1}
+    keys |= {"decoding.beam_size": 1}
     keys |= {name.replace("__", "."): value for name, value in changes.items()}
     return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
 
@@ -101,7 +110,7 @@ def test_the_jobs_of_a_sweep_share_a_directory_and_nothing_else(corpus, tmp_path
     assert [each.sweep.number for each in identities if each and each.sweep] == [0, 1]
     assert len({each.id for each in identities if each}) == 2
     for each in runs:
-        assert checkpoint(each.path)["global_step"] == 3 and each.is_scored
+        assert checkpoint(each.path)["global_step"] == 1 and each.is_scored
     for name in ("verified", "scored", "summed-up"):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
     assert_summed_up_if_tracked(sweep, monkeypatch)
@@ -138,6 +147,10 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
     folders = [tmp_path, tmp_path if shares_files else tmp_path / "other"]
     folders[1].mkdir(exist_ok=True)
     meeting, keys = at_a_free_port(), words(corpus, trainer__n_nodes=2, trainer__strategy="ddp")
+    script: Path | str = TRAIN
+    if not shares_files:
+        script = tmp_path / "train.py"
+        script.write_text(IMPATIENT)
 
     def machine(rank: int):
         place: dict[str, Any] = {"RANK": rank, "LOCAL_RANK": 0, "GROUP_RANK": rank, "WORLD_SIZE": 2}
@@ -145,7 +158,7 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
         if shares_files:
             place = {"SLURM_PROCID": rank, "SLURM_LOCALID": 0, "SLURM_NODEID": rank, "SLURM_NTASKS": 2}
             place |= {"SLURM_NTASKS_PER_NODE": 1, "SLURM_NNODES": 2}
-        return started(TRAIN, *keys, cwd=folders[rank], **place, **meeting)
+        return started(script, *keys, cwd=folders[rank], **place, **meeting)
 
     with machine(0) as first, machine(1) as second:
         (status, err), (status_of_second, err_of_second) = end_of(first), end_of(second)
