@@ -12,9 +12,10 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from tests.corpus.named.library import catalogue_file, path_of, publish
 from tests.corpus.named.server import cut_after, serving, status
-from tests.training.tiny_runs import TINY, command, reversed_pairs
+from tests.training.tiny_runs import TINY, command, reversed_pairs, train_here
+from tests.training.two_ranks import at_a_free_port, launcher
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_signals")]
 
 HOME = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/tok"
 SPLITS = {"train": 200, "val": 9, "test_2016_flickr": 7}
@@ -32,7 +33,9 @@ def words(folder: Path, **changes: Any) -> list[str]:
     return ["experiment=multi30k_tiny", "logger=csv", *(f"{name}={value}" for name, value in keys.items())]
 
 
-def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(tmp_path: Path) -> None:
+def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "elsewhere").mkdir()
     with serving() as server:
         parts: dict[str, Any] = {}
@@ -46,7 +49,8 @@ def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(tm
         own = catalogue_file(tmp_path, server, {"multi30k": {"licence": "free for all", "parts": parts}})
         train, valid = (path_of(f"{HOME}/{name}.lc.norm.tok.fr.gz") for name in ("train", "val"))
         server.faults[train], server.faults[valid] = [cut_after(500)], [status(503)]
-        done = command(*words(tmp_path, trainer__devices=2), env={"SEQ2SEQ_CATALOGUE": str(own)})
+        env = {"SEQ2SEQ_CATALOGUE": str(own), **at_a_free_port()}
+        done = command(*words(tmp_path, trainer__devices=2), script=launcher(tmp_path), env=env)
         assert done.returncode == 0, done.stderr
         assert set(server.asked.values()) == {1, 2}  # one process of two fetches, and only what failed a second time
         assert {path for path, n in server.asked.items() if n == 2} == {train, valid}
@@ -56,15 +60,19 @@ def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(tm
     assert noted["valid"]["origins"] == [{"name": "corpus:multi30k/val.lc.norm.tok", "licence": "free for all"}]
     card = model_card(RunConfig(), 10, 300, [], RunDirectory(tmp_path / "run"))
     assert "\n- text: corpus:multi30k/train.lc.norm.tok (licence: free for all)\n" in card and "/val" not in card
-    done = command(
+    monkeypatch.setenv("SEQ2SEQ_OFFLINE", "1")
+    done = train_here(
         f"resume={tmp_path / 'run'}", f"data.dir={tmp_path / 'elsewhere'}", f"data.cache_dir={tmp_path / 'other'}",
-        "trainer.max_steps=3", "trainer.devices=1", env={"SEQ2SEQ_OFFLINE": "1"},
+        "trainer.max_steps=3", "trainer.devices=1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
-def test_without_a_network_a_run_ends_with_one_sentence_for_each_text(tmp_path: Path) -> None:
-    done = command(*words(tmp_path), env={"SEQ2SEQ_OFFLINE": "1"})
+def test_without_a_network_a_run_ends_with_one_sentence_for_each_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEQ2SEQ_OFFLINE", "1")
+    done = train_here(*words(tmp_path))
     assert done.returncode == 2 and "Traceback" not in done.stderr
     told = [line for line in done.stderr.splitlines() if "python -m seq2seq corpus get multi30k" in line]
     assert [line.partition(": multi30k")[0] for line in told] == [
