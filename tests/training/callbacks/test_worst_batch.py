@@ -100,7 +100,7 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
         "tokenizer.subword_regularization": 0.1,
         "trainer.ema_decay": 0.9,
         "trainer.max_epochs": 0,
-        "trainer.max_steps": 4,
+        "trainer.max_steps": 2,
         "trainer.average_last": 0,
         "data.test": None,
         "decoding.beam_size": 1,
@@ -109,7 +109,7 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
 
     def trained(name: str) -> tuple[dict[str, Any], list[float]]:
         config = tiny_config(corpus, tmp_path / name, changes)
-        train_in_parts(config, 2)
+        train_in_parts(config, 1)
         losses = [each.value for each in RunDirectory(tmp_path / name).metrics() if each.name == "train/loss"]
         return checkpoint(config.run_dir), losses
 
