@@ -43,7 +43,7 @@ def test_a_run_becomes_a_directory_for_ctranslate2(run_dir: Path, capsys: pytest
     assert list(output.parent.iterdir()) == [output]
 
 
-@pytest.mark.parametrize("quantization", ["int8", "float16", "int8_bfloat16"])
+@pytest.mark.parametrize("quantization", ["int8", "int8_bfloat16"])
 def test_weights_are_stored_as_asked_for_and_checked_as_this_machine_can(
     run_dir: Path, lines: Path, quantization: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ from tests.translation.translations import SHORT, texts
 
 
 def test_several_workers_keep_the_order(run_dir: Path, translator: Translator) -> None:
-    lines = [" ".join(SENTENCES[i % 4 :]) for i in range(13)]
+    lines = [" ".join(SENTENCES[i % 4 :]) for i in range(8)]
     decoding = dataclasses.replace(translator.decoding, max_length_a=0.0, max_length_b=3, max_batch_tokens=60)
     options = TranslationOptions(alignment=True, token_scores=True)
     with seq2seq.load(run_dir, device="cpu", precision="float32", threads=3, workers=3) as several:
