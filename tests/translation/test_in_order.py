@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.translation import in_order
@@ -54,7 +54,6 @@ def squares(
     ).run(lines)
 
 
-@settings(max_examples=40)
 @given(
     lines=st.lists(st.none() | st.lists(st.integers(0, 60), max_size=5), max_size=40),
     max_batch_tokens=st.sampled_from([1, 20, 500]),
@@ -177,7 +176,6 @@ def test_what_is_closed_early_is_not_searched(workers: Workers) -> None:
     assert n_batches < 20
 
 
-@settings(max_examples=40)
 @given(blocks=st.lists(st.lists(st.lists(st.integers(0, 60), max_size=3), max_size=30), max_size=6))
 def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, blocks: list[list[list[int]]]) -> None:
     def batches(chosen: list[tuple[int, list[list[int]]]]) -> list[list[int]]:
