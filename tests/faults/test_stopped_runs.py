@@ -21,9 +21,7 @@ SOME = [
     ("preparation", 1, 0, NOTHING),
     ("step", 1, 1, SAVED),
     ("decoding", 1, 5, SAVED),  # of a validation, which is made up for
-    ("last.ckpt", 1, 5, SAVED),
-    ("validation", 3, 20, SAVED),  # the last one
-    ("selection", 1, 20, AT_ONCE),
+    ("validation", 4, 20, SAVED),  # the last one
     ("test.json", 1, 20, AT_ONCE),  # the analysis
 ]
 ALL = [
