@@ -89,7 +89,7 @@ def test_an_estimate_measures_each_stage_as_much_as_the_run_trains_on_it(corpus,
     assert {epoch for epoch, _ in steps} == {0, 2}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_good_text_at_the_end_is_better_than_the_same_text_all_along(corpus, tmp_path):
     loss = {}
     changes = {"batch.max_tokens": 300, "trainer.max_epochs": 0, "trainer.max_steps": 36, "data.test": None}

@@ -104,7 +104,7 @@ def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained,
     ("option", "has"),
     [
         ("model=base", "model.d_model=16"),
-        ("model.d_ff=48", "model.d_ff=24"),
+        pytest.param("model.d_ff=48", "model.d_ff=24", marks=pytest.mark.nightly),
         ("tokenizer=unigram", "tokenizer.model_type=bpe"),
     ],
 )

@@ -148,7 +148,7 @@ def test_a_continued_run_is_an_unbroken_run(corpus, tmp_path, unbroken, variant)
 def test_early_stopping_counts_on(corpus, tmp_path):
     """It stops after two validations without a better loss, wherever the run was interrupted."""
     changes = {"trainer.max_epochs": 50, "trainer.patience": 2, "trainer.monitor": "valid/loss", "optim.lr": 1.0}
-    changes |= SHORT | {"trainer.valid_sentences": 1, "data.test": None}
+    changes |= SHORT | {"batch.max_tokens": 1500, "trainer.valid_sentences": 1, "data.test": None}
     whole = tiny_config(corpus, tmp_path / "whole", changes)
     outcome = train_with(whole)
     n_steps = checkpoint(whole.run_dir)["global_step"]

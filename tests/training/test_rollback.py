@@ -57,6 +57,7 @@ CHANGES: dict[str, Any] = {
     "trainer.ema_decay": 0.9,
     "trainer.max_time": "00:01:00:00",
 }
+UNTIL_20 = CHANGES | {"trainer.max_steps": 20}
 
 
 @pytest.fixture(autouse=True)
@@ -150,7 +151,7 @@ def unbroken(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LossWatch, "window", 3)
         patch.setattr(LossWatch, "most_bad", 2)
-        train_with(tiny_config(corpus, run_dir, CHANGES), Derail(13))
+        train_with(tiny_config(corpus, run_dir, UNTIL_20), Derail(13))
     return run_dir
 
 
@@ -170,7 +171,7 @@ def test_a_run_that_is_stopped_around_a_rollback_is_the_unbroken_run(
     corpus: Path, tmp_path: Path, unbroken: Path
 ) -> None:
     """It is stopped in the trouble, and where the run goes back."""
-    config = tiny_config(corpus, tmp_path / "run", CHANGES)
+    config = tiny_config(corpus, tmp_path / "run", UNTIL_20)
     for stop in (16, 18):
         stop_at(config, stop, Derail(13), resume=stop > 16)
     train_with(config, resume=True)
@@ -179,7 +180,7 @@ def test_a_run_that_is_stopped_around_a_rollback_is_the_unbroken_run(
 
 def test_a_run_that_dies_around_a_rollback_loses_nothing(corpus: Path, tmp_path: Path, unbroken: Path) -> None:
     """Before it goes back, so that it does so once more, and right afterwards."""
-    config = tiny_config(corpus, tmp_path / "run", CHANGES)
+    config = tiny_config(corpus, tmp_path / "run", UNTIL_20)
     for step, saved in ((18, 9), (19, 18)):
         with pytest.raises(RuntimeError, match="power cut"):
             train_with(config, Derail(13), Crash(step), resume=step > 18)
