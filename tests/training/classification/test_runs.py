@@ -179,7 +179,7 @@ def test_balanced_weights_help_a_rare_label(tmp_path: Path) -> None:
         write_lines(folder / f"{split}.tsv", lines)
     shares = []
     for balance in ("none", "balanced"):
-        changes = {
+        changes: dict[str, Any] = {
             "classify.class_weights": balance,
             "trainer.max_epochs": 3,
             "tokenizer.vocab_size": 280,
