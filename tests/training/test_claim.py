@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import hydra.core.utils
 import pytest
@@ -18,7 +19,7 @@ from seq2seq.training.directories import fresh_directory
 from tests.training.launching import TRAIN, started, wait_for
 from tests.training.tiny_runs import arguments, checkpoint, train_here
 
-PLAIN_END = {"data.test": "null", "decoding.beam_size": 1, "trainer.average_last": 0}
+PLAIN_END: dict[str, Any] = {"data.test": "null", "decoding.beam_size": 1, "trainer.average_last": 0}
 SHORT = PLAIN_END | {"trainer.max_steps": 1}
 
 
@@ -98,7 +99,7 @@ def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_
 def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path, own_signals):
     """Even where it is killed, and where other processes assemble its batches."""
     run_dir = tmp_path / "run"
-    changes = {"trainer.max_epochs": 0, "trainer.max_steps": 10**6, "trainer.val_every_n_steps": 5}
+    changes: dict[str, Any] = {"trainer.max_epochs": 0, "trainer.max_steps": 10**6, "trainer.val_every_n_steps": 5}
     changes |= {"batch.n_workers": 1, "trainer.valid_sentences": 1, "trainer.patience": 0}
     changes |= PLAIN_END
     words = arguments(corpus, run_dir, changes)
