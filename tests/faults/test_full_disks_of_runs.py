@@ -39,7 +39,6 @@ ALL = [
 ]
 SOME = [  # of these
     ("step-", 1),
-    ("last.ckpt", 3),
     ("metrics.csv", 4),
     ("scores.json", 1),
 ]

@@ -40,7 +40,7 @@ def warm_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     hears, is_alive = os.pipe()
 
     def popen(command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **streams: None) -> Warm:
-        warm = env | {"OMP_NUM_THREADS": "1"}
+        warm = {**env, "OMP_NUM_THREADS": "1"}
         return Warm(command[1:], env=warm, stdin=hears, stdout=stdout, stderr=stdout)
 
     if not IS_NIGHTLY:
