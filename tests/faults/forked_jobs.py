@@ -16,7 +16,7 @@ def fork_jobs() -> None:
     """Do so from now on in this process, which must have one thread. Faults that it has prepared are for its jobs."""
     from seq2seq.training import run  # noqa: F401
 
-    job_process.subprocess = SimpleNamespace(Popen=Forked, PIPE=None, STDOUT=None)  # type: ignore[assignment]
+    vars(job_process)["subprocess"] = SimpleNamespace(Popen=Forked, PIPE=None, STDOUT=None)
 
 
 class Forked:
@@ -70,7 +70,7 @@ def _train(words: Sequence[str]) -> NoReturn:
     except SystemExit as stop:
         status = stop.code
     except BaseException:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()
