@@ -147,10 +147,9 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
     folders = [tmp_path, tmp_path if shares_files else tmp_path / "other"]
     folders[1].mkdir(exist_ok=True)
     meeting, keys = at_a_free_port(), words(corpus, trainer__n_nodes=2, trainer__strategy="ddp")
-    script: Path | str = TRAIN
-    if not shares_files:
-        script = tmp_path / "train.py"
-        script.write_text(IMPATIENT)
+    impatient = tmp_path / "train.py"
+    impatient.write_text(IMPATIENT)
+    script = TRAIN if shares_files else impatient
 
     def machine(rank: int):
         place: dict[str, Any] = {"RANK": rank, "LOCAL_RANK": 0, "GROUP_RANK": rank, "WORLD_SIZE": 2}
