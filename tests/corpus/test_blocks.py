@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.corpus.blocks import BlockReader, Cut, sampled_pairs
@@ -31,7 +31,6 @@ def written(folder: Path, form: str, lines: list[str]) -> Source:
     return PairedFiles(folder / "text.fr.gz", folder / "text.en")
 
 
-@settings(max_examples=40)
 @given(lines=LINES, size=st.integers(1, 7), form=st.sampled_from(["lines", "tsv"]), data=st.data())
 def test_blocks_are_the_pairs_of_the_source(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], size: int, form: str, data: st.DataObject

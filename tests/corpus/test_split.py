@@ -91,7 +91,6 @@ def split_in(folder: Path, pairs: Sequence[Pair], name: str = "out", *options: o
 
 
 @given(pairs=corpora, seed=st.integers(0, 5), max_group=st.sampled_from([1, 3, 50]))
-@settings(max_examples=40)
 def test_no_sentence_is_in_two_splits_and_each_pair_is_in_one(pairs: list[Pair], seed: int, max_group: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = split_in(Path(temporary), pairs, "out", "--seed", seed, "--max-group", max_group)

@@ -82,7 +82,6 @@ def test_an_epoch_without_pairs_is_refused(n_pairs, given_doses):
         copies(n_pairs, 2.0, given_doses)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 60), doses), min_size=1, max_size=4), temperatures, st.integers(0, 9))
 def test_each_pair_comes_as_often_as_its_source_says(mix, temperature, seed):
     """In each epoch, and over any epochs in sequence: as many times as that makes, rounded up or down."""

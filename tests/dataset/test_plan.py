@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.dataset import plan as plan_module
@@ -154,7 +154,6 @@ def test_every_pair_is_in_one_batch_within_the_budget(pairs, max_tokens, world_s
     assert len(batches) % world_size == 0
 
 
-@settings(max_examples=50)
 @given(many_lengths, st.integers(62, 300), st.integers(1, 3))
 def test_each_epoch_has_as_many_batches(pairs, max_tokens, world_size):
     src, tgt = (np.array(side) for side in zip(*pairs, strict=True))

@@ -25,7 +25,7 @@ SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 PREFIXES: tuple[tuple[int, ...], ...] = ((7,), (), (5, 5, 5, 5), (8, 4), ())
 NEVER = -math.inf
 
-fixed_examples = functools.partial(settings, derandomize=True, deadline=None)
+fixed_examples = settings(derandomize=True)
 rules = st.fixed_dictionaries(
     {
         "min_length_a": st.sampled_from([0.0, 0.5, 1.2]),
@@ -71,7 +71,7 @@ def begins_with(hypothesis: Hypothesis, prefix: Sequence[int]) -> bool:
     eos_bonus=st.sampled_from([-2.0, 0.0, 2.0, 5.0]),
     normalization=st.sampled_from(["none", "length", "gnmt"]),
 )
-@fixed_examples(max_examples=80)
+@fixed_examples
 def test_a_search_with_rules_finds_what_its_definition_finds(
     seed: int,
     n_ids: int,
@@ -110,7 +110,7 @@ def test_a_search_with_rules_finds_what_its_definition_finds(
     changes=st.just({}) | rules.map(lambda changes: changes | {"no_repeat_ngram": 0}),
     eos_bonus=st.sampled_from([-2.0, 0.0, 2.0]),
 )
-@fixed_examples(max_examples=50)
+@fixed_examples
 def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_prefix(
     seed: int, limit: int, prefix: list[int], changes: dict[str, Any], eos_bonus: float
 ) -> None:

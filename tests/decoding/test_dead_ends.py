@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
@@ -45,7 +45,6 @@ def assert_sound(hypotheses: list[Hypothesis]) -> None:
     eos_bonus=st.sampled_from([-3.0, 0.0, 3.0]),
     prefix=st.sampled_from([(), (4, 4, 4)]),
 )
-@settings(max_examples=40)
 def test_a_search_in_a_tiny_vocabulary_finds_what_its_definition_finds(
     seed: int, n_ordinary: int, beam_size: int, changes: dict[str, Any], eos_bonus: float, prefix: tuple[int, ...]
 ) -> None:
@@ -66,7 +65,6 @@ def test_a_search_in_a_tiny_vocabulary_finds_what_its_definition_finds(
 
 
 @given(seed=st.integers(0, 10**6), n_ordinary=st.integers(1, 3), changes=rules, top_k=st.integers(0, 2))
-@settings(max_examples=40)
 def test_samples_in_a_tiny_vocabulary_are_cut_where_nothing_may_follow(
     seed: int, n_ordinary: int, changes: dict[str, Any], top_k: int
 ) -> None:

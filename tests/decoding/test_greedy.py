@@ -1,6 +1,6 @@
 import functools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
@@ -21,7 +21,6 @@ SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4))
     eos_bonus=st.sampled_from([-4.0, 0.0, 2.0, 6.0]),
     max_length=st.sampled_from([7, 50]),
 )
-@settings(max_examples=60)
 def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonus: float, max_length: int) -> None:
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=1, alpha=0.7, max_length_a=1.0, max_length_b=3)
@@ -37,7 +36,6 @@ def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonu
 
 
 @given(seed=st.integers(0, 10**6), eos_bonus=st.sampled_from([-4.0, 0.0, 2.0, 6.0]))
-@settings(max_examples=40)
 def test_beam_search_with_one_place_and_no_normalisation_is_greedy(seed: int, eos_bonus: float) -> None:
     model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=1, normalization="none", max_length_a=1.0, max_length_b=3)

@@ -153,7 +153,6 @@ def test_phrases_are_found_wherever_they_are(required: list[list[int]], tokens: 
     assert Required([required], torch.device("cpu")).n_missing(0, tokens) == n_missing(tokens, required)
 
 
-@settings(max_examples=50)
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), places=st.integers(0, 12))
 def test_places_are_shared_out_fairly(counts: list[int], places: int) -> None:
     shares = share_out(counts, places)

@@ -2,7 +2,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.corpus.disguises.typos import with_typo
@@ -23,7 +23,6 @@ def distance(one: str, other: str) -> int:
     return d[-1][-1]
 
 
-@settings(max_examples=50)
 @given(texts, st.integers())
 def test_a_text_with_a_typo_is_one_edit_away(text: str, seed: int) -> None:
     changed = with_typo(text, random.Random(seed))
