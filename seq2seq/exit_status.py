@@ -83,8 +83,6 @@ def raise_if_stopped() -> None:
         KeyboardInterrupt: Ctrl-C came.
         SystemExit: another signal came that stops a command.
     """
-    if not _is_watching:  # the command that it stopped has ended
-        return
     if _first_signum == signal.SIGINT:
         raise KeyboardInterrupt
     if _first_signum:

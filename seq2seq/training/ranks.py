@@ -33,7 +33,6 @@ from pytorch_lightning.plugins.environments import (
 from torch.distributed import PrefixStore, Store, rendezvous  # type: ignore[attr-defined]
 
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.exit_status import raise_if_stopped
 
 START_S = 600  # for all processes to come; the variable SEQ2SEQ_START_TIMEOUT has another number
 LONGEST_WAIT_S = 1.0  # between two looks into the store
@@ -139,7 +138,6 @@ class Ranks:
         assert self._store is not None
         key, began = f"{self._job}/{name}", time.monotonic()
         while not self._store.check([key]):
-            raise_if_stopped()  # what a signal raised may have been lost in a callback of C
             if (message := self.error()) is not None:
                 raise RunError(message)
             time.sleep(min((time.monotonic() - began) / 10 + 0.01, LONGEST_WAIT_S))

@@ -1,10 +1,7 @@
 """What the processes of a run say to each other, without the processes: they are threads with one store."""
 
-import os
-import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 import torch
@@ -12,7 +9,6 @@ import torch.distributed as dist
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
 from seq2seq.errors import RunError
-from seq2seq.exit_status import exit_status
 from seq2seq.training.ranks import Job, OwnProcesses, Ranks
 
 
@@ -37,19 +33,6 @@ def test_a_word_belongs_to_its_job() -> None:
         assert second.hear_job() == Job({"seed": number}, f"run {number}", None)
         assert second.hear("prepared") == str(number).encode()
     assert second.hear_job() is None
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends itself a signal")
-def test_a_signal_whose_exception_was_lost_ends_the_wait_for_a_word(own_signals: None) -> None:
-    first, _ = ranks(2)
-
-    def work() -> None:
-        with suppress(KeyboardInterrupt):  # as Python does in `__del__`
-            os.kill(os.getpid(), signal.SIGINT)
-            threading.Event().wait(60)
-        first.hear("what nobody tells")
-
-    assert exit_status(work) == 130
 
 
 def test_whoever_comes_to_a_meeting_waits_for_the_last_one() -> None:
