@@ -222,6 +222,7 @@ def _serve(channel: socket.socket) -> tuple[dict[str, Any], list[int], int]:
     Returns:
         The request, the descriptors of its streams, and the one where it reports its id.
     """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever needed it first may have held signals back
     for name in _IMPORTED_BEFORE:
         import_module(name)
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies only one of several threads"
