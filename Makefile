@@ -54,11 +54,11 @@ train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=mult
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist worksteal
 
 .PHONY: test
-test: $(VENV)/dev.stamp  ## run all tests: three to five minutes
+test: $(VENV)/dev.stamp  ## run all tests: four minutes on two fast cores
 	$(PYTEST)
 
 .PHONY: test-fast
-test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in half a minute, after each save
+test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in a minute, after each save
 	$(PYTEST) -m 'not slow'
 
 # On the oldest Python that is supported: the lowest versions of some packages know no newer one.
@@ -87,7 +87,7 @@ fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words a
 	NIGHTLY=$(SEED) $(PYTEST) $(FUZZ)
 
 .PHONY: nightly
-nightly: $(VENV)/dev.stamp  ## all tests with many draws from SEED, all mutants, clusters, the lowest versions: an hour
+nightly: $(VENV)/dev.stamp  ## all tests with many draws from SEED, all mutants, clusters, the lowest versions
 	$(BIN)/python -m tests.nightly $(SEED)
 
 .PHONY: gpu
