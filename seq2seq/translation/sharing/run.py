@@ -137,8 +137,10 @@ class Job:
     def _lead(self, folder: Folder, process: Process) -> None:
         with reporting(folder.path):
             folder.path.mkdir(exist_ok=True)
-            for path in [*folder.path.glob("process-*.lines"), *folder.path.glob("process-*.json")]:
-                path.unlink()
+            # What is left of an earlier attempt: a process of this one that comes late would be taken for dead.
+            for path in folder.path.glob("process-*"):
+                if not is_leased(path):
+                    path.unlink()
         with _holding(folder.process(0), str(folder.output)), self._keeping(folder):
             plan = self._plan(folder, 0)
             n_done = plan.whole.n_units - sum(plan.parts[index].n_units for index in folder.faults(plan))

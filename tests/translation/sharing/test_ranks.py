@@ -12,9 +12,8 @@ from seq2seq.artifacts.lease import is_leased
 from seq2seq.translation.output import locked
 from seq2seq.translation.sharing import run
 from seq2seq.translation.sharing.plan import Folder
-from tests.faults.programs import until
 from tests.nightly import IS_NIGHTLY
-from tests.processes import Warm
+from tests.processes import Warm, until
 from tests.translating import Cli
 from tests.translation.sharing.shared_text import SMALL_BLOCKS, TEXT, by_one, ended, ranks, write
 
@@ -105,6 +104,17 @@ def test_after_all_were_stopped_the_same_command_goes_on(cli: Cli, tmp_path: Pat
     assert ended(again) == [0, 0, 0]
     assert out.read_bytes() == expected
     assert "of an earlier run" in log.read_text()
+
+
+def test_a_process_that_comes_late_after_a_killed_job_is_waited_for(cli: Cli, tmp_path: Path) -> None:
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
+    folder = Folder(tmp_path / "out")
+    folder.path.mkdir()
+    folder.process(1).touch()  # of the killed one
+    first = ranks(cli, 2, *given, log=tmp_path / "log", of=[0])
+    until((tmp_path / "out").exists)  # it has done all of the work
+    second = ranks(cli, 2, *given, log=tmp_path / "log", of=[1])
+    assert ended([*first, *second]) == [0, 0]
 
 
 def test_two_jobs_do_not_share_an_output(cli: Cli, tmp_path: Path) -> None:
