@@ -5,18 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from tests.nightly import IS_NIGHTLY, SEED
-
-if TYPE_CHECKING:
-    from seq2seq.artifacts.saved_model import SavedModel
+from tests.places import made_once
 
 # Before torch is imported, here and in what tests start. Processes that run tests keep all cores busy: more threads
 # in each of them only wait for each other, and a thread that waits must not keep a core busy (40 s in one test).
@@ -87,41 +83,40 @@ def own_signals() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run directory of a model with random weights."""
-    from tests.translating import model_content
+    from tests.translating import model_content, write_run
 
-    return _saved_once(tmp_path_factory, "random_run", model_content)
+    return made_once(tmp_path_factory, "random_run", lambda folder: write_run(folder, model_content()))
 
 
 @pytest.fixture(scope="session")
 def trained_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run directory of a model that has learned `tests.translating.LEXICON`."""
-    from tests.translating import trained_content
+    from tests.translating import trained_content, write_run
 
-    return _saved_once(tmp_path_factory, "trained_run", trained_content)
+    return made_once(tmp_path_factory, "trained_run", lambda folder: write_run(folder, trained_content()))
 
 
 @pytest.fixture(scope="session")
 def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As `trained_run`, with the tags t and z of kinds of text."""
-    from tests.translating import trained_content
+    from tests.translating import trained_content, write_run
 
-    return _saved_once(tmp_path_factory, "tagged_run", lambda: trained_content("t", "z"))
+    return made_once(tmp_path_factory, "tagged_run", lambda folder: write_run(folder, trained_content("t", "z")))
 
 
 @pytest.fixture(scope="session")
-def exported_model(trained_run: Path) -> Path:
+def exported_model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory of `trained_run`, with weights for CTranslate2 only."""
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     from seq2seq.export.export import export
     from seq2seq.export.options import ExportOptions
 
-    lines = trained_run.with_name("exported_model.txt")
-    target = trained_run.with_name("exported_model")
-    with FileLock(trained_run.with_name("exported_model.lock")):
-        if not target.exists():
-            lines.write_text("Ba bi.\nFo fu da.\n", encoding="utf-8")
-            export(ExportOptions(source=trained_run, formats=("ctranslate2",), output=target, parity_input=lines))
-    return target
+    def make(folder: Path) -> None:
+        lines = folder.with_suffix(".txt")
+        lines.write_text("Ba bi.\nFo fu da.\n", encoding="utf-8")
+        export(ExportOptions(source=trained_run, formats=("ctranslate2",), output=folder, parity_input=lines))
+
+    return made_once(tmp_path_factory, "exported_model", make)
 
 
 @pytest.fixture(scope="session")
@@ -130,9 +125,10 @@ def classified_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.labelling import label_config, write_labelled
     from tests.training.tiny_runs import train_with
 
-    folder = tmp_path_factory.mktemp("classified")
-    train_with(label_config(write_labelled(folder / "text"), folder / "run"))
-    return folder / "run"
+    def make(folder: Path) -> None:
+        train_with(label_config(write_labelled(folder / "text"), folder / "run"))
+
+    return made_once(tmp_path_factory, "classified", make) / "run"
 
 
 @pytest.fixture
@@ -147,16 +143,3 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-def _saved_once(factory: pytest.TempPathFactory, name: str, make: "Callable[[], SavedModel]") -> Path:
-    """Save a model in a folder that all processes of this test run share, unless one of them has done so."""
-    from tests.translating import write_run
-
-    shared = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    with FileLock(shared / f"{name}.lock"):
-        if not (shared / name).exists():
-            write_run(shared / name, make())
-    return shared / name

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from importlib import import_module
@@ -28,6 +28,7 @@ from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 CAN_FORK = sys.platform == "linux"  # elsewhere a fork is not safe after these imports, or there is none
+LIMIT_S = 60  # seconds that anything may take; other tests may keep the cores busy
 _IMPORTED_BEFORE = (
     "hydra",
     "sacrebleu",
@@ -192,6 +193,31 @@ class Warm:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+def until(condition: Callable[[], object], limit_s: float = LIMIT_S) -> None:
+    """Wait until it holds."""
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end_s, f"not within {limit_s} s"
+        time.sleep(0.005)
+
+
+def descendants(process: int) -> set[int]:
+    """All processes that this one and its children have forked, and that have not ended."""
+    found: set[int] = set()
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(map(int, children.read_text().split()))
+    return {child for child in found if lives(child)}.union(*map(descendants, found))
+
+
+def lives(process: int) -> bool:
+    """Whether it exists, and is more than a status that its parent has not asked for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @cache

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from seq2seq.files import append_text, atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
-from tests.faults.programs import until
 from tests.nightly import IS_NIGHTLY, drawn
 from tests.places import ROOT
+from tests.processes import until
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these signals nor these locks")
 

@@ -2,12 +2,9 @@
 
 import functools
 import io
-import os
 import random
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -20,7 +17,6 @@ from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import BOS, EOS, PAD
-from tests.places import ROOT
 
 SENTENCES = ["Un chat dort.", "Le chien de la voisine court après la balle rouge.", "Oui !", "Où est la gare ?"]
 TEXT = "".join(f"{sentence}\n" for sentence in SENTENCES)
@@ -169,11 +165,3 @@ def run_cli(*arguments: object, stdin: str | bytes = "", on_terminal: bool = Fal
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else 1
     return status, streams[1].written(), streams[2].written()
-
-
-def start(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """translate.py as a process of its own."""
-    command = [sys.executable, str(ROOT / "translate.py"), *map(str, arguments)]
-    return subprocess.Popen(
-        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, **options
-    )

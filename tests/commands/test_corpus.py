@@ -17,7 +17,7 @@ from seq2seq.errors import CorpusError
 from tests.corpus.named.archives import tar
 from tests.corpus.named.library import catalogue_file, library_of, path_of, publish
 from tests.corpus.named.server import Answering, Server, cut_after, serving
-from tests.faults.programs import until
+from tests.processes import until
 
 OPUS = "/https/opus.nlpl.eu/opusapi/?source=en&target=fr&preprocessing=moses"
 

@@ -1,8 +1,5 @@
 """Sentence boundaries: marked cases in sentence_cases/, of which `held_out` was written before the rules were."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.corpus.sentences import n_sentences, sentence_ends
+from tests.effort import no_hang
 
 CASES = Path(__file__).parent / "sentence_cases"
 # No mark ends the first sentence, and an emoticon may also stand within one.
@@ -101,19 +99,5 @@ def test_every_sentence_has_text_and_nothing_is_lost(text: str) -> None:
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
     text = unit * (100_000 // len(unit))  # a tenth of a second; quadratic rules would take minutes
-    with ending_after(cpu_s=30):
+    with no_hang(30):
         assert n_sentences(text) > 0
-
-
-@contextmanager
-def ending_after(cpu_s: int) -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise AssertionError(f"more than {cpu_s} s of CPU time")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, cpu_s)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)

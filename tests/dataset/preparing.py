@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
@@ -65,25 +65,6 @@ def content(store: Path) -> dict[str, str]:
 def blocks(cache: Path) -> list[Path]:
     """The blocks that are there."""
     return sorted((cache / "stores").glob("*.blocks/*.block"))
-
-
-def children(process: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-
-
-def lives(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def until(is_so: Callable[[], object], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, f"not so after {seconds} s"
-        time.sleep(0.01)
 
 
 def kill_all(processes: Sequence[Warm]) -> None:

@@ -33,17 +33,15 @@ from seq2seq.exit_status import exit_status
 from seq2seq.tokenizer import Tokenizer
 from tests.dataset.preparing import (
     blocks,
-    children,
     config_of,
     content,
     kill_all,
-    lives,
     pausing,
     prepared,
     preparing,
-    until,
 )
 from tests.dataset.small_corpus import sentence, write_split
+from tests.processes import descendants, lives, until
 
 ODD = [("", "x"), ("x", ""), ("un chat " * 40, "a cat"), ("a", "un chat " * 9), ("\u2028 \x85", "é"), ("\u200b", "y")]
 HELD_OUT = ("le chat noir dort sur le lit ce soir", "the black cat sleeps on the bed tonight")
@@ -252,7 +250,7 @@ def test_a_preparation_that_was_killed_goes_on_and_leaves_no_process(large, tmp_
     process = preparing(large, tmp_path / "cache", 2, 10, pausing(tmp_path / "pause", 40))
     try:
         until(lambda: len(blocks(tmp_path / "cache")) == 40)
-        workers = children(process.pid)
+        workers = descendants(process.pid)
         os.kill(process.pid, signal.SIGKILL)
         until(lambda: not any(map(lives, workers)))
     finally:
@@ -319,7 +317,7 @@ def test_a_signal_ends_it_at_once_and_says_what_stays(large, tmp_path) -> None:
     process = preparing(large, tmp_path / "cache", 2, 10, pausing(tmp_path / "pause", 7))
     try:
         until(lambda: len(blocks(tmp_path / "cache")) == 7)
-        workers = children(process.pid)
+        workers = descendants(process.pid)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, said = process.communicate(timeout=120)
     finally:

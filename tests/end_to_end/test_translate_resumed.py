@@ -15,7 +15,8 @@ from seq2seq.cli import front_door
 from seq2seq.corpus.reader import decode_lines, read_lines
 from seq2seq.translation.request import TranslationRequest
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
-from tests.faults.programs import Program, until
+from tests.faults.programs import Program
+from tests.processes import until
 from tests.translating import TEXT, Cli
 
 pytestmark = pytest.mark.slow

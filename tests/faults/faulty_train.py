@@ -53,15 +53,14 @@ def prepare() -> None:
     what, where, number, *rank = json.loads(os.environ["FAULT"])
     faults = {"fill": fill_disk, "limit": limit_files, "orphan": become_orphan}
     happen: Callable[[], None] = faults.get(what) or partial(tell, what)
-    if [int(os.environ.get("RANK", "0"))] != (rank or [0]):
-        happen = lambda: None  # noqa: E731
+    is_here = [int(os.environ.get("RANK", "0"))] == (rank or [0])
     n_times = 0
 
     def come() -> bool:
         """Whether the fault has happened now."""
         nonlocal n_times
         n_times += 1
-        if n_times != number:
+        if n_times != number or not is_here:
             return False
         happen()
         return True

@@ -5,17 +5,14 @@ import re
 import select
 import signal
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import IO
 
 from tests.places import ROOT
-from tests.processes import Warm
-
-LIMIT_S = 60  # seconds that a program may take; other tests may keep the cores busy
+from tests.processes import LIMIT_S, Warm, descendants, until
 
 
 class Program:
@@ -132,33 +129,8 @@ class Program:
         return False
 
 
-def until(condition: Callable[[], object], limit_s: float = LIMIT_S) -> None:
-    """Wait until it holds."""
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end_s, f"not within {limit_s} s"
-        time.sleep(0.005)
-
-
 def n_kept(output: Path) -> int:
     """How many lines of an unfinished output are confirmed."""
     note = output.with_name(f"{output.name}.partial.json")
     found = re.search(r'"n_lines": (\d+)', note.read_text()) if note.exists() else None
     return int(found[1]) if found else 0
-
-
-def descendants(process: int) -> set[int]:
-    """All processes that this one and its children have forked, and that have not ended."""
-    found: set[int] = set()
-    for children in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            found.update(map(int, children.read_text().split()))
-    return {child for child in found if lives(child)}.union(*map(descendants, found))
-
-
-def lives(process: int) -> bool:
-    """Whether it exists, and is more than a status that its parent has not asked for."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.faults.programs import Program, descendants, lives, until
+from tests.faults.programs import Program
+from tests.processes import descendants, lives, until
 from tests.translating import sentences
 
 _TRACES = ("Traceback", "Exception ignored", "worker process", "Fatal Python error", "Error in sys.excepthook")

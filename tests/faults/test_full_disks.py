@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.devices import device, needs_devices
-from tests.faults.programs import Program, n_kept, until
+from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
+from tests.processes import until
 from tests.translating import run_cli
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.programs import Program, lives, n_kept, until
+from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
+from tests.processes import lives, until
 from tests.translating import sentences
 
 pytestmark = pytest.mark.slow

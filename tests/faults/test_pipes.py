@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.programs import LIMIT_S, Program, n_kept, until
+from tests.faults.programs import Program, n_kept
 from tests.places import ROOT
+from tests.processes import LIMIT_S, until
 from tests.translating import sentences
 
 pytestmark = pytest.mark.slow

@@ -19,7 +19,8 @@ from seq2seq.dataset.store import write_store
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import Looks
-from tests.training.tiny_runs import made_once, tiny_config, train_with, write_split
+from tests.places import made_once
+from tests.training.tiny_runs import tiny_config, train_with, write_split
 from tests.translating import model_content
 
 pytestmark = pytest.mark.slow

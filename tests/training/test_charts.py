@@ -9,7 +9,8 @@ import sacrebleu
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.callbacks import norms
-from tests.training.tiny_runs import made_once, reversed_pairs, tiny_config, train_with, write_corpus, write_split
+from tests.places import made_once
+from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
 from tests.training.wandb_file import read_parts, read_run
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,9 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
 from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.estimate import Estimate, estimate
-from tests.places import ROOT
+from tests.places import ROOT, made_once
 from tests.training.short_of_memory import large, needs_limits, script
-from tests.training.tiny_runs import arguments, checkpoint, command, made_once, tiny_config, train_here, train_with
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_here, train_with
 
 # Its tensors are larger than the rest of a checkpoint.
 WIDE = {

@@ -12,11 +12,11 @@ import torch
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, TokenizerError
 from seq2seq.training.stop_signals import TrainingInterrupted
+from tests.places import made_once
 from tests.training.tiny_runs import (
     SignalAt,
     arguments,
     checkpoint,
-    made_once,
     reversed_pairs,
     tiny_config,
     train_here,

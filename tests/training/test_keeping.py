@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.training.tiny_runs import checkpoint, made_once, tiny_config, train_in_parts, train_with
+from tests.places import made_once
+from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts, train_with
 from tests.translating import run_cli
 
 pytestmark = pytest.mark.slow

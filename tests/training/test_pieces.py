@@ -16,9 +16,10 @@ from seq2seq.errors import RunError
 from seq2seq.training.loss import Loss
 from seq2seq.training.pieces import Pieces
 from seq2seq.vocabulary import PAD
+from tests.places import made_once
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.test_module import make_module
-from tests.training.tiny_runs import arguments, checkpoint, command, made_once, tiny_config, train_with, write_corpus
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with, write_corpus
 from tests.training.two_ranks import train_together
 
 NO_TRIAL = "worst_batch.WorstBatch.on_train_start = lambda *_: None"

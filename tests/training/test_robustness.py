@@ -10,7 +10,8 @@ import sacrebleu
 from seq2seq import cli
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.disguises import DISGUISES
-from tests.training.tiny_runs import arguments, made_once, tiny_config, train_here, train_with
+from tests.places import made_once
+from tests.training.tiny_runs import arguments, tiny_config, train_here, train_with
 
 pytestmark = pytest.mark.slow
 

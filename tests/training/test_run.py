@@ -30,13 +30,13 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.selection import average_checkpoints, candidates
 from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.validation import Validation, translate_store
+from tests.places import made_once
 from tests.reports.test_run_page import data_of
 from tests.training.tiny_runs import (
     SignalAt,
     arguments,
     checkpoint,
     command,
-    made_once,
     tiny_config,
     train_with,
     write_corpus,

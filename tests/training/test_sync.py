@@ -14,7 +14,8 @@ from seq2seq.errors import RunError
 from seq2seq.training import sync as module
 from seq2seq.training.sweep_summary import best_scores, log_sweep_summary, score_table
 from seq2seq.training.sync import is_synced, sync, sync_notice
-from tests.training.tiny_runs import made_once, tiny_config, train_with
+from tests.places import made_once
+from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
 from tests.training.wandb_server import WandbServer, wandb_server
 

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 import pytorch_lightning as pl
 import torch
-from filelock import FileLock
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.checkpoint import resumable
@@ -114,19 +112,6 @@ def train_in_parts(config: RunConfig, *stops: int) -> Outcome:
         with pytest.raises(TrainingInterrupted, match="SIGTERM"):
             train_with(config, SignalAt(step), resume=part > 0)
     return train_with(config, resume=bool(stops))
-
-
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """A folder that all processes of this test run share. The first that asks makes it; nobody may change it."""
-    shared = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    is_made = shared / f"{name}.made"
-    with FileLock(shared / f"{name}.lock"):
-        if not is_made.exists():
-            make(shared / name)
-            is_made.touch()
-    return shared / name
 
 
 def checkpoint(run_dir: Path | str, name: str = "last.ckpt") -> dict[str, Any]:

@@ -16,12 +16,12 @@ from seq2seq.errors import CheckpointError, ConfigError, CorpusError
 from seq2seq.training.selection import average_checkpoints
 from seq2seq.vocabulary import EOS
 from tests.labelling import LABELLED, MARKS, label_config, labelled_lines, write_labelled, write_lines
+from tests.places import made_once
 from tests.training.tiny_runs import (
     TIMINGS,
     arguments,
     callback_states,
     checkpoint,
-    made_once,
     tiny_config,
     train_here,
     train_in_parts,

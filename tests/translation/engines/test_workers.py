@@ -22,8 +22,7 @@ from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
-from tests.faults.programs import lives, until
-from tests.processes import run_warm
+from tests.processes import lives, run_warm, until
 from tests.translation.engines.models import random_model
 
 BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seq2seq.translation.forms.document import read_document
 from seq2seq.translation.forms.wrapping import SOFT_HYPHEN
-from tests.translation.effort import no_hang
+from tests.effort import no_hang
 from tests.translation.forms.reading import pieces_of, texts_of, translated
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from seq2seq.cli import front_door
 from seq2seq.translation.engines.pytorch import PyTorchEngine
-from tests.faults.programs import until
+from tests.processes import until
 
 if __name__ == "__main__":
     place, folder = int(sys.argv[1]), Path(sys.argv[2])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.translation.text.kept import KINDS, numbers, things
-from tests.translation.effort import no_hang
+from tests.effort import no_hang
 
 
 def found(text: str, *kinds: str) -> list[str]:

@@ -14,7 +14,7 @@ from seq2seq.translation.text.putting_back import Part, put_back
 from seq2seq.translation.text.realigning import realigned
 from seq2seq.translation.text.taking_out import Taken, take_out
 from seq2seq.translation.text.units import Links, units
-from tests.translation.effort import n_steps
+from tests.effort import n_steps
 
 BITS = [
     "un", "Chat", "l'avocat", "arc-en-ciel", "12.5", "是的。", "été", "😀", "👩‍👩‍👧", "<b>", "</b>", "<i>", "</i>",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.translation.text.splitting import Part, rejoin, split_line
-from tests.translation.effort import no_hang
+from tests.effort import no_hang
 from tests.translation.engines.models import tokenizer
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
