@@ -146,8 +146,10 @@ def locked(path: Path, *, waits: bool = False) -> Iterator[None]:
 
 
 def _withdraw(lock: FileLock, file: Path) -> None:
-    with suppress(OSError, Timeout):
-        lock.acquire(timeout=0)  # a signal may have come when the file was there and the lock was not held yet
-        # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
-        file.unlink()
-    lock.release(force=True)
+    try:
+        with suppress(OSError, Timeout):
+            lock.acquire(timeout=0)  # a signal may have come when the file was there and the lock was not held yet
+            # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
+            file.unlink()
+    finally:
+        lock.release(force=True)

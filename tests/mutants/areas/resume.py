@@ -197,8 +197,8 @@ MUTANTS = [
     Mutant(
         fault="a signal while an output is locked leaves the lock",
         file="seq2seq/translation/output.py",
-        text="        file.unlink()\n    lock.release",
-        becomes="        file.unlink() if lock.lock_counter > 1 else None\n    lock.release",
+        text="            file.unlink()\n    finally:",
+        becomes="            file.unlink() if lock.lock_counter > 1 else None\n    finally:",
         tests=["tests/faults/test_signals.py::test_a_signal_while_an_output_is_locked_leaves_nothing"],
     ),
     Mutant(
