@@ -213,9 +213,13 @@ def descendants(process: int) -> set[int]:
 
 
 def lives(process: int) -> bool:
-    """Whether it exists, and is more than a status that its parent has not asked for."""
+    """Whether it exists, and is more than a status that its parent has not asked for.
+
+    It is more than that as long as a thread is left, which keeps its files open even if the first thread is gone.
+    """
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+        state, *numbers = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+        return state not in "ZX" or int(numbers[16]) > 1
     except (FileNotFoundError, ProcessLookupError):
         return False
 

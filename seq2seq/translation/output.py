@@ -13,7 +13,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -132,24 +132,26 @@ def locked(path: Path, *, waits: bool = False) -> Iterator[None]:
     if not file.parent.is_dir():  # FileLock would create it
         raise TranslationError(f"cannot write {path}: no directory {path.parent}; create it first")
     lock = FileLock(file)
-    with ExitStack() as at_end:
-        at_end.callback(_withdraw, lock, file)
-        try:
-            with reporting(path):
-                lock.acquire(timeout=-1 if waits else 0)
-        except Timeout:
-            at_end.pop_all()
-            raise OutputTaken(
-                f"{path} is being written by another process; wait for it, or choose another name"
-            ) from None
+    try:
+        with reporting(path):
+            lock.acquire(timeout=-1 if waits else 0)
         yield
+    except Timeout:
+        raise OutputTaken(
+            f"{path} is being written by another process; wait for it, or choose another name"
+        ) from None
+    finally:
+        try:
+            _withdraw(lock, file)
+        except BaseException:  # the first signal, and later ones raise nothing
+            _withdraw(lock, file)
+            raise
 
 
 def _withdraw(lock: FileLock, file: Path) -> None:
-    try:
-        with suppress(OSError, Timeout):
-            lock.acquire(timeout=0)  # a signal may have come when the file was there and the lock was not held yet
-            # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
-            file.unlink()
-    finally:
-        lock.release(force=True)
+    """Remove the file and the lock, whatever of the two is there, unless another process holds the lock."""
+    with suppress(OSError, Timeout):
+        lock.acquire(timeout=0)  # a signal may have come when the file was there and the lock was not held yet
+        # Before the release: afterwards, the file could be another process's. Windows removes it by itself.
+        file.unlink()
+    lock.release(force=True)

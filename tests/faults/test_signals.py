@@ -1,6 +1,7 @@
 """Signals in pairs: in each state of a translation, and at random moments."""
 
 import fcntl
+import os
 import signal
 from pathlib import Path
 
@@ -39,17 +40,21 @@ def test_pairs_of_signals_end_a_translation_in_order(pairs: Pairs, tmp_path: Pat
     assert pairs.fault_once(has_written_all, tmp_path / "3", hangup, term) == ""
 
 
-def test_a_signal_while_an_output_is_locked_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flock, is_first = fcntl.flock, True
+@pytest.mark.parametrize("call", ["flock", "unlink"])
+def test_a_signal_while_an_output_is_locked_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    module = {"flock": fcntl, "unlink": os}[call]
+    original, is_first = getattr(module, call), True
 
-    def interrupted(descriptor: int, operation: int) -> None:
+    def interrupted(*arguments: object) -> object:
         nonlocal is_first
         if is_first:
             is_first = False
             raise KeyboardInterrupt
-        flock(descriptor, operation)
+        return original(*arguments)
 
-    monkeypatch.setattr(fcntl, "flock", interrupted)
+    monkeypatch.setattr(module, call, interrupted)
     with pytest.raises(KeyboardInterrupt), locked(tmp_path / "out"):
         pass
     assert not list(tmp_path.iterdir())
