@@ -75,7 +75,7 @@ def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> 
 
 
 def raise_if_stopped() -> None:
-    """Raise what the first signal raised, once more: long work calls this now and then.
+    """Raise what the first signal to the command raised, once more: long work calls this now and then.
 
     Python swallows an exception that is raised in `__del__` or in a callback of C, and then the work would go on.
 
@@ -83,6 +83,8 @@ def raise_if_stopped() -> None:
         KeyboardInterrupt: Ctrl-C came.
         SystemExit: another signal came that stops a command.
     """
+    if not _is_watching:  # what is at work is no command, such as a notebook's code after one that was stopped
+        return
     if _first_signum == signal.SIGINT:
         raise KeyboardInterrupt
     if _first_signum:

@@ -19,10 +19,12 @@ from tests.places import made_once
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# A shell starts what it puts in the background with Ctrl-C ignored, and so would be all processes that tests start.
+# A shell starts what it puts in the background with Ctrl-C ignored, and `nohup` with SIGHUP; so would be all processes
+# that tests start. A handler does not pass on to them, and this process survives the end of its terminal all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # The same examples each time, and none that another run has kept. What is drawn may be slow on a machine that is busy,
 # and may share the folder of its test. Who tries mutants has chosen the phases before.

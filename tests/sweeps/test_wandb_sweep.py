@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args, load_sweep_config
-from wandb.sdk.sweeps.scheduler.optuna import search_space_from_sweep_config
 
 from seq2seq import cli
 from seq2seq.commands.train import composed
@@ -15,7 +13,12 @@ from tests.sweeps.test_space import SPACE
 WORDS = ["experiment=demo", "trainer.monitor=valid/loss"]
 
 
+# Its code is imported where it runs: that takes longer than these tests, and all processes would do it.
+
+
 def read_back(text: str, folder: Path) -> dict:
+    from wandb.sdk.launch.sweeps.utils import load_sweep_config
+
     (folder / "sweep.yaml").write_text(text)
     content = load_sweep_config(str(folder / "sweep.yaml"))
     assert content is not None
@@ -24,6 +27,8 @@ def read_back(text: str, folder: Path) -> dict:
 
 def test_wandb_searches_the_same_space(tmp_path: Path) -> None:
     """W&B's own scheduler for Optuna makes of the file what we make of the space."""
+    from wandb.sdk.sweeps.scheduler.optuna import search_space_from_sweep_config
+
     space = read_space({"space": SPACE, "metric": "valid/loss", "trials": 7}, "")
     content = read_back(wandb_sweep(space, WORDS), tmp_path)
     found = search_space_from_sweep_config(content["parameters"])
@@ -36,6 +41,8 @@ def test_wandb_searches_the_same_space(tmp_path: Path) -> None:
 
 def test_the_words_of_an_agent_are_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What `wandb agent` makes of the command and of the values that the server sends."""
+    from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args
+
     cli.main(["search", "multi30k", "seed=4", "--wandb"])
     content = read_back(capsys.readouterr().out, tmp_path)
     values = {"optim.optimizer": "adamw", "optim.lr": 0.003, "optim.warmup_steps": 40, "model.dropout": 0.1}
