@@ -137,9 +137,7 @@ def locked(path: Path, *, waits: bool = False) -> Iterator[None]:
             lock.acquire(timeout=-1 if waits else 0)
         yield
     except Timeout:
-        raise OutputTaken(
-            f"{path} is being written by another process; wait for it, or choose another name"
-        ) from None
+        raise OutputTaken(f"{path} is being written by another process; wait for it, or choose another name") from None
     finally:
         try:
             _withdraw(lock, file)
