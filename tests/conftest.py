@@ -52,11 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what takes minutes to `make nightly`, and skip what needs a GPU where there is none."""
+    """Leave what takes minutes to `make nightly`, and what writes files to `make test`; skip what needs a GPU."""
     if not IS_NIGHTLY and (minutes := [item for item in items if item.get_closest_marker("nightly")]):
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=minutes)
     for item in items:
+        if "tmp_path_factory" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("gpu"):
             import torch
 

@@ -282,7 +282,6 @@ def assert_whole(folder: Path) -> None:
 
 
 @posix
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_at_any_moment_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
     folders = [tmp_path / str(n) for n in range(40 if IS_NIGHTLY else 2)]
@@ -354,7 +353,6 @@ def test_an_old_folder_comes_back_if_the_new_one_did_not_take_its_place(tmp_path
 
 
 @posix
-@pytest.mark.slow
 def test_many_processes_may_write_the_same_names(tmp_path: Path) -> None:
     """The moment between making a name and locking it is short, but others look for leftovers just then."""
     code = """

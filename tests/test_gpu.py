@@ -107,6 +107,7 @@ def test_a_name_that_is_not_in_the_table_has_no_peak() -> None:
 # --- what a GPU computes ---
 
 
+@pytest.mark.slow
 def test_parity_is_judged_by_differences_and_translations() -> None:
     parity = script("device_parity.py")
     found = parity.compare(torch.device("cpu"))

@@ -93,7 +93,6 @@ def _no_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_no_capacity")
 def test_what_speeds_a_process_up_changes_no_result_and_keeps_compiled_products(tmp_path: Path) -> None:
     script = tmp_path / "whole_process.py"

@@ -73,6 +73,7 @@ def test_every_room_has_a_stage() -> None:
     assert {room(module) for module in modules()} == set(STAGE_OF)
 
 
+@pytest.mark.slow
 def test_text_flows_one_way() -> None:
     backwards = [
         " imports ".join(chain)

@@ -77,7 +77,6 @@ def tree(tmp_path: Path) -> Path:
 
 
 @posix
-@pytest.mark.slow
 def test_a_fault_that_no_test_notices_is_reported(tree: Path, monkeypatch, capsys) -> None:
     doubling = [
         TRIPLED,

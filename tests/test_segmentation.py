@@ -48,6 +48,7 @@ def test_without_dropout_bpe_is_that_of_sentencepiece(rule, text):
     assert drawn(tokenizer, 0.0, text, 1) == tokenizer.encode([text])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no corpora beside the project")
 @pytest.mark.parametrize("rule", RULES)
 def test_without_dropout_bpe_is_that_of_sentencepiece_on_news(rule):
@@ -135,6 +136,7 @@ def chi_square(counts: list[tuple[float, float]]) -> tuple[float, int]:
     return sum((a - b) ** 2 / max(b, 1e-9) for a, b in large), max(1, len(large) - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("longest_kept", [24, 0])
 @pytest.mark.parametrize(
     ("model_type", "rate"), [("bpe", 0.1), ("bpe", 0.5), ("unigram", 0.1), ("unigram", 0.5), ("unigram", 2.0)]

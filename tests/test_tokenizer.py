@@ -84,6 +84,7 @@ def _fingerprint(queue):
     queue.put(train().fingerprint)
 
 
+@pytest.mark.slow
 def test_another_process_trains_the_same_tokenizer():
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()

@@ -74,7 +74,6 @@ def put(server: WandbServer, folder: Path, **changes: object) -> Artifact:
     return artifact
 
 
-@pytest.mark.slow
 def test_a_model_is_downloaded_once_and_translates(
     server: WandbServer, model: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +113,6 @@ def test_a_model_is_downloaded_once_and_translates(
     assert ours.translate(["Un."])[0].text == theirs.translate(["Un."])[0].text
 
 
-@pytest.mark.slow
 def test_what_is_no_whole_model_is_refused(server: WandbServer, model: Path, tmp_path: Path, asked_here: None) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(model, damaged)

@@ -71,6 +71,7 @@ def test_compressed_files_and_windows_line_ends_are_read(tmp_path: Path, disguis
     assert disguised("-", "--as", "lower", stdin=packed) == "l'été.\nil dort.\n"
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_in_every_process(disguised: Callable[..., str]) -> None:
     words = [str(word) for word in (SAMPLE / "test.fr", "--as", "typos,spaces,emoji")]
     command = [sys.executable, "-m", "seq2seq", "disguise", *words]

@@ -98,7 +98,6 @@ def test_the_translation_can_be_chosen_by_consensus(trained: Cli) -> None:
     assert "candidates=1 are too few" in trained.refusal("--mbr", "bleu", "--candidates", 1, stdin=LEARNED)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not CAN_FORK, reason="needs the fork server")
 def test_a_program_gets_an_answer_to_each_line(trained: Cli) -> None:
     """A coprocess: it writes a line and waits for its translation before it writes the next one."""

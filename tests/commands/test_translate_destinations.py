@@ -36,7 +36,6 @@ front_door("translate")
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not CAN_FORK, reason="needs the fork server")
 def test_stdout_by_name_adds_to_a_log_even_if_stderr_is_closed(trained: Cli, tmp_path: Path) -> None:
     log, script = write(tmp_path / "log", ["kept"]), tmp_path / "without_stderr.py"

@@ -134,7 +134,6 @@ def test_patience_reaches_ctranslate2(exported: Path, monkeypatch: pytest.Monkey
     assert set(settings) == {2.5}
 
 
-@pytest.mark.slow
 def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_path: Path) -> None:
     cli = Cli(tagged_run)
     plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
@@ -156,7 +155,6 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_
     assert all(a > b for a, b in zip(scored, otherwise, strict=True))
 
 
-@pytest.mark.slow
 def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
     from seq2seq.export.export import export
@@ -177,7 +175,6 @@ def test_a_run_has_no_weights_for_ctranslate2(trained: Cli) -> None:
     assert "has no weights for CTranslate2" in trained.refusal("--engine", "ctranslate2", stdin=LEARNED)
 
 
-@pytest.mark.slow
 def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
     options = ("--threads", 2, "--max-batch-tokens", 60, "--alignment", "--n-best", 2)
     text = "".join(f"{' '.join(SENTENCES[i % 4 :])}\n" for i in range(4))

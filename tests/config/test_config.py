@@ -401,7 +401,6 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
     assert new.partition(".")[2] in dataclasses.asdict(RunConfig())[section]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "parts"),
     [

@@ -92,7 +92,6 @@ def test_novel_sentences_combine_words_that_never_meet_in_training() -> None:
         assert words <= known, line
 
 
-@pytest.mark.slow
 def test_generating_again_gives_the_same_bytes(tmp_path: Path) -> None:
     # Another hash seed: nothing may depend on the order of a set
     subprocess.run(

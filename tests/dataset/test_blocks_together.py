@@ -244,7 +244,6 @@ def large(tmp_path: Path) -> Path:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
 
-@pytest.mark.slow
 def test_a_preparation_that_was_killed_goes_on_and_leaves_no_process(large, tmp_path) -> None:
     whole = prepare(config_of(large, tmp_path / "whole", 1)).train.directory
     process = preparing(large, tmp_path / "cache", 2, 10, pausing(tmp_path / "pause", 40))
@@ -266,7 +265,6 @@ def test_a_preparation_that_was_killed_goes_on_and_leaves_no_process(large, tmp_
     assert not list((tmp_path / "cache/stores").glob("*.blocks"))
 
 
-@pytest.mark.slow
 def test_two_preparations_at_once_share_the_work(large, tmp_path) -> None:
     whole = prepare(config_of(large, tmp_path / "whole", 1)).train.directory
     processes = [preparing(large, tmp_path / "cache", 1, 10, pausing(tmp_path / "pause", 40))]
@@ -312,7 +310,6 @@ while not Path({str(may_start)!r}).exists():
     assert (worker.returncode, work.n_done, capfd.readouterr().err) == (0, work.n_blocks, "")
 
 
-@pytest.mark.slow
 def test_a_signal_ends_it_at_once_and_says_what_stays(large, tmp_path) -> None:
     process = preparing(large, tmp_path / "cache", 2, 10, pausing(tmp_path / "pause", 7))
     try:

@@ -76,6 +76,7 @@ def test_an_error_of_the_thread_is_raised_where_the_plan_is_asked_for():
     assert plans.of(2).slots == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [0, 1])
 def test_batches_are_the_same_however_their_plans_are_made(monkeypatch, n_workers):
     pairs, config = some_pairs(100), BatchConfig(max_tokens=60, accumulate=2, n_workers=n_workers)

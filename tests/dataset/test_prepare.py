@@ -240,7 +240,6 @@ def test_a_vocabulary_that_the_text_does_not_support_is_refused(config):
         prepare(config)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not MULTI30K.is_dir(), reason=f"no corpus in {MULTI30K}")
 def test_multi30k_has_its_published_size(tmp_path):
     prepared = prepare(

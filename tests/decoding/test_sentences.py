@@ -19,6 +19,7 @@ def random_sources(n: int) -> list[list[int]]:
     return [torch.randint(4, 12, (length,)).tolist() for length in torch.randint(0, 9, (n,)).tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_batch_size_and_order_change_nothing(beam_size: int) -> None:
     model = ToyModel(seed=2, n_ids=12, eos_bonus=1.0)

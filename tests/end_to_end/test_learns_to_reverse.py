@@ -8,7 +8,6 @@ import sacrebleu
 from tests.training.tiny_runs import command, reversed_pairs, write_split
 
 
-@pytest.mark.slow
 def test_a_small_model_learns_to_reverse_sentences(tmp_path):
     corpus, run_dir = tmp_path / "corpus", tmp_path / "run"
     pairs = list(dict.fromkeys(reversed_pairs(2000, seed=1, longest=4)))

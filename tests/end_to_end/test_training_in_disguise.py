@@ -38,7 +38,6 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_a_model_that_has_read_text_without_accents_translates_it(tmp_path):
     corpus = write_corpus(tmp_path / "corpus")

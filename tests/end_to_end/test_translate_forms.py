@@ -3,12 +3,8 @@
 import gzip
 from pathlib import Path
 
-import pytest
-
 from tests.end_to_end.learned_text import SOURCES
 from tests.translating import Cli
-
-pytestmark = pytest.mark.slow
 
 FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
 

@@ -19,8 +19,6 @@ from tests.faults.programs import Program
 from tests.processes import until
 from tests.translating import TEXT, Cli
 
-pytestmark = pytest.mark.slow
-
 
 class Interrupting:
     """Stdin that ends in an interruption after so many lines."""

@@ -19,8 +19,6 @@ from tests.places import ROOT
 from tests.processes import Warm
 from tests.translating import SENTENCES, TEXT, Cli
 
-pytestmark = pytest.mark.slow
-
 FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
 
 

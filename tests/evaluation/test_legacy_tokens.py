@@ -44,6 +44,7 @@ def test_raw_multi30k_becomes_the_official_tokenised_files(split: str, n_lines: 
     assert [pair for pair in zip(found, official, strict=True) if pair[0] != pair[1]] == []
 
 
+@pytest.mark.slow
 @needs_multi30k
 @pytest.mark.parametrize("language", ["fr", "en"])
 def test_legacy_bleu_of_raw_text_is_plain_bleu_of_the_official_tokens(language: str) -> None:

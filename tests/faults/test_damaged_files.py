@@ -28,8 +28,6 @@ from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.translating import model_content, write_run
 
-pytestmark = pytest.mark.slow
-
 
 @st.composite
 def damages(draw: st.DrawFn) -> Callable[[bytes], bytes]:

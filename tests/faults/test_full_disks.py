@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.devices import device, needs_devices
 from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.processes import until
 from tests.translating import run_cli
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_disk_that_becomes_full_is_one_sentence_and_the_work_can_go_on(pairs: Pairs, tmp_path: Path) -> None:

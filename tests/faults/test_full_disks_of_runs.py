@@ -14,8 +14,6 @@ from tests.faults.runs import CHANGES, assert_same, faulty_train, steps_saved
 from tests.nightly import IS_NIGHTLY
 from tests.training.tiny_runs import arguments, checkpoint, command
 
-pytestmark = pytest.mark.slow
-
 REASONS = {"fill": "No space left on device", "limit": "File too large"}
 # File and time, in the order in which a run writes them, so that each part of it comes further than the one before.
 ALL = [

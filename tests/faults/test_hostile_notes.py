@@ -28,8 +28,6 @@ from tests.reports.reported import analysis, finished_run
 from tests.reports.test_run_page import data_of
 from tests.translation.eleven_lines import WHOLE, interrupted, translate
 
-pytestmark = pytest.mark.slow
-
 # Values as Python's JSON writes them, with NaN, and half surrogate pairs as escapes.
 _JSON = VALUES.map(json.dumps)
 _NAMES = st.sampled_from(

@@ -4,7 +4,6 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -18,8 +17,6 @@ from seq2seq.translation.forms.read import FORMS, form_of, read_pieces
 from seq2seq.translation.text.glossary import Glossary, read_terms
 from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
-
-pytestmark = pytest.mark.slow
 
 # What some format gives a meaning, and what some program takes for an end of a line, a word or a file.
 _TELLING = [

@@ -14,8 +14,6 @@ from tests.nightly import IS_NIGHTLY, drawn
 from tests.training.launching import TRAIN, end_of, others, started, wait_for
 from tests.training.tiny_runs import arguments, command
 
-pytestmark = pytest.mark.slow
-
 Fault = tuple[object, ...]
 
 # In the second epoch; when a state is about to be written; when there is a model, and no scores.

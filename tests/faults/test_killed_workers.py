@@ -4,14 +4,10 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.processes import lives, until
 from tests.translating import sentences
-
-pytestmark = pytest.mark.slow
 
 SENTENCES = [(source, target) for source, target in sentences(20) if len(source.split()) < 6]
 

@@ -12,8 +12,6 @@ from tests.faults.disks import small_disk
 from tests.places import ROOT
 from tests.test_benchmarks import script
 
-pytestmark = pytest.mark.slow
-
 
 def corpus_of(folder: Path, n_pairs: int) -> Path:
     folder.mkdir()

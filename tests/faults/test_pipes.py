@@ -13,8 +13,6 @@ from tests.places import ROOT
 from tests.processes import LIMIT_S, until
 from tests.translating import sentences
 
-pytestmark = pytest.mark.slow
-
 SHORT = [(source, target) for source, target in sentences(600) if len(source.split()) < 6]
 
 

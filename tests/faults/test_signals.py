@@ -12,8 +12,6 @@ from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.nightly import drawn
 
-pytestmark = pytest.mark.slow
-
 
 def test_pairs_of_signals_end_a_translation_in_order(pairs: Pairs, tmp_path: Path) -> None:
     def begins(program: Program, output: Path) -> bool:

@@ -11,8 +11,6 @@ from tests.faults.runs import CHANGES, N_MOMENTS, assert_same, faulty_train, ste
 from tests.nightly import IS_NIGHTLY, drawn
 from tests.training.tiny_runs import arguments, command
 
-pytestmark = pytest.mark.slow
-
 SAVED, AT_ONCE = "stopped and saved; continue with: ", "stopped at once; continue with: "
 NOTHING = "stopped at once; nothing was saved yet"
 # Phase or file, which time, steps that are saved then, what is told. Each goes on where the one before was stopped.

@@ -17,8 +17,6 @@ from tests.nightly import IS_NIGHTLY
 from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
 from tests.training.tiny_runs import TINY
 
-pytestmark = pytest.mark.slow
-
 
 def words(corpus: Path, sweep: Path, **changes: object) -> list[str]:
     keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "trainer.max_epochs": 0}

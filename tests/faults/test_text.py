@@ -4,14 +4,11 @@ import random
 import sys
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.faults.programs import Program
 from tests.translating import sentences
-
-pytestmark = pytest.mark.slow
 
 SPACES = [character for character in map(chr, range(sys.maxunicode)) if character.isspace() and character != "\n"]
 # Each of these ends a line for some program, and is a space in a translation.

@@ -143,7 +143,6 @@ def quiet(browser: Any, file: Path) -> None:
     assert requests(browser, file) == [file.as_uri()]
 
 
-@pytest.mark.slow
 def test_lines_and_matrices_show_the_numbers_of_the_archive(browser: Any, tmp_path: Path) -> None:
     file, archive = opened(browser, tmp_path, pair())
     cross = joined(archive, "cross", "written", "source")
@@ -175,7 +174,6 @@ def test_lines_and_matrices_show_the_numbers_of_the_archive(browser: Any, tmp_pa
     quiet(browser, file)
 
 
-@pytest.mark.slow
 def test_a_word_shows_where_it_looks_in_both_sentences(browser: Any, tmp_path: Path) -> None:
     first = pair("▁The ▁do g ▁and ▁the ▁cat", seed=2)
     file, archive = opened(browser, tmp_path, first, pair("▁A ▁the ▁cat ▁The ▁do g", seed=3))
@@ -208,7 +206,6 @@ def test_a_word_shows_where_it_looks_in_both_sentences(browser: Any, tmp_path: P
     quiet(browser, file)
 
 
-@pytest.mark.slow
 def test_the_keyboard_goes_everywhere(browser: Any, tmp_path: Path) -> None:
     file, _ = opened(browser, tmp_path, pair())
     down, up, left, right, space = "\ue015", "\ue013", "\ue012", "\ue014", " "
@@ -233,7 +230,6 @@ def test_the_keyboard_goes_everywhere(browser: Any, tmp_path: Path) -> None:
     quiet(browser, file)
 
 
-@pytest.mark.slow
 def test_all_heads_stand_side_by_side_and_one_opens_large(browser: Any, tmp_path: Path) -> None:
     file, _ = opened(browser, tmp_path, pair(layers=(3, 2), heads=4))
     choose(browser, "kind", "encoder")
@@ -255,7 +251,6 @@ def test_all_heads_stand_side_by_side_and_one_opens_large(browser: Any, tmp_path
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.slow
 def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     file, archive = opened(browser, tmp_path, pair(HOSTILE, HOSTILE, notes=("<b>note</b>",)))
     for unit in ("words", "pieces"):
@@ -270,7 +265,6 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     quiet(browser, file)
 
 
-@pytest.mark.slow
 def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Any, tmp_path: Path) -> None:
     browser.set_window_size(500, 900)
     try:

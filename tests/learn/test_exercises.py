@@ -64,6 +64,7 @@ def test_beams_are_scored_and_timed(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(float(row.split()[2]) >= 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_the_weights_of_a_layer_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     _, *rows = printed("cost.py", capsys)
     tokens, weights = zip(*((int(row.split()[0]), int(row.split()[1].replace(",", ""))) for row in rows), strict=True)

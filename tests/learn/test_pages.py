@@ -44,6 +44,7 @@ def values(text: str) -> list[float]:
 TRAINS = pytest.param(PAGES[11], marks=pytest.mark.nightly)  # for two seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [*PAGES[:11], TRAINS, *PAGES[12:]], ids=lambda page: page.stem)
 def test_the_code_of_a_page_prints_what_stands_below_it(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -87,6 +87,7 @@ def rounded(n: int) -> int:
     return -(-n // ROUND) * ROUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "seed"),
     [
@@ -154,6 +155,7 @@ def test_free_places_hide_what_was_in_them() -> None:
         search.extend(width=5, spread=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

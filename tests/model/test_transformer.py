@@ -152,6 +152,7 @@ def test_rotary_positions_say_how_far_apart_and_not_where() -> None:
     torch.testing.assert_close(attention(later, hidden)[:, 9:], attention(x, mask))
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(data=st.data())
 def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.DataObject) -> None:

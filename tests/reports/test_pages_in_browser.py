@@ -18,7 +18,6 @@ from seq2seq.reports.run_page import run_page
 from tests.reports.browsing import chromium, open_page, requests
 from tests.reports.reported import REFERENCES, SOURCES, TRANSLATIONS, analysis, finished_run, unfinished_run
 
-pytestmark = pytest.mark.slow
 OTHER = ["A dog is running.", "Two kids play.", TRANSLATIONS[2]]
 
 

@@ -18,7 +18,6 @@ def text_of(svg: Path) -> str:
     return " ".join("".join(element.itertext()) for element in ET.parse(svg).iter("{http://www.w3.org/2000/svg}text"))
 
 
-@pytest.mark.slow
 def test_each_chart_is_a_png_and_an_svg_with_labels_and_units(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "run")
     run.write_analysis("news", analysis().as_json())

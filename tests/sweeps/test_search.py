@@ -72,7 +72,6 @@ def states(search: Search) -> list[TrialState]:
     return [trial.state for trial in search.study.trials]
 
 
-@pytest.mark.slow
 def test_trials_are_runs_and_one_that_fails_stops_no_other(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], warm_jobs: None
 ) -> None:
@@ -168,7 +167,6 @@ def test_a_trial_that_is_worse_than_the_median_ends_early(tmp_path: Path) -> Non
     assert "| 1 |  | pruned | " in report(search)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_two_workers_share_a_search(tmp_path: Path) -> None:
     """Another process and this one, with the same command: each trial is done once."""

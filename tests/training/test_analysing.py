@@ -23,8 +23,6 @@ from tests.places import made_once
 from tests.training.tiny_runs import tiny_config, train_with, write_split
 from tests.translating import model_content
 
-pytestmark = pytest.mark.slow
-
 LEARNING = {
     "trainer.max_epochs": 3,
     "decoding.beam_size": 1,

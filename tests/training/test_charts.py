@@ -13,8 +13,6 @@ from tests.places import made_once
 from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
 from tests.training.wandb_file import read_parts, read_run
 
-pytestmark = pytest.mark.slow
-
 PARTS = {
     "embeddings",
     "encoder_self_attention",

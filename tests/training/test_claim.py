@@ -80,7 +80,6 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         fresh_directory(tmp_path / "file/run")
 
 
-@pytest.mark.slow
 def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path, monkeypatch, own_signals):
     monkeypatch.setattr(hydra.core.utils, "datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 1)))
     monkeypatch.chdir(tmp_path)
@@ -94,7 +93,6 @@ def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_
     assert all(checkpoint(path)["config"]["run_dir"].endswith(path.name) for path in runs)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")
 def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path, own_signals):
     """Even where it is killed, and where other processes assemble its batches."""

@@ -101,7 +101,6 @@ def test_good_text_at_the_end_is_better_than_the_same_text_all_along(corpus, tmp
     assert loss["then_news"] < loss["mix"] - 0.3, loss
 
 
-@pytest.mark.slow
 def test_later_stages_may_be_planned_anew_and_earlier_ones_not(corpus, tmp_path, own_signals, caplog):
     caplog.set_level(logging.INFO)
     base = {"data.train": ["crawl", "news"], "data.test": None, "batch.max_tokens": 600, "decoding.beam_size": 1}

@@ -160,7 +160,6 @@ SMALL = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -188,7 +187,6 @@ def sizes_of(config: RunConfig) -> CheckpointSizes:
     return CheckpointSizes.of(model, config, config.trainer.precision)
 
 
-@pytest.mark.slow
 def test_a_run_is_refused_before_anything_is_written(corpus: Path, tmp_path: Path, disk: Any) -> None:
     config = tiny_config(corpus, tmp_path / "run", {"trainer.max_steps": 2, "data.test": []})
     disk(5_000)

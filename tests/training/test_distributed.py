@@ -34,7 +34,6 @@ TrainingModule.on_train_batch_end = noted
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
     changes = {

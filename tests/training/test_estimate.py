@@ -55,7 +55,6 @@ def wide(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Estima
         return estimate(tiny_config(corpus, run_dir, WIDE)), config
 
 
-@pytest.mark.slow
 def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConfig]) -> None:
     found, config = wide
     assert found.n_parameters == Transformer(config.model, prepare(config).tokenizer.vocab_size).n_parameters
@@ -63,7 +62,6 @@ def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConf
     assert found.total_steps == 2 * found.epochs.steps[0]
 
 
-@pytest.mark.slow
 def test_the_room_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, RunConfig]) -> None:
     found, config = wide
     files = {(f.stat().st_ino, f.stat().st_size) for f in Path(config.run_dir, "checkpoints").iterdir()}
@@ -104,7 +102,6 @@ def test_the_second_time_that_each_step_is_done_is_what_counts(
     assert found.tokens_per_s * 6 * 3 == pytest.approx(round(found.tokens_per_s * 6 * 3), abs=1e-6)
 
 
-@pytest.mark.slow
 def test_memory_is_what_the_steps_take(wide: tuple[Estimate, RunConfig]) -> None:
     found, _ = wide
     assert found.state == pytest.approx(found.n_parameters * (4 + 4 + 8 + 4), rel=0.01)  # weights, gradients, Adam, EMA
@@ -147,7 +144,6 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
 
 
 @needs_limits
-@pytest.mark.slow
 def test_a_run_that_does_not_fit_has_the_same_error(corpus: Path, tmp_path: Path) -> None:
     words = arguments(corpus, tmp_path / "run", large())
     done = command(*words, "--estimate", script=script(tmp_path, room=500))
@@ -165,7 +161,6 @@ def test_memory_that_runs_out_later_is_told(corpus: Path, tmp_path: Path, monkey
         estimate(tiny_config(corpus, tmp_path))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_signals")
 def test_the_command_prints_it_and_writes_nothing(
     wide: tuple[Estimate, RunConfig], corpus: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,6 @@ import torch
 from tests.training.tiny_runs import arguments, train_here
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_signals")
 def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, tmp_path):
     damaged = shutil.copytree(corpus, tmp_path / "corpus", ignore=shutil.ignore_patterns("cache"))

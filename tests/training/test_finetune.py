@@ -71,7 +71,6 @@ def test_nothing_else_of_the_first_run_goes_on(finetuned):
     assert {int(state["step"]) for state in content["optimizer_states"][0]["state"].values()} == {1}
 
 
-@pytest.mark.slow
 def test_a_run_that_is_resumed_does_not_begin_anew_and_does_not_need_the_first_model(trained, corpus, tmp_path):
     model = shutil.copytree(trained, tmp_path / "model")
     changes = {"finetune": str(model), "trainer.max_steps": 4, "data.test": None}
@@ -88,7 +87,6 @@ def test_a_run_that_is_resumed_does_not_begin_anew_and_does_not_need_the_first_m
         assert torch.equal(weight, states[1][name]), name
 
 
-@pytest.mark.slow
 def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained, corpus, tmp_path, own_signals, caplog):
     caplog.set_level(logging.INFO)
     given = arguments(corpus, tmp_path / "run", STILL | {"data.test": "null"})

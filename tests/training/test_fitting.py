@@ -67,7 +67,6 @@ def found_with(config: RunConfig, room: int, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @needs_limits
-@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_the_largest_number_that_fits_is_found(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(corpus, tmp_path, {"model.d_ff": 8000, "batch.max_tokens": "auto"})
@@ -132,7 +131,6 @@ def test_neither_freed_memory_nor_a_failure_in_this_process_counts(corpus: Path,
     assert float(total) == pytest.approx(77 * 300 * 100, rel=0.01)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_with_plenty_a_cpu_gets_what_trains_well(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tiny_config(corpus, tmp_path, {"batch.max_tokens": "auto"})
@@ -162,7 +160,6 @@ def test_a_process_that_is_killed_has_found_what_it_has_told(
             found_with(config, 1 << 40, monkeypatch)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("quick", "own_signals")
 def test_a_run_keeps_the_number_and_goes_on_with_it(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -196,7 +193,6 @@ fitting._found_in_own_process = found
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 def test_several_processes_take_what_fits_in_all_of_them(corpus: Path, tmp_path: Path) -> None:
     keys = {"batch.max_tokens": "auto", "trainer.max_epochs": 0, "trainer.max_steps": 1, "data.test": "null"}

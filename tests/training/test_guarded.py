@@ -72,7 +72,6 @@ def test_the_first_failure_costs_a_warning_and_all_that_would_have_come_later(fa
     assert caplog.text.count(warning) == 1
 
 
-@pytest.mark.slow
 def test_a_run_calls_all_methods_of_a_tracker(corpus, tmp_path, monkeypatch):
     tracker = FailingTracker("", OSError())
     monkeypatch.setattr(loggers, "TensorBoardTracker", lambda run: tracker)
@@ -100,7 +99,6 @@ def test_the_file_of_metrics_is_part_of_the_run(corpus, tmp_path):
         opened[0].log_metrics({"loss": 1.0}, 0)
 
 
-@pytest.mark.slow
 @needs_devices
 def test_event_files_on_a_full_disk_cost_the_event_files(corpus, tmp_path, monkeypatch, caplog):
     full = device(tmp_path, "full")
@@ -137,7 +135,6 @@ train_with(tiny_config(corpus, out / "next", changes))
 """
 
 
-@pytest.mark.slow
 def test_a_killed_service_of_wandb_costs_its_own_run_and_not_the_next(corpus, tmp_path):
     """In a process of its own, whose end shows what W&B still does then."""
     script = tmp_path / "kills_the_service.py"

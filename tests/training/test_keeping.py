@@ -12,8 +12,6 @@ from tests.places import made_once
 from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts, train_with
 from tests.translating import run_cli
 
-pytestmark = pytest.mark.slow
-
 CHANGES = {
     "batch.max_tokens": 300,
     "decoding.beam_size": 1,

@@ -44,7 +44,6 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[
     wandb.teardown()
 
 
-@pytest.mark.slow
 def test_a_run_shows_what_it_came_from_and_what_it_made(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +105,6 @@ def test_a_run_shows_what_it_came_from_and_what_it_made(
     assert all(torch.equal(shipped.weights[name], weight) for name, weight in weights.items())
 
 
-@pytest.mark.slow
 def test_notes_that_are_damaged_and_a_model_that_cannot_be_written_hold_no_run_up(
     corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -32,7 +32,6 @@ def no_credentials(monkeypatch, tmp_path):
     (tmp_path / "home").mkdir()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_signals")
 def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(corpus, tmp_path, caplog):
     """From the command line, with nobody to answer a prompt; then continued."""

@@ -68,7 +68,6 @@ def is_whole(run_dir: Path) -> bool:
     return run.is_scored and [m.step for m in run.metrics() if m.name == "train/loss"] == list(range(N_STEPS))
 
 
-@pytest.mark.slow
 def test_an_online_run_arrives_and_goes_on_under_its_id(
     server: WandbServer, corpus: Path, tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,7 +104,6 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     assert server.artifact("default-fr-en:v0").used_by == [tuned_id]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("status", [0, 401])
 def test_a_server_that_fails_from_the_start_means_offline(
     status: int, server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
@@ -134,7 +132,6 @@ def test_a_server_that_fails_from_the_start_means_offline(
     assert [row["train/loss"] for row in read_run(run.path)["history"]] == [2.5]
 
 
-@pytest.mark.slow
 def test_a_server_that_fails_in_the_middle_costs_its_own_run(
     server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:

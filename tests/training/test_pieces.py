@@ -128,7 +128,6 @@ class RunsOut(pl.Callback):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
 
-@pytest.mark.slow
 def test_memory_that_runs_out_elsewhere_ends_the_run_with_a_sentence(corpus: Path, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     with pytest.raises(
@@ -178,7 +177,6 @@ def assert_same_weights(run_dir: Path, rich: Path) -> None:
 
 
 @needs_limits
-@pytest.mark.slow
 def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp_path: Path) -> None:
     train = script(tmp_path, room=420, patch=NO_TRIAL, only="0")
     done = command(*arguments(rich / "corpus", tmp_path / "run", SAME | NO_TEST), script=train)
@@ -198,7 +196,6 @@ def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
-@pytest.mark.slow
 def test_a_rank_short_of_memory_still_exchanges_gradients_once_a_step(rich: Path, tmp_path: Path) -> None:
     keys = SAME | NO_TEST | {"trainer.devices": 2, "trainer.strategy": "ddp"}
     done = train_together(tmp_path, *arguments(rich / "corpus", tmp_path / "run", keys), before=POOR_RANK)

@@ -9,7 +9,6 @@ from seq2seq.errors import ConfigError
 from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_split
 
 
-@pytest.mark.slow
 def test_a_run_goes_on_only_with_the_text_that_it_began_with(corpus, tmp_path):
     mine = shutil.copytree(corpus, tmp_path / "corpus")
     run_dir = tmp_path / "run"

@@ -31,8 +31,6 @@ from tests.training.tiny_runs import (
     train_with,
 )
 
-pytestmark = pytest.mark.slow
-
 
 def metrics(run_dir):
     rows = [each for each in RunDirectory(Path(run_dir)).metrics() if each.name not in TIMINGS]

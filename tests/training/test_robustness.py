@@ -13,8 +13,6 @@ from seq2seq.corpus.disguises import DISGUISES
 from tests.places import made_once
 from tests.training.tiny_runs import arguments, tiny_config, train_here, train_with
 
-pytestmark = pytest.mark.slow
-
 LEARNING = {"trainer.max_steps": 40, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
 TESTS = {"plain": "test", "chat": {"source": "test", "disguise": ["upper", "typos"]}}
 

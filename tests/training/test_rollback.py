@@ -26,8 +26,6 @@ from tests.training.test_resume import Crash, metrics, plain
 from tests.training.tiny_runs import SignalAt, arguments, callback_states, checkpoint, tiny_config, train_with
 from tests.training.two_ranks import train_together
 
-pytestmark = pytest.mark.slow
-
 # Each process is derailed, and writes down the weights that it has at the end.
 DERAILED = """
 import torch

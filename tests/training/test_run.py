@@ -327,7 +327,6 @@ class Clock(pl.Callback):
         self.now += 1
 
 
-@pytest.mark.slow
 def test_a_time_limit_ends_the_run_with_its_tests_and_the_learning_rate_falls_until_then(corpus, tmp_path, monkeypatch):
     """Also where the run is stopped in between: the time before counts."""
     changes = {
@@ -379,7 +378,6 @@ def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
     assert not (tmp_path / "run/config.yaml").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signum", "status", "n_workers"),
     [

@@ -47,7 +47,6 @@ def expected_average(config: Any, run_dir: Path, n_steps: int) -> dict[str, torc
     return average
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="gloo on this system is not tested")
 @pytest.mark.parametrize("parts", [[("auto", 1)], pytest.param(LONG, marks=pytest.mark.nightly)], ids=len)
 def test_checkpoints_are_whole_and_belong_to_no_number_of_processes(corpus, tmp_path, parts):

@@ -136,7 +136,6 @@ def test_memory_of_another_process_is_not_taken_for_a_plan():
 
 
 @linux
-@pytest.mark.slow
 def test_two_processes_with_one_plan_train_as_with_two(corpus, tmp_path):
     """Also with data workers, and in stages whose slots hold other pairs in each epoch."""
     notes = tmp_path / "notes"

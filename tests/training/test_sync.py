@@ -19,8 +19,6 @@ from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
 from tests.training.wandb_server import WandbServer, wandb_server
 
-pytestmark = pytest.mark.slow
-
 WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.text": False, "trainer.max_steps": 2}
 WANDB |= {"decoding.beam_size": 1, "decoding.max_length_b": 2}
 

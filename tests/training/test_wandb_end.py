@@ -27,6 +27,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     return found
 
 
+@pytest.mark.slow
 def test_an_end_that_does_not_come_is_an_error_and_holds_nobody_up(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

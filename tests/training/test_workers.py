@@ -99,6 +99,7 @@ def meet(monkeypatch, port: int, rank: int, **variables: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_process_that_never_comes_is_waited_for_so_long_and_no_longer(monkeypatch):
     port = free_port()
     assert meet(monkeypatch, port, 0).startswith(

@@ -99,7 +99,6 @@ def test_a_split_that_does_not_exist_is_refused(translator: Translator) -> None:
         translator.score([], split="sometimes")
 
 
-@pytest.mark.slow
 def test_a_corpus_of_any_text_gets_a_score_for_each_line(translator: Translator) -> None:
     drawn = random.Random(3)
     lines = [

@@ -44,7 +44,6 @@ def test_never_splitting_leaves_the_line_to_the_model(trained: Translator, monke
     assert trained.translate([line], split="never")[0].parts == [line]
 
 
-@pytest.mark.slow
 def test_as_many_sentences_come_out_as_went_in(trained: Translator) -> None:
     lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 3, 5, 8, 13, 40, 1, 2])]
     found = trained.translate(lines)

@@ -14,8 +14,6 @@ from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import SHORT, engine_of, kinds, texts
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def tagged(tagged_run: Path) -> Translator:

@@ -33,7 +33,6 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "hf:mine/fr-en"
 
 
-@pytest.mark.slow  # importing datasets takes seconds
 def test_a_dataset_becomes_pairs_and_is_kept(
     dataset: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,6 @@ class Clock:
         return self.now
 
 
-@pytest.mark.slow
 def test_an_epoch_in_two_parts_has_the_target_tokens_of_its_text_and_the_hours_of_both(corpus, tmp_path, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(counters, "time", SimpleNamespace(perf_counter=clock.perf_counter))

@@ -32,7 +32,6 @@ assert all(bool((small == 1).all()) for small in kept)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's heap")
 def test_holes_are_kept_for_the_next_steps_and_then_given_back(tmp_path):
     script = tmp_path / "holes.py"

@@ -23,8 +23,6 @@ from seq2seq.training.stop_signals import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.validation import Validation
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with
 
-pytestmark = pytest.mark.slow
-
 SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1, "data.test": None}
 
 

@@ -34,7 +34,6 @@ FEW_STEPS = {"trainer.max_epochs": 0, "trainer.max_steps": 1, "data.max_sentence
 
 
 @needs_limits
-@pytest.mark.slow
 def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(corpus: Path, tmp_path: Path) -> None:
     """Linux would have promised more, and killed the process that uses it."""
     patch = "worst_batch.available_memory = lambda: 350 << 20"
@@ -82,7 +81,6 @@ def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(
     assert checkpoint(run_dir)["global_step"] == 1
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
     short = "from seq2seq.training.callbacks import worst_batch\nworst_batch.fits = lambda *_: rank == 0"
@@ -91,7 +89,6 @@ def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp
     assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=160 needs more memory than there is")
 
 
-@pytest.mark.slow
 def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes at the start of a run, and again when the run is resumed."""
     changes: dict[str, Any] = {

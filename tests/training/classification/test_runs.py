@@ -28,8 +28,6 @@ from tests.training.tiny_runs import (
     train_with,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="session")
 def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -7,8 +7,6 @@ import pytest
 from tests.labelling import MARKS, label_config, labelled_lines, write_labelled
 from tests.training.tiny_runs import train_with
 
-pytestmark = pytest.mark.slow
-
 
 def texts(run_dir: Path) -> dict[str, str]:
     """The tables that TensorBoard has, by their names."""

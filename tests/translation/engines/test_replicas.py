@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 import torch
 
 from seq2seq.config import DecodingConfig
@@ -13,6 +14,8 @@ from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.replicas import Replicas
 from seq2seq.translation.engines.workers import Workers
 from tests.translation.engines.models import random_model
+
+pytestmark = pytest.mark.slow
 
 BEAM = DecodingConfig(beam_size=3, max_length_a=1.0, max_length_b=5)
 SENTENCES = [Sentence([4 + (7 * i + j) % 300 for j in range(1 + i % 9)], number=i) for i in range(8)]

@@ -25,6 +25,8 @@ from seq2seq.translation.engines.workers import Workers
 from tests.processes import lives, run_warm, until
 from tests.translation.engines.models import random_model
 
+pytestmark = pytest.mark.slow
+
 BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
 SENTENCES = [Sentence([4 + (7 * i + j) % 300 for j in range(1 + i % 9)], number=i) for i in range(24)]
 

@@ -73,7 +73,6 @@ def short_of_memory() -> None:
         assert message.startswith("warning: memory ran out for a batch, which is done again in halves; use fewer worke")
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
 def test_a_search_that_does_not_fit_into_memory_is_done_in_halves() -> None:

@@ -98,6 +98,7 @@ def test_things_are_in_order_and_do_not_overlap(text: str) -> None:
         end = thing.end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bits",
     [

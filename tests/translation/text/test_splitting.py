@@ -119,6 +119,7 @@ def test_a_line_without_spaces_fills_the_parts(letters: str) -> None:
     assert len(parts_of(text, 50)) < 1.5 * fewest(text, 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
