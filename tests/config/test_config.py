@@ -353,6 +353,7 @@ def section_of(config, group):
     return sections["data"]["augment"] if group == "augment" else sections[group]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ROWS, ids=" ".join)
 def test_each_option_of_each_group_works(options):
     """One of each group at a time: to compose takes a tenth of a second."""
@@ -365,6 +366,7 @@ def test_each_option_of_each_group_works(options):
         assert {key: section[key] for key in own} == own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_each_experiment_works_and_is_called_as_its_file(experiment):
     config = read_config(composed(f"experiment={experiment}"))

@@ -78,6 +78,7 @@ def test_every_sentence_has_text_and_nothing_is_lost(text: str) -> None:
     assert list(sentence_ends(text + "  ")) == ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -15,6 +15,7 @@ from tests.places import ROOT
 RECIPES = sorted(path.stem for path in Path(ROOT / "conf/experiment").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["", *RECIPES])
 def test_a_recipe_is_what_hydra_makes_of_it(name: str) -> None:
     ConfigStore.instance().store(name="schema", node=RunConfig)

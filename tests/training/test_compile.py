@@ -12,6 +12,7 @@ from seq2seq.model import patterns
 from seq2seq.model.transformer import Transformer
 
 
+@pytest.mark.slow  # importing the compiler takes most of it
 @pytest.mark.parametrize(
     "changes",
     [

@@ -39,6 +39,7 @@ def test_several_machines_without_a_launcher_are_refused(corpus, tmp_path):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forks")
 def test_a_process_ends_with_the_one_that_started_it():
     """It waits for a job, and nobody can write to its stdin any more."""
