@@ -47,7 +47,7 @@ MUTANTS = [
         file="seq2seq/artifacts/sweep_directory.py",
         text="max(3, len(str(n_jobs - 1)))",
         becomes="3",
-        tests=[f"{NAMES}::test_names_are_safe_different_and_in_the_order_of_the_jobs"],
+        tests=[f"{NAMES}::test_a_job_is_called_by_its_number_and_by_what_differs"],
     ),
     Mutant(
         fault="a path with a quote is cut off",
