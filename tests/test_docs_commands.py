@@ -23,7 +23,7 @@ import seq2seq
 from seq2seq.cli import READ_BY_HYDRA, build_parser, command_names
 from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
-from seq2seq.config.read import RENAMED
+from seq2seq.config.read import REMOVED, RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.translation.translator import Translator
 from tests.documentation import code_lines, keys, pages
@@ -66,7 +66,7 @@ OF_OTHERS = {
     "--exclude",
     "--echo",
 }
-OLD_KEYS = {("CHANGELOG.md", key) for key in RENAMED}
+OLD_KEYS = {("CHANGELOG.md", key) for key in (*RENAMED, *REMOVED)}
 PLACEHOLDERS = {"COMMAND", "X"}
 
 

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.checks import names_a_language
+from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.evaluation.scores import Interval
@@ -225,7 +226,8 @@ class RunDirectory:
         Keys that are newer than the run have their defaults, which change nothing.
         """
         self.languages()  # which any configuration has
-        return flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
+        stored, removed = without_removed(self._yaml())
+        return flat(_merged(dataclasses.asdict(RunConfig()), stored)) | removed
 
     @property
     def is_of_classifier(self) -> bool:

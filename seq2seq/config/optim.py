@@ -23,12 +23,11 @@ class OptimConfig:
     weight_decay: float = 0.0  # on matrices only, not on norms and biases
     clip_norm: float = 1.0  # largest norm of the gradient; 0: no clipping
     label_smoothing: float = 0.1  # probability that is spread evenly over the whole vocabulary
-    r_drop: float = 0.0  # weight of R-Drop (Liang et al. 2021): two passes with different dropout should agree; 0: off
 
     def problems(self) -> Iterator[str]:
         schedules = ("inverse_sqrt", "cosine", "linear", "constant")
         yield from one_of("optim", self, optimizer=("adamw", "muon"), schedule=schedules)
-        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0, r_drop=0.0)
+        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0)
         if self.lr <= 0:
             yield f"optim.lr={self.lr} must be above 0"
         for name in ("label_smoothing", "beta1", "beta2", "momentum"):

@@ -25,6 +25,9 @@ RENAMED = {
     "logger.tags": "logger.wandb_tags",
 }
 
+# Keys that are gone, with the value at which they did nothing.
+REMOVED = {"optim.r_drop": 0.0, "src_vectors": "", "tgt_vectors": ""}
+
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     """Turn what Hydra composed, or what a checkpoint holds, into typed objects.
@@ -45,7 +48,7 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
         plain = (
             OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
             if isinstance(cfg, DictConfig)
-            else dict(cfg)
+            else without_removed(cfg)[0]
         )
         if found := list(_looked_up(plain)):
             raise ConfigError("\n".join(found))
@@ -59,6 +62,23 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     if problems := list(config.problems()):
         raise ConfigError("\n".join(problems))
     return config
+
+
+def without_removed(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What an older version stored, without the keys of REMOVED; and those of them that did something, by dotted name.
+
+    They are about training, so a model needs none of them to translate.
+    """
+    rest, active = dict(stored), {}
+    for key, inactive in REMOVED.items():
+        section, _, name = key.rpartition(".")
+        inside = rest.get(section) if section else rest
+        if isinstance(inside, Mapping) and name in inside:
+            if inside[name] != inactive:
+                active[key] = inside[name]
+            without = {other: value for other, value in inside.items() if other != name}
+            rest = rest | {section: without} if section else without
+    return rest, active
 
 
 @cache

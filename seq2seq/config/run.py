@@ -30,8 +30,6 @@ class RunConfig:
     run_dir: str = runtime("")  # the directory that the run writes to
     resume: str = runtime("")  # a run to continue, with its configuration; `auto`: the one in run_dir, if there is one
     finetune: str = runtime("")  # a trained model to start from, with its sizes and subwords: a path or wandb:...
-    src_vectors: str = runtime("")  # file of word vectors that the source's embeddings start from
-    tgt_vectors: str = runtime("")  # and the target's
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
@@ -49,8 +47,6 @@ class RunConfig:
         for item in dataclasses.fields(self):
             if dataclasses.is_dataclass(item.type):
                 yield from getattr(self, item.name).problems()
-        if self.finetune and (self.src_vectors or self.tgt_vectors):
-            yield "finetune= has its embeddings already; leave src_vectors and tgt_vectors out"
         n_more, ends = (2, "two more tokens tag and end") if self._has_tags else (1, "one more token ends")
         if self.data.max_sentence_tokens + n_more > self.model.max_length:
             yield (
@@ -64,8 +60,6 @@ class RunConfig:
             )
         if self.batch.is_auto and self.trainer.strategy == FSDP:
             yield f"batch.max_tokens=auto tries a whole model, and trainer.strategy={FSDP} splits it; give a number"
-        if self.optim.r_drop and not self.model.has_dropout:
-            yield f"optim.r_drop={self.optim.r_drop} compares passes that differ in dropout; set model.dropout above 0"
         yield from self._problems_of_task()
 
     def _problems_of_task(self) -> Iterator[str]:
@@ -93,8 +87,6 @@ class RunConfig:
             "data.drop_overlap": self.data.drop_overlap != "off",
             "data.clean": self.data.clean.is_on,
             "tokenizer.subword_regularization": self.tokenizer.subword_regularization > 0,
-            "optim.r_drop": self.optim.r_drop > 0,
-            "tgt_vectors": bool(self.tgt_vectors),
         }
         for key in (key for key, is_set in refused.items() if is_set):
             yield f"{key} is for translation, where both sides are text; switch it off to train a classifier"

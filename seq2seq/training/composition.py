@@ -12,6 +12,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, pinned
 from seq2seq.config import DROPOUTS, RunConfig, read_config
 from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
+from seq2seq.config.read import without_removed
 from seq2seq.config.stages import changes
 from seq2seq.errors import ConfigError
 
@@ -51,6 +52,11 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
         ConfigError: a key is to change that decides what is computed, or what an epoch holds that has begun.
     """
     before = read_config(checkpoint.model.config)
+    if active := without_removed(checkpoint.model.config)[1]:
+        raise ConfigError(
+            f"the run has {', '.join(f'{key}={value}' for key, value in active.items())}, which is gone; "
+            f"go on with the version that began it, or start from its weights with finetune={config.run_dir}"
+        )
     if config.batch.is_auto:
         config.batch.max_tokens = before.batch.max_tokens
     for key, mark in classes(RunConfig).items():

@@ -24,7 +24,7 @@ class LossWatch:
     - A spike that comes back. One of 7 nats that falls to a third each 60 steps makes two bad windows, each 140 four.
     - At the start nothing is learned yet, and the limit is 1 nat above ln V (or above the first loss, if that is more:
       a model that is fine-tuned may be sure of the wrong words).
-    - What is judged has no label smoothing and no R-Drop in it. Fine-tuning may forget almost a quarter, and long
+    - What is judged has no label smoothing in it. Fine-tuning may forget almost a quarter, and long
       sentences may cost 1 nat more than the short ones before them.
     """
 

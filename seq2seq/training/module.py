@@ -27,7 +27,6 @@ from seq2seq.training.loss import Loss, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.pieces import Pieces
 from seq2seq.training.position import step_is_complete, time_spent
-from seq2seq.training.r_drop import consistent_cross_entropy
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
 from seq2seq.training.sharded import split_by, whole
 from seq2seq.vocabulary import EOS
@@ -264,24 +263,13 @@ class TranslationModule(TrainingModule):
         )
 
     def training_loss(self, batch: Batch) -> Loss:
-        """With label smoothing, and with R-Drop if it is on."""
-        optim = self.config.optim
-        return self._consistent_loss(batch) if optim.r_drop else self.loss(batch, optim.label_smoothing)
+        return self.loss(batch, self.config.optim.label_smoothing)
 
     def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
         return torch.randint(EOS + 1, self.tokenizer.vocab_size, (n_pairs, n_tgt), device=self.device)
 
     def _hidden(self, batch: Batch) -> Tensor:
         return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
-
-    def _consistent_loss(self, batch: Batch) -> Loss:
-        """R-Drop: each pair twice in one batch, with another dropout."""
-        twice = batch._replace(src=batch.src.repeat(2, 1), tgt_in=batch.tgt_in.repeat(2, 1))
-        hidden = self._hidden(twice)  # (2B, T, D)
-        optim = self.config.optim
-        return consistent_cross_entropy(
-            hidden, self.model.embeddings.output, batch.tgt_out, optim.label_smoothing, optim.r_drop, batch.n_tgt_tokens
-        )
 
 
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:

@@ -53,7 +53,6 @@ from seq2seq.training.selection import Outcome, finish_run
 from seq2seq.training.sharded import split_by
 from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, placement_of, set_up_machine
-from seq2seq.training.word_vectors import check_files, start_from_vectors
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +95,6 @@ def _train(
     machine = set_up_machine(config.trainer)
     placement = placement_of(config.trainer, machine, ranks)
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
-    if not resumed:
-        check_files(config)
     prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
     ranks.join(machine.accelerator)
     if config.batch.is_auto:
@@ -108,8 +105,6 @@ def _train(
     task = task_of(config)
     validation = task.new_validation(config, prepared, machine.uses_bf16)
     module = task.new_module(config, prepared, total_steps, start)
-    if not resumed:
-        start_from_vectors(module.model.embeddings, prepared.tokenizer, config)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     if ranks.is_first:
         sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0

@@ -47,8 +47,6 @@ def test_a_classifier_works():
         ({"data": {"drop_overlap": "exact"}}, "data.drop_overlap is for translation"),
         ({"data": {"clean": {"rules": "default"}}}, "data.clean is for translation"),
         ({"tokenizer": {"subword_regularization": 0.1}}, "tokenizer.subword_regularization is for translation"),
-        ({"optim": {"r_drop": 5.0}}, "optim.r_drop is for translation"),
-        ({"tgt_vectors": "v.vec"}, "tgt_vectors is for translation"),
         ({"data": {"test": {"source": "t.tsv", "disguise": "typos"}}}, "data.test: a disguise is for translation"),
     ],
 )

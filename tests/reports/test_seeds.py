@@ -48,7 +48,7 @@ def test_seeds_of_a_configuration_are_one_recipe(tmp_path: Path, capsys: pytest.
 
 
 def test_recipes_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    deep = RunConfig(name="deep", model=ModelConfig(n_encoder_layers=6), optim=OptimConfig(r_drop=5.0))
+    deep = RunConfig(name="deep", model=ModelConfig(n_encoder_layers=6), optim=OptimConfig(eps=1e-8))
     runs = [ended_run(tmp_path / "a", 52.0), ended_run(tmp_path / "b", 53.0, deep)]
     assert labels(groups(capsys, *runs)) == ["A", "B"]
     cli(["compare", *map(str, runs)])
@@ -59,19 +59,30 @@ def test_recipes_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: 
         ["key", "A", "B"],
         ["name", "default", "deep"],
         ["model.n_encoder_layers", "3", "6"],
-        ["optim.r_drop", "0.0", "5.0"],
+        ["optim.eps", "1e-09", "1e-08"],
     ]
 
 
 def test_a_run_from_before_a_key_has_its_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [ended_run(tmp_path / name, 52.0, RunConfig(seed=seed)) for seed, name in enumerate("ab")]
     config = OmegaConf.load(tmp_path / "a" / "config.yaml")
-    del config.optim["r_drop"]
+    del config.optim["eps"]
     OmegaConf.save(config, tmp_path / "a" / "config.yaml")
     assert labels(groups(capsys, *runs)) == ["AB"]
     config.optim["of_another_version"] = 1
     OmegaConf.save(config, tmp_path / "a" / "config.yaml")
     assert labels(groups(capsys, *runs)) == ["A", "B"]
+
+
+def test_a_key_that_is_gone_tells_recipes_apart_only_if_it_did_something(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [ended_run(tmp_path / name, 52.0, RunConfig(seed=seed)) for seed, name in enumerate("ab")]
+    config = OmegaConf.load(tmp_path / "a" / "config.yaml")
+    for r_drop, expected in ((0.0, ["AB"]), (5.0, ["A", "B"])):
+        config.optim["r_drop"] = r_drop
+        OmegaConf.save(config, tmp_path / "a" / "config.yaml")
+        assert labels(groups(capsys, *runs)) == expected
 
 
 def test_a_run_that_is_not_finished_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,29 +152,6 @@ def test_training_agrees_with_a_plain_loop():
         torch.testing.assert_close(module.model.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
 
 
-def test_r_drop_of_passes_without_dropout_is_the_plain_step():
-    plain, consistent = make_module(lr=1.0, eps=1.0), make_module(lr=1.0, eps=1.0, r_drop=5.0)
-    fit(plain, 1)
-    fit(consistent, 1)
-    for name, weight in plain.state_dict().items():
-        torch.testing.assert_close(consistent.state_dict()[name], weight, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_r_drop_makes_passes_agree():
-    def disagreement(r_drop):
-        module = make_module(dropout=0.3, lr=0.01, r_drop=r_drop)
-        fit(module, 15)
-        module.train()
-        batch = next(iter(BatchLoader(PAIRS, module.config.batch, seed=0)))
-        torch.manual_seed(0)
-        with torch.no_grad():
-            log_p, log_q = (module.model(batch.src, batch.tgt_in).log_softmax(-1) for _ in range(2))
-        return F.kl_div(log_q, log_p, log_target=True, reduction="sum").item()
-
-    assert disagreement(5.0) < disagreement(0.0) / 2
-
-
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_only_matrices_decay(name):
     module = make_module(weight_decay=0.25, optimizer=name)
@@ -248,7 +225,6 @@ def test_training_never_asks_the_device_which_tokens_are_padding(monkeypatch) ->
     """On a GPU, `nonzero` waits for all work before it."""
     monkeypatch.setattr(torch.Tensor, "nonzero", lambda self: pytest.fail("waits for the device"))
     fit(make_module(), 2)
-    fit(make_module(r_drop=5.0, dropout=0.1), 2)
 
 
 def test_ranks_talk_of_the_clock_once_a_step(monkeypatch) -> None:

@@ -15,7 +15,7 @@ ON_GPU: list[dict[str, Any]] = [
     {"trainer.precision": "16-mixed"},
     {"trainer.precision": "bf16-mixed", "trainer.compile": True},
     {"trainer.precision": "bf16-mixed", "batch.max_tokens": "auto", "trainer.max_epochs": 60},
-    {"model.window": 2, "optim.r_drop": 5.0, "model.word_dropout": 0.1},
+    {"model.window": 2, "model.word_dropout": 0.1},
 ]
 
 

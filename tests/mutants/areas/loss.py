@@ -1,4 +1,4 @@
-"""Faults in the loss: smoothing, counts, chunks, accumulation, R-Drop."""
+"""Faults in the loss: smoothing, counts, chunks, accumulation."""
 
 from tests.mutants.mutant import Mutant
 
@@ -59,27 +59,6 @@ MUTANTS = [
         text="(chunk.target_logit == chunk.highest).sum()",
         becomes="(chunk.target_logit <= chunk.highest).sum()",
         tests=["tests/training/test_loss.py::test_correct_tokens_are_counted"],
-    ),
-    Mutant(
-        fault="R-Drop weighs the disagreement twice as much",
-        file="seq2seq/training/r_drop.py",
-        text="sums.smoothed + alpha / 2 * divergence",
-        becomes="sums.smoothed + alpha * divergence",
-        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
-    ),
-    Mutant(
-        fault="R-Drop's gradient weighs the disagreement twice as much as its loss",
-        file="seq2seq/training/r_drop.py",
-        text="p.add_(pull, alpha=alpha / 2)",
-        becomes="p.add_(pull, alpha=alpha)",
-        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
-    ),
-    Mutant(
-        fault="R-Drop compares a token with another one of the second pass",
-        file="seq2seq/training/r_drop.py",
-        text="rows + tgt_out.numel()",
-        becomes="rows.flip(0) + tgt_out.numel()",
-        tests=["tests/training/test_r_drop.py::test_consistent_loss_and_gradients_equal_torchs"],
     ),
     Mutant(
         fault="a loss is divided by the tokens of its micro-batch, not of its step",

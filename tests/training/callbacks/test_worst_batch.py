@@ -93,7 +93,6 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
     """It comes at the start of a run, and again when the run is resumed."""
     changes: dict[str, Any] = {
         "optim.optimizer": "muon",
-        "optim.r_drop": 1.0,
         "tokenizer.subword_regularization": 0.1,
         "trainer.ema_decay": 0.9,
         "trainer.max_epochs": 0,
