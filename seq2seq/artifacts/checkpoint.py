@@ -21,6 +21,8 @@ A checkpoint to resume from also holds the state of Lightning and of the callbac
 """
 
 import logging
+import pickletools
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +40,8 @@ from seq2seq.files import atomic_file
 FORMAT_VERSION = 1
 FIELDS = ("config", "tokenizer", "tokenizer_sha256", "state_dict")
 _PREFIX = "model."  # begins the names of the Transformer's weights
+# What the pickle in our checkpoints asks for. `weights_only` lets through more, such as a `bytearray` of any size.
+_PICKLED = re.compile(r"torch\._utils _rebuild_tensor_v2|collections OrderedDict|torch \w+Storage")
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +81,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             f"{path}: not a checkpoint, or not a whole one (copied in part?); train again or take another checkpoint "
             f"of the run [{type(error).__name__}]"
         ) from error
+    _check_sharing(content, path)
     _check(content, path)
     weights = {
         name.removeprefix(_PREFIX): weight
@@ -121,6 +126,40 @@ def _verify(path: Path) -> None:
                 f"{path}: is damaged ({damaged!r} differs from its checksum); copy it again, or take another "
                 "checkpoint of the run"
             )
+        for name in (name for name in archive.namelist() if name.endswith(".pkl")):
+            for operation, wanted, _ in pickletools.genops(archive.read(name)):
+                if "GLOBAL" in operation.name and not _PICKLED.fullmatch(str(wanted)):
+                    raise CheckpointError(f"{path}: asks for {wanted!r}, so this project did not write it")
+
+
+def _check_sharing(content: object, path: Path) -> None:
+    """Each number stands once in a file of ours. Where many values share one, a small file would fill the memory.
+
+    Raises:
+        CheckpointError: a list, a mapping or the numbers of a tensor stand in two places.
+    """
+    seen: set[int] = set()
+    found = [content]
+    while found:
+        value = found.pop()
+        if isinstance(value, Tensor):
+            is_plain = value.layout == torch.strided and not value.is_meta
+            if not is_plain or value.numel() * value.element_size() > value.untyped_storage().nbytes():
+                raise CheckpointError(
+                    f"{path}: a tensor has more numbers than are stored, so this project did not write it"
+                )
+            address = value.untyped_storage().data_ptr() if value.numel() else None
+        elif isinstance(value, Mapping | list | tuple):
+            inside = list(value.values() if isinstance(value, Mapping) else value)
+            found += inside
+            is_pair = isinstance(value, tuple) and len(value) == 2  # Adam's betas, which torch itself shares
+            address = None if is_pair and all(isinstance(each, float) for each in inside) else id(value)
+        else:
+            continue
+        if address in seen:
+            raise CheckpointError(f"{path}: a value stands in two places of it, so this project did not write it")
+        if address is not None:
+            seen.add(address)
 
 
 def description_of(model: SavedModel) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.identity import RunIdentity
@@ -443,7 +444,7 @@ class RunDirectory:
         try:
             return _parsed(file.read_text(encoding="utf-8"))
         except Exception as error:  # a damaged YAML file fails in many ways
-            raise RunError(f"{file}: is not YAML, so it is damaged; restore it") from error
+            raise RunError(f"{file}: is no YAML of this project, so it is damaged; restore it") from error
 
     def _json(self, name: str) -> Any:
         file = self.path / name
@@ -461,6 +462,9 @@ class RunDirectory:
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
     """The content of a YAML file, which takes 30 ms, and is asked for again and again."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
+        raise ValueError("a value stands in two places")  # nested ten deep, a few lines would be ten thousand million
     return OmegaConf.to_container(OmegaConf.load(io.StringIO(text)))
 
 

@@ -122,7 +122,7 @@ class Payload:
 def test_code_in_a_checkpoint_is_refused_and_not_run(tmp_path, write):
     path, target = tmp_path / "a.ckpt", tmp_path / "harm"
     write({**description_of(MODEL), "state_dict": {}, "extra": Payload(target)}, path)
-    with pytest.raises(CheckpointError, match="not a checkpoint"):
+    with pytest.raises(CheckpointError, match=r"not a checkpoint|asks for '\w+ getattr'"):
         read_checkpoint(path)
     assert not target.exists()
     pickle.loads(pickle.dumps(Payload(target)))
@@ -201,8 +201,8 @@ def test_a_compressed_archive_is_refused_before_it_is_unpacked(tmp_path):
     ("changes", "message"),
     [
         ({"global_step": "seven"}, "its global_step is not a number"),
-        ({"tokenizer": torch.zeros(1, dtype=torch.uint8).expand(2**50)}, "its tokenizer is not stored as bytes"),
-        ({"tokenizer": torch.zeros(3, dtype=torch.uint8).to_sparse()}, "its tokenizer is not stored as bytes"),
+        ({"tokenizer": torch.zeros(1, dtype=torch.uint8).expand(2**50)}, "more numbers than are stored"),
+        ({"tokenizer": torch.zeros(3, dtype=torch.uint8).to_sparse()}, "asks for .*sparse"),
     ],
 )
 def test_fields_of_another_kind_are_refused(tmp_path, changes, message):

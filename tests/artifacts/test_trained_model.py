@@ -101,7 +101,7 @@ def without_decoder() -> dict[str, torch.Tensor]:
     [
         ({"tokenizer_sha256": "0" * 64}, TokenizerError, "not the one that the model was trained with"),
         ({"tokenizer": as_tensor(b"no model")}, TokenizerError, "model.ckpt: not a SentencePiece model"),
-        ({"tokenizer": b"bytes"}, CheckpointError, "its tokenizer is not stored as bytes"),
+        ({"tokenizer": "bytes"}, CheckpointError, "its tokenizer is not stored as bytes"),
         ({"tokenizer": torch.zeros(3)}, CheckpointError, "its tokenizer is not stored as bytes"),
         (
             {

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, read_config
-from seq2seq.errors import ConfigError, UserError
+from seq2seq.errors import CheckpointError, ConfigError, UserError
 from tests.faults.many import COSTLY_FAULTS
 from tests.translating import model_content
 
@@ -80,6 +80,38 @@ def test_the_configuration_of_a_checkpoint(
     refused_or_built(tmp_path_factory, {"config": changed(place, value)})
 
 
+class Huge:
+    """What `weights_only` makes of a few bytes: a gigabyte."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bytearray, (2**30,)
+
+
+def nested(value: Any) -> Any:
+    """A thousand of it. With ten levels in place of three, these few bytes would be ten thousand million."""
+    for _ in range(3):
+        value = [value] * 10
+    return value
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("global_step", Huge(), "asks for '__builtin__ bytearray'"),
+        ("config", {"name": nested("a")}, "a value stands in two places"),
+        ("state_dict", {f"model.{name}": next(iter(CONTENT.weights.values())) for name in "ab"}, "two places"),
+        ("seen", [(nested(1),)], "two places"),
+        ("state_dict", {"model.a": torch.zeros(1).expand(2**50)}, "more numbers than are stored"),
+    ],
+    ids=["bytes", "configuration", "weights", "tuples", "repeated"],
+)
+def test_a_small_checkpoint_that_would_fill_the_memory(
+    tmp_path_factory: pytest.TempPathFactory, field: str, value: Any, reason: str
+) -> None:
+    with pytest.raises(CheckpointError, match=rf"hostile\.ckpt: .*{reason}.* this project did not write it$"):
+        refused_or_built(tmp_path_factory, {field: value}, suppressed=())
+
+
 def tensors() -> st.SearchStrategy[torch.Tensor]:
     made = [torch.zeros(3), torch.zeros(0), torch.ones(3, dtype=torch.uint8), torch.ones(2, 2).to_sparse()]
     made += [torch.zeros(1, dtype=dtype).expand(2**50) for dtype in (torch.float32, torch.uint8)]
@@ -106,9 +138,11 @@ def test_a_weight_of_a_checkpoint(tmp_path_factory: pytest.TempPathFactory, name
     refused_or_built(tmp_path_factory, {"state_dict": weights | {f"model.{name}": value}})
 
 
-def refused_or_built(factory: pytest.TempPathFactory, changes: dict[str, Any]) -> None:
+def refused_or_built(
+    factory: pytest.TempPathFactory, changes: dict[str, Any], suppressed: tuple[type[Exception], ...] = (UserError,)
+) -> None:
     path: Path = factory.getbasetemp() / "hostile.ckpt"
     weights = {f"model.{each}": weight for each, weight in CONTENT.weights.items()}
     write_checkpoint({**description_of(CONTENT), "state_dict": weights, "global_step": 1, **changes}, path)
-    with suppress(UserError):
+    with suppress(*suppressed):
         TrainedModel.read(path).build()

@@ -3,6 +3,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -184,7 +185,9 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_what_is_not_a_finished_run_is_refused(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "nowhere: is not the directory of a run" in refused(capsys, tmp_path / "nowhere", good)
     training = finished_run(tmp_path / "training")
-    for damage in ("data: [", "data:\n  src_lang: fr\n", "just text"):
+    layers = (f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcd"))
+    many = f"data: {{src_lang: fr, tgt_lang: en}}\na: &a 1\n{''.join(layers)}"
+    for damage in ("data: [", "data:\n  src_lang: fr\n", "just text", many):
         (training / "config.yaml").write_text(damage)
         assert "config.yaml: " in (message := refused(capsys, good, training))
         assert "so it is damaged; restore it" in message
