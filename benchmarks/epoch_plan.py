@@ -27,7 +27,6 @@ from seq2seq.dataset.batches import BatchLoader
 from seq2seq.dataset.mixture import Mixture, copies
 from seq2seq.dataset.plan import Plan, Slots
 from seq2seq.dataset.plan_ahead import LARGE, PlansAhead
-from seq2seq.dataset.stages import Stages
 
 KINDS = {
     "pairs": "the pairs themselves",
@@ -97,7 +96,8 @@ def plan(args: argparse.Namespace) -> dict[str, float]:
         BatchConfig(max_tokens=args.max_tokens),
         seed=1,
         world_size=args.ranks,
-        stages=Stages.only(slots, as_disguised if args.worker == "augmentation" else None),
+        slots=slots,
+        read_pair=as_disguised if args.worker == "augmentation" else None,
     )
     plan = loader._make_plan(0)
     return {

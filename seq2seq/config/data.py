@@ -8,9 +8,8 @@ from typing import Any
 from seq2seq.config.augment import AugmentConfig
 from seq2seq.config.checks import at_least, names_a_file, names_a_language, not_too_many, one_of
 from seq2seq.config.clean import CleanConfig
-from seq2seq.config.on_resume import horizon, runtime
+from seq2seq.config.on_resume import runtime
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
-from seq2seq.config.stages import Stage, parse_stages
 from seq2seq.errors import ConfigError
 
 BUNDLED = "bundled:"  # begins a `data.dir` that names a corpus of the project
@@ -41,7 +40,6 @@ class DataConfig:
     drop_overlap: str = "off"  # leave out training pairs that valid or test have: off, exact, or near
     clean: CleanConfig = field(default_factory=CleanConfig)  # rules that leave bad training pairs out
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
-    stages: Any = horizon(None)  # what epochs have of each source, first and later: a list as in config/stages.py
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
     n_workers: int = runtime(0)  # processes that make large text token ids; 0: one for each core
@@ -59,9 +57,9 @@ class DataConfig:
         return parse_sources("data.train", self.train)
 
     @property
-    def curriculum(self) -> list[Stage]:
-        """The stages of a run: at least one."""
-        return parse_stages(self.stages, self.train_sources)
+    def weights(self) -> list[float]:
+        """Of each training source."""
+        return [source.weight for source in self.train_sources]
 
     @property
     def valid_sources(self) -> list[SourceSpec]:
@@ -92,7 +90,7 @@ class DataConfig:
         yield from self.clean.problems()
         yield from self.augment.problems()
         malformed = list(self._malformed_sources())
-        yield from malformed or [*self._malformed("curriculum"), *self._source_problems()]
+        yield from malformed or self._source_problems()
 
     def _malformed_sources(self) -> Iterator[str]:
         for split in ("train_sources", "valid_sources", "tests"):
@@ -105,6 +103,8 @@ class DataConfig:
             yield str(error)
 
     def _source_problems(self) -> Iterator[str]:
+        if not any(self.weights):
+            yield "data.train: every source has weight 0, so an epoch has no pairs; give one a weight > 0"
         if len(self.tests) < len(parse_tests(self.test)):
             yield f"data.test={self.test} names two test sets alike; write {{NAME: SOURCE, OTHER: SOURCE}}"
         for name in self.tests:

@@ -26,7 +26,7 @@ RENAMED = {
 }
 
 # Keys that are gone, with the value at which they did nothing.
-REMOVED = {"optim.r_drop": 0.0, "src_vectors": "", "tgt_vectors": ""}
+REMOVED = {"data.stages": None, "optim.r_drop": 0.0, "src_vectors": "", "tgt_vectors": ""}
 
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:

@@ -8,8 +8,7 @@ corpus:multi30k/train             text that is fetched by its name (seq2seq/corp
 https://HOST/FILE#sha256=DIGEST   a prefix or a file there; also {url: URL, sha256: DIGEST}, and in {src: ..., tgt: ...}
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
 {source: SOURCE, disguise: NAMES} a test set as people write it (seq2seq/corpus/disguises/); also with a tag
-{source: SOURCE, weight: 2}       training text that is read more or less often; or `share: 0.3` (config/doses.py)
-{source: SOURCE, name: NAME}      training text that data.stages calls so (config/stages.py); also with others of these
+{source: SOURCE, weight: 2}       training text that an epoch has twice; 0: not at all, 0.5: half of it, in turn
 """
 
 import re
@@ -18,15 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from seq2seq.config.doses import USUAL, Dose, read_share, read_weight
 from seq2seq.errors import ConfigError
 
 CORPUS = "corpus:"  # begins the name of a corpus in conf/corpora.yaml, and a `data.dir` where sources are such names
 SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "mtdata:", "https://", "http://")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # What there may be to say about a source.
-_OF_TRAINING = {"weight", "share", "name"}
-_OF_SOURCES = {"tag", "disguise"} | _OF_TRAINING
+_OF_SOURCES = {"tag", "disguise", "weight"}
+MOST_WEIGHT = 1000
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,7 @@ class SourcePath:
     path: str
     tag: str | None = None
     disguises: tuple[str, ...] = ()
-    dose: Dose = USUAL
-    name: str | None = None
+    weight: float = 1.0  # how often an epoch has each pair, beside what `data.temperature` says
 
     @property
     def stem(self) -> str:
@@ -46,11 +43,6 @@ class SourcePath:
         `wmt14-full` for `sacrebleu:wmt14/full`, and `Tatoeba` for `opus:Tatoeba/v2023-04-12`.
         """
         return _stem(self.path, self.disguises)
-
-    @property
-    def called(self) -> str:
-        """What `data.stages` calls this text."""
-        return self.name or self.tag or self.stem
 
 
 @dataclass(frozen=True)
@@ -61,16 +53,11 @@ class SourceFiles:
     tgt: str
     tag: str | None = None
     disguises: tuple[str, ...] = ()
-    dose: Dose = USUAL
-    name: str | None = None
+    weight: float = 1.0  # how often an epoch has each pair, beside what `data.temperature` says
 
     @property
     def stem(self) -> str:
         return _stem(self.src, self.disguises)
-
-    @property
-    def called(self) -> str:
-        return self.name or self.tag or self.stem
 
 
 SourceSpec = SourcePath | SourceFiles
@@ -112,25 +99,17 @@ def _parse(key: str, entry: object) -> SourceSpec:
         spec = replace(spec, tag=str(entry["tag"]))
     if "disguise" in entry:
         spec = replace(spec, disguises=_disguises(key, entry["disguise"]))
-    if of_training := sorted(_OF_TRAINING.intersection(entry)):
-        if key != "data.train":
-            raise ConfigError(f"{key}: {of_training[0]}={entry[of_training[0]]!r} is for data.train only; leave it out")
-        spec = replace(spec, dose=_dose(key, entry), name=_name(key, entry))
+    if "weight" in entry:
+        spec = replace(spec, weight=_weight(key, entry["weight"]))
     return spec
 
 
-def _dose(key: str, entry: Mapping[str, object]) -> Dose:
-    if "weight" in entry and "share" in entry:
-        raise ConfigError(f"{key}: {entry['source']!r} has a weight and a share; choose one")
-    if "share" in entry:
-        return read_share(f"{key}: share", entry["share"])
-    return read_weight(f"{key}: weight", entry.get("weight", 1))
-
-
-def _name(key: str, entry: Mapping[str, object]) -> str | None:
-    if "name" in entry and not str(entry["name"]):
-        raise ConfigError(f"{key}: the name of {entry['source']!r} is empty; give one, or leave it out")
-    return str(entry["name"]) if "name" in entry else None
+def _weight(key: str, value: object) -> float:
+    if key != "data.train":
+        raise ConfigError(f"{key}: weight={value!r} is for data.train only; leave it out")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= MOST_WEIGHT:
+        raise ConfigError(f"{key}: weight={value!r} is not a number from 0 to {MOST_WEIGHT}")
+    return float(value)
 
 
 def _disguises(key: str, value: object) -> tuple[str, ...]:

@@ -73,7 +73,6 @@ def render(report: Mapping[str, Any]) -> str:
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))
-        lines += _stages(split.get("stages", []))
         for origin in split.get("origins", []):
             lines.append(f"  from {origin['name']}" + (f" (licence: {origin['licence']})" if origin["licence"] else ""))
         for side, n_tokens in split["tokens"].items():
@@ -116,18 +115,6 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
         dropped = each.get("rejected", {})
         left_out = f"; left out {sum(dropped.values()):,} ({_counts(dropped)})" if dropped else ""
         lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it{left_out}")
-    return lines
-
-
-def _stages(stages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each stage has of each source. The first one says what was left out, which is the same in all."""
-    lines, begin = [], 1
-    for stage in stages:
-        sources = [each if begin == 1 else {**each, "rejected": {}} for each in stage["sources"]]
-        end = stage["until_epoch"]
-        epochs = f"epoch {begin}" if end == begin else f"epochs {begin} to {end}" if end else f"from epoch {begin} on"
-        lines += [f"  {epochs}:", *(f"  {line}" for line in _sources(sources))]
-        begin = (end or 0) + 1
     return lines
 
 

@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch, shared_out
+from seq2seq.dataset.plan import Indices, Plan, Rows, Slots, plan_epoch, shared_out
 from seq2seq.dataset.plan_ahead import Plans, PlansAhead
-from seq2seq.dataset.stages import PairReader, Stages
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -41,6 +40,12 @@ class Shape(NamedTuple):
     n_pairs: int
     n_src: int  # tokens of its longest source, with eos
     n_tgt: int
+
+
+class PairReader(Protocol):
+    """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
+
+    def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]: ...
 
 
 class Pairs(Protocol):
@@ -116,24 +121,28 @@ class BatchLoader:
         rank: int = 0,
         world_size: int = 1,
         planned_for: int = 0,
-        stages: Stages | None = None,
+        slots: Slots | None = None,
+        n_slots: int = 0,
+        read_pair: PairReader | None = None,
         share: Callable[[Plans], Plans] | None = None,
     ) -> None:
         """
         Args:
             planned_for: the number of ranks with which the run began, whose plan it keeps; 0: `world_size`.
-            stages: None if each epoch has each pair once, as it is stored.
+            slots: what an epoch reads; None: each pair once.
+            read_pair: None: as it is stored.
             share: makes of the plans of this process those that all processes of the machine have in common.
         """
-        self.pairs, self.config, self.seed, self.stages = pairs, config, seed, stages or Stages.only()
+        self.pairs, self.config, self.seed = pairs, config, seed
+        self.slots, self.read_pair = slots, read_pair
         self.rank, self.world_size, self.planned_for = rank, world_size, planned_for or world_size
         self.accumulate = accumulate_for(config, self.planned_for, world_size)
         self.epoch, self.done = 0, 0
         self.waited_s = 0.0  # how long training has waited for batches
-        plans = PlansAhead(self._make_plan, self.stages.most_slots or len(pairs))
+        plans = PlansAhead(self._make_plan, n_slots or len(pairs))
         self._plans: Plans = share(plans) if share else plans
         self._planned: tuple[int, Plan] | None = None
-        self._n_batches: dict[int, int] = {}  # of an epoch of each stage
+        self._n_batches = 0  # of each epoch; 0: nobody has planned one yet
 
     @property
     def plan(self) -> Plan:
@@ -147,8 +156,7 @@ class BatchLoader:
         return self._planned[1]
 
     def _make_plan(self, epoch: int) -> Plan:
-        stage = self.stages.of(epoch)
-        lengths = stage.slots or self.pairs
+        lengths = self.slots or self.pairs
         plan = plan_epoch(
             lengths.src_lengths,
             lengths.tgt_lengths,
@@ -157,9 +165,9 @@ class BatchLoader:
             epoch=epoch,
             world_size=self.planned_for,
         )
-        if stage.slots:
-            pairs = stage.slots.pairs(epoch)
-            plan = plan.with_pairs(pairs) if stage.read_pair else plan.with_pairs_alone(pairs)
+        if self.slots:
+            pairs = self.slots.pairs(epoch)
+            plan = plan.with_pairs(pairs) if self.read_pair else plan.with_pairs_alone(pairs)
         return shared_out(plan, self.world_size, self.world_size * self.accumulate)
 
     def shapes(self, epoch: int) -> list[Shape]:
@@ -175,24 +183,12 @@ class BatchLoader:
 
     def read(self, epoch: int, rows: Sequence[Rows]) -> list[Batch]:
         """The micro-batches of one optimizer step as tensors."""
-        return self._steps_of(epoch)[rows]
+        return _Steps(self.pairs, epoch, self.read_pair)[rows]
 
     def __len__(self) -> int:
-        """The micro-batches of the epoch that an iteration goes on with, or begins."""
-        return self.n_batches(self.epoch + 1 if self._epoch_is_over() else self.epoch)
-
-    def n_batches(self, epoch: int) -> int:
-        """This rank's micro-batches of an epoch, as many as in each epoch of its stage."""
-        stage = self.stages.number(epoch)
-        if stage not in self._n_batches:
-            self._n_batches[stage] = len(self._plan_of(epoch))
-        return self._n_batches[stage]
-
-    def _epoch_is_over(self) -> bool:
-        return self.done >= self.n_batches(self.epoch)
-
-    def _steps_of(self, epoch: int) -> "_Steps":
-        return _Steps(self.pairs, epoch, self.stages.of(epoch).read_pair)
+        """This rank's micro-batches of an epoch, as many in each."""
+        self._n_batches = self._n_batches or len(self.plan)
+        return self._n_batches
 
     def __iter__(self) -> Iterator[Batch]:
         """The rest of this epoch. The iteration after its end is the next epoch."""
@@ -206,13 +202,12 @@ class BatchLoader:
             yield batch
 
     def _rest_of_epoch(self) -> Iterator[Batch]:
-        if self._epoch_is_over():
+        if self.done >= len(self):
             self.epoch, self.done = self.epoch + 1, 0
         plan, accumulate = self.plan, self.accumulate
-        self.stages.forget_others(self.epoch)
         begin = self.done - self.done % accumulate
         loader = DataLoader(
-            self._steps_of(self.epoch),
+            _Steps(self.pairs, self.epoch, self.read_pair),
             batch_size=None,
             sampler=(list(plan[start : start + accumulate]) for start in range(begin, len(plan), accumulate)),
             num_workers=self.config.n_workers,
@@ -235,7 +230,7 @@ class BatchLoader:
         return {
             "epoch": self.epoch,
             "done": self.done,
-            "of": self.n_batches(self.epoch),
+            "of": len(self),
             "world_size": self.world_size,
             "planned_for": self.planned_for,
         }
@@ -255,7 +250,7 @@ class BatchLoader:
         if state["world_size"] != self.world_size:
             is_over = state["done"] == state["of"]  # the last step may have been shared out in another way
             n_done = state["done"] * state["world_size"] // self.world_size
-            self.done = self.n_batches(self.epoch) if is_over else n_done
+            self.done = len(self) if is_over else n_done
 
 
 def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> int:

@@ -3,8 +3,7 @@
 A small source is rare among large ones. A *temperature* T >= 1 (Arivazhagan et al. 2019) gives a source of n pairs a
 share of the epoch in proportion to n ** (1 / T): T = 1 changes nothing, T = 100 makes all shares about equal. In the
 paper this is the probability of a random draw. Here no draw is needed: an epoch holds the largest source once, and each
-other source (n_max / n) ** (1 - 1 / T) times. A *weight* multiplies that. A source with a *share* of its own has so
-much of the pairs of the epoch, and the others are mixed as if it were not there.
+other source (n_max / n) ** (1 - 1 / T) times. A *weight* multiplies that.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from seq2seq.config.doses import Dose
 from seq2seq.dataset.plan import Indices, Lengths, blocks, index_type, narrow, sort_by
 from seq2seq.errors import ConfigError
 
@@ -31,30 +29,25 @@ class Copies(NamedTuple):
         return self.n_whole * n + self.n_more
 
 
-def copies(n_pairs: Sequence[int], temperature: float, doses: Sequence[Dose] | None = None) -> list[Copies]:
+def copies(n_pairs: Sequence[int], temperature: float, weights: Sequence[float] | None = None) -> list[Copies]:
     """
     Args:
         n_pairs: of each source.
-        doses: of each source; None: they say nothing.
+        weights: of each source; None: 1.
     Raises:
         ConfigError: an epoch would have no pair.
     """
-    doses = doses or [Dose()] * len(n_pairs)
-    mixed = [n if dose.weight and not dose.share else 0 for n, dose in zip(n_pairs, doses, strict=True)]
+    weights = weights or [1.0] * len(n_pairs)
+    mixed = [n if weight else 0 for n, weight in zip(n_pairs, weights, strict=True)]
     largest = max(mixed)
-    n_an_epoch = [
-        n * dose.weight * (largest / n) ** (1 - 1 / temperature) if n else 0.0
-        for n, dose in zip(mixed, doses, strict=True)
-    ]
-    n_in_all = sum(n_an_epoch) / (1 - sum(dose.share for dose in doses))
     found = [
-        Copies(*divmod(round(dose.share * n_in_all if dose.share else m), n)) if n else Copies(0, 0)
-        for n, m, dose in zip(n_pairs, n_an_epoch, doses, strict=True)
+        Copies(*divmod(round(n * weight * (largest / n) ** (1 - 1 / temperature)), n)) if n else Copies(0, 0)
+        for n, weight in zip(mixed, weights, strict=True)
     ]
     if not any(map(any, found)):
         raise ConfigError(
-            "an epoch would have no pair: the sources that fill it have too few; raise their weights (data.train, "
-            "data.stages), or check what was left out"
+            "an epoch would have no pair: the sources that fill it have too few; raise their weights in "
+            "data.train, or check what was left out"
         )
     return found
 

@@ -10,8 +10,8 @@ from itertools import accumulate
 
 from seq2seq.corpus.disguises import DISGUISES, joined
 from seq2seq.dataset.augmentation import Augmentation, n_joined
+from seq2seq.dataset.batches import PairReader
 from seq2seq.dataset.plan import Slots
-from seq2seq.dataset.stages import PairReader
 from seq2seq.dataset.store import PairStore
 from seq2seq.segmentation import Draw, RandomSegmentation
 from seq2seq.tokenizer import Tokenizer

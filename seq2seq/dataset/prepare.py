@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec
-from seq2seq.config.stages import Stage
 from seq2seq.cores import n_cores
 from seq2seq.corpus.blocks import Cut, sampled_pairs
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
@@ -401,7 +400,8 @@ def _report(
         if store.n_references > len(store):
             split["references"] = store.n_references
         if name == "train":
-            split |= _stages(splits[name], store, config.data)
+            n_an_epoch = _pairs_an_epoch(store.n_pairs_of_sources, config.data)
+            split["sources"] = _shares(splits[name], store, n_an_epoch)
             if config.data.drop_overlap != "off":
                 held_out = _held_out(splits)
                 split["without"] = {str(file): digests[file] for source in held_out for file in source.files}
@@ -424,16 +424,15 @@ def _report(
 
 
 def _seen(sources: list[Source], store: PairStore, config: DataConfig) -> SeenText:
-    """What an epoch of training has, on the average over its stages. Sources that none of them has are left out."""
+    """What an epoch of training has."""
     n_pairs = store.n_pairs_of_sources
     ends = list(accumulate(n_pairs))
     of_sources = []
-    n_in_stages = [_pairs_an_epoch(n_pairs, config, stage) for stage in config.curriculum]
     for source, end, n, m, sentences, looks in zip(
         sources,
         ends,
         n_pairs,
-        (sum(of_source) / len(n_in_stages) for of_source in zip(*n_in_stages, strict=True)),
+        _pairs_an_epoch(n_pairs, config),
         store.sentences_of_sources,
         store.looks_of_sources,
         strict=True,
@@ -444,20 +443,9 @@ def _seen(sources: list[Source], store: PairStore, config: DataConfig) -> SeenTe
     return seen_in_epoch([source for source in of_sources if source.times])
 
 
-def _pairs_an_epoch(n_pairs: list[int], config: DataConfig, stage: Stage) -> list[int]:
-    """How many pairs of each source an epoch of a stage has, counted as often as they come."""
-    return [c.n_pairs(n) for n, c in zip(n_pairs, copies(n_pairs, config.temperature, stage.doses), strict=True)]
-
-
-def _stages(sources: list[Source], store: PairStore, config: DataConfig) -> dict[str, Any]:
-    """The part of an epoch that each source has; if there are several stages, in each of them."""
-    n_pairs, stages = store.n_pairs_of_sources, config.curriculum
-    shares = [_shares(sources, store, _pairs_an_epoch(n_pairs, config, stage)) for stage in stages]
-    if len(stages) == 1:
-        return {"sources": shares[0]}
-    return {
-        "stages": [{"until_epoch": stage.until_epoch, "sources": of} for stage, of in zip(stages, shares, strict=True)]
-    }
+def _pairs_an_epoch(n_pairs: list[int], config: DataConfig) -> list[int]:
+    """How many pairs of each source an epoch has, counted as often as they come."""
+    return [c.n_pairs(n) for n, c in zip(n_pairs, copies(n_pairs, config.temperature, config.weights), strict=True)]
 
 
 def _shares(sources: list[Source], store: PairStore, n_an_epoch: list[int]) -> list[dict[str, Any]]:

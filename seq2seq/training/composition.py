@@ -13,7 +13,6 @@ from seq2seq.artifacts.wandb_access import is_reference, pinned
 from seq2seq.config import DROPOUTS, RunConfig, read_config
 from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
 from seq2seq.config.read import without_removed
-from seq2seq.config.stages import changes
 from seq2seq.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -49,7 +48,7 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
     """Say which changes a resumed run makes to the configuration of its checkpoint. `auto` means the number found then.
 
     Raises:
-        ConfigError: a key is to change that decides what is computed, or what an epoch holds that has begun.
+        ConfigError: a key is to change that decides what is computed.
     """
     before = read_config(checkpoint.model.config)
     if active := without_removed(checkpoint.model.config)[1]:
@@ -68,12 +67,6 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
             )
         if old != new and mark == HORIZON:
             log.info("%s: %r from here on, %r before", key, new, old)
-    n_begun = checkpoint.position["epoch"] + 1 if checkpoint.position else 0
-    for change in changes(config.data.train_sources, before.data.curriculum, config.data.curriculum, n_begun):
-        raise ConfigError(
-            f"data.stages cannot change what an epoch holds that has begun: {change}; leave the stages up to epoch "
-            f"{n_begun} as they were, or start a new run from these weights with finetune={config.run_dir}"
-        )
 
 
 def finetuned_config(composed: DictConfig, overrides: Sequence[str]) -> RunConfig:

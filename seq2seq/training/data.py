@@ -3,14 +3,12 @@
 import logging
 from collections.abc import Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
-from seq2seq.config.stages import ends_of
 from seq2seq.dataset.augmentation import Augmentation, Growth, Growths
-from seq2seq.dataset.batches import BatchLoader, Shape
+from seq2seq.dataset.batches import BatchLoader, PairReader, Shape
 from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
@@ -18,20 +16,10 @@ from seq2seq.dataset.plan import Slots
 from seq2seq.dataset.plan_ahead import Plans, is_large
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.room import Roomier
-from seq2seq.dataset.stages import PairReader, Stage, Stages
 from seq2seq.segmentation import RandomSegmentation
-from seq2seq.training.epochs import Epochs
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.shared_plans import SharedPlans
 from seq2seq.training.trial import largest
-
-
-class _EpochOfStage(NamedTuple):
-    """What all epochs of a stage have in common, on this rank."""
-
-    n_batches: int
-    largest: Shape  # of the micro-batches
-
 
 log = logging.getLogger(__name__)
 
@@ -63,12 +51,13 @@ class TranslationData(pl.LightningDataModule):
             ConfigError: the run began with a number of processes whose steps these cannot share.
         """
         ranks, train = self._ranks, self.prepared.train
-        n_slots = [sum(c.n_pairs(n) for c, n in zip(of, train.n_pairs_of_sources, strict=True)) for of in self._copies]
-        is_shared = ranks.world_size > 1 and is_large(max(n_slots))
+        n_slots = sum(c.n_pairs(n) for c, n in zip(self._copies, train.n_pairs_of_sources, strict=True))
+        is_shared = ranks.world_size > 1 and is_large(n_slots)
 
         def share(plans: Plans) -> Plans:
             return SharedPlans(plans, ranks) if is_shared else plans
 
+        slots, read_pair = self._reading()
         loader = BatchLoader(
             train,
             self.config.batch,
@@ -76,7 +65,9 @@ class TranslationData(pl.LightningDataModule):
             rank=ranks.rank,
             world_size=ranks.world_size,
             planned_for=_planned_for(self._start),
-            stages=Stages(self._stage, ends_of(self.config.data.curriculum), max(n_slots)),
+            slots=slots,
+            n_slots=n_slots,
+            read_pair=read_pair,
             share=share,
         )
         if self._start:
@@ -95,28 +86,19 @@ class TranslationData(pl.LightningDataModule):
         return self.loader.state_dict()
 
     @property
-    def epochs(self) -> Epochs:
-        """The optimizer steps of the epochs that the run may come to."""
-        steps = [-(-epoch.n_batches // self.loader.accumulate) for epoch in self._stages]
-        return Epochs(steps, self.loader.stages.ends[: len(steps) - 1])
+    def steps_per_epoch(self) -> int:
+        return -(-len(self.loader) // self.loader.accumulate)
 
     @property
-    def largest(self) -> Shape:
-        """The micro-batch of this rank that needs the most memory."""
-        return largest((epoch.largest for epoch in self._stages), self.config.model)
+    def total_steps(self) -> int:
+        """Optimizer steps that the limits of the run allow; 0 if only time limits it."""
+        trainer = self.config.trainer
+        return min(filter(None, (trainer.max_steps, trainer.max_epochs * self.steps_per_epoch)), default=0)
 
     @cached_property
-    def _stages(self) -> list[_EpochOfStage]:
-        """Of each stage that the run may come to. This plans an epoch of each one."""
-        loader, last = self.loader, self.config.trainer.max_epochs
-        begins = [epoch for epoch in (0, *loader.stages.ends) if epoch < last or not last]
-        now = loader.stages.number(loader.epoch)
-        epochs = [loader.epoch if stage == now else epoch for stage, epoch in enumerate(begins)]
-        found = {}
-        for epoch in sorted(epochs, key=lambda epoch: epoch == loader.epoch):  # the plan that is needed next comes last
-            found[epoch] = _EpochOfStage(loader.n_batches(epoch), largest(loader.shapes(epoch), self.config.model))
-            loader.stages.forget_others(epoch)
-        return [found[epoch] for epoch in epochs]
+    def largest(self) -> Shape:
+        """The micro-batch of this rank that needs the most memory."""
+        return largest(self.loader.shapes(self.loader.epoch), self.config.model)
 
     @property
     def has_moved(self) -> bool:
@@ -127,11 +109,10 @@ class TranslationData(pl.LightningDataModule):
         return self.loader
 
     @cached_property
-    def _copies(self) -> list[list[Copies]]:
-        """Of each source, in each stage."""
+    def _copies(self) -> list[Copies]:
+        """Of each source."""
         data = self.config.data
-        n_pairs = self.prepared.train.n_pairs_of_sources
-        return [copies(n_pairs, data.temperature, stage.doses) for stage in data.curriculum]
+        return copies(self.prepared.train.n_pairs_of_sources, data.temperature, data.weights)
 
     @cached_property
     def _growths(self) -> Growths:
@@ -146,13 +127,13 @@ class TranslationData(pl.LightningDataModule):
     def _segment(self) -> RandomSegmentation:
         return RandomSegmentation(self.prepared.tokenizer, self.config.tokenizer.subword_regularization)
 
-    def _stage(self, number: int) -> Stage:
+    def _reading(self) -> tuple[Slots | None, PairReader | None]:
         """The places of an epoch, and what reads their pairs."""
         data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
         train, tokenizer, shares = self.prepared.train, self.prepared.tokenizer, data.augment.shares
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
         n_pairs = train.n_pairs_of_sources
-        slots: Slots = Mixture(train, n_pairs, self._copies[number], seed)
+        slots: Slots = Mixture(train, n_pairs, self._copies, seed)
         augmentation = sampling = None
         if shares:
             slots = augmentation = Augmentation(slots, shares, self._growths, longest, seed)
@@ -164,8 +145,8 @@ class TranslationData(pl.LightningDataModule):
             read_pair = Disguised(train, tokenizer, augmentation, seed, sampling)
         if tokenizer.tags and data.tag_dropout:
             read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
-        is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies[number], n_pairs, strict=True))
-        return Stage(slots if is_mixed or shares or rate else None, read_pair)
+        is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies, n_pairs, strict=True))
+        return slots if is_mixed or shares or rate else None, read_pair
 
 
 def _planned_for(position: Mapping[str, int] | None) -> int:

@@ -27,7 +27,6 @@ from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes
-from seq2seq.training.epochs import Epochs
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.position import step_is_complete
 from seq2seq.training.ranks import Ranks
@@ -52,7 +51,7 @@ class Estimate:
     checkpoints: int  # at most
     prepared: int
     cache: Path
-    epochs: Epochs
+    steps_per_epoch: int
     total_steps: int  # at most; 0 if only time limits the run
     seconds_per_step: float
     tokens_per_s: float  # target tokens
@@ -79,7 +78,7 @@ class Estimate:
             f"of up to {n_src} and {n_tgt} tokens",
             "disk": f"up to {readable_size(self.checkpoints)} for checkpoints, "
             f"{readable_size(self.prepared)} of prepared text in {self.cache}",
-            "steps": f"{self.epochs}, {steps:,} in all",
+            "steps": f"{self.steps_per_epoch:,} an epoch, {steps:,} in all",
             "time": f"{_duration(self.seconds)} of training ({self.seconds_per_step:.2g} s a step, "
             f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {self.n_measured})",
             " ": f"not measured: a validation {validations}, and the tests at the end",
@@ -106,8 +105,7 @@ def estimate(config: RunConfig) -> Estimate:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, None, ranks)
-    epochs = data.epochs
-    total_steps = epochs.total_steps(config.trainer)
+    total_steps = data.total_steps
     module = task_of(config).new_module(config, prepared, total_steps, start)
     sizes = CheckpointSizes.of(module.model, config, machine.precision)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
@@ -125,7 +123,7 @@ def estimate(config: RunConfig) -> Estimate:
     )
     available = _available(machine)
     try:
-        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate, total_steps)))
+        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate)))
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -142,10 +140,10 @@ def estimate(config: RunConfig) -> Estimate:
         memory=clock.peak,
         state=sum(state),
         available=available,
-        checkpoints=sizes.of_new_run(config.trainer, total_steps, min(epochs.steps)),
+        checkpoints=sizes.of_new_run(config.trainer, total_steps, data.steps_per_epoch),
         prepared=_size(prepared),
         cache=prepared.train.directory.parents[1],
-        epochs=epochs,
+        steps_per_epoch=data.steps_per_epoch,
         total_steps=total_steps,
         seconds_per_step=seconds / n_measured,
         tokens_per_s=n_tokens / seconds,
@@ -156,31 +154,13 @@ def estimate(config: RunConfig) -> Estimate:
 Step = tuple[int, list[Rows]]  # an epoch, and the micro-batches of one of its steps
 
 
-def _spread(data: TranslationData, accumulate: int, total_steps: int) -> list[Step]:
-    """The step with the largest micro-batch, then steps of each stage in proportion to those that it has in the run."""
-    worst: list[Step] = []
-    stages: list[list[Step]] = []
-    n_in_stages = data.epochs.steps_of_stages(total_steps)
-    for epoch in (0, *data.epochs.ends):
-        shapes = data.loader.shapes(epoch)
-        numbers = _spread_over_lengths(shapes, accumulate)
-        stages.append([(epoch, data.loader.rows(epoch, number, accumulate)) for number in numbers])
-        if data.largest in shapes and numbers:
-            number = min(shapes.index(data.largest), len(shapes) - accumulate) // accumulate
-            worst = [(epoch, data.loader.rows(epoch, number, accumulate))]
-    return worst + list(_in_proportion(stages, n_in_stages))
-
-
-def _in_proportion(stages: list[list[Step]], n_in_stages: list[int]) -> Iterator[Step]:
-    """Steps of all stages, each time of the one that lacks most."""
-    done = [0] * len(stages)
-    for n in range(1, MOST_STEPS + 1):
-        lacking = [n * of_run / sum(n_in_stages) - taken for of_run, taken in zip(n_in_stages, done, strict=True)]
-        stage = lacking.index(max(lacking))
-        if done[stage] == len(stages[stage]):
-            return
-        yield stages[stage][done[stage]]
-        done[stage] += 1
+def _spread(data: TranslationData, accumulate: int) -> list[Step]:
+    """The step with the largest micro-batch, then steps of all lengths."""
+    loader, shapes = data.loader, data.loader.shapes(0)
+    numbers = _spread_over_lengths(shapes, accumulate)
+    if numbers:
+        numbers.insert(0, min(shapes.index(data.largest), len(shapes) - accumulate) // accumulate)
+    return [(0, loader.rows(0, number, accumulate)) for number in numbers]
 
 
 def _spread_over_lengths(shapes: list[Shape], accumulate: int) -> list[int]:

@@ -18,7 +18,6 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference
 from seq2seq.config import RunConfig, read_config
-from seq2seq.config.stages import ends_of
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import RunError
@@ -39,7 +38,6 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
-from seq2seq.training.epochs import Epochs
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.lineage import origins
@@ -101,7 +99,7 @@ def _train(
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
-    total_steps = data.epochs.total_steps(config.trainer)
+    total_steps = data.total_steps
     task = task_of(config)
     validation = task.new_validation(config, prepared, machine.uses_bf16)
     module = task.new_module(config, prepared, total_steps, start)
@@ -133,7 +131,7 @@ def _train(
             run.write_config(config)
             run.write_provenance(module.provenance)
             _log_origins(loggers, config, prepared)
-            _log_start(config, module, machine, data.epochs)
+            _log_start(config, module, machine, data.steps_per_epoch)
         trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
@@ -222,19 +220,16 @@ def _callbacks(
     return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
 
 
-def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, epochs: Epochs) -> None:
+def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, steps_per_epoch: int) -> None:
     log.info(
-        "%s: %.1f M parameters, %s on %s, steps: %s; %s",
+        "%s: %.1f M parameters, %s on %s, steps: %s an epoch; %s",
         config.name,
         module.model.n_parameters / 1e6,
         machine.precision,
         machine.accelerator,
-        epochs,
+        f"{steps_per_epoch:,}",
         config.run_dir,
     )
-    if (n := len(epochs.steps)) <= len(ends := ends_of(config.data.curriculum)):
-        limit = f"trainer.max_epochs={config.trainer.max_epochs}"
-        log.warning("%s ends this run before data.stages[%d], which begins after epoch %d", limit, n, ends[n - 1])
 
 
 def _write_summary(run: RunDirectory, text: str) -> None:

@@ -132,7 +132,6 @@ def build_trainer(
         enable_progress_bar=False,
         enable_model_summary=False,
         use_distributed_sampler=False,
-        reload_dataloaders_every_n_epochs=1,  # asks for the number of batches again, which changes with data.stages
     )
     try:
         return make_trainer()

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from seq2seq.config import DataConfig, SourceFiles, SourcePath
@@ -92,3 +94,33 @@ def test_only_test_sets_have_disguises(key):
 def test_a_disguise_is_a_name_or_a_list_of_names(value):
     with pytest.raises(ConfigError, match=r"data\.test\.a: disguise=.* is neither a name nor a list of names"):
         parse_tests({"a": {"source": "x", "disguise": value}})
+
+
+def test_a_source_of_training_has_a_weight():
+    wrapped = ["a", {"source": "a", "weight": 0.5, "tag": "t"}, {"source": {"src": "b", "tgt": "c"}, "weight": 0}]
+    assert parse_sources("data.train", wrapped) == [
+        SourcePath("a"),
+        SourcePath("a", tag="t", weight=0.5),
+        SourceFiles("b", "c", weight=0.0),
+    ]
+
+
+@pytest.mark.parametrize("weight", [-1, 1000.5, math.nan, math.inf, "2", None, True, [1]])
+def test_a_weight_is_a_number(weight):
+    with pytest.raises(ConfigError, match=r"data\.train: weight=.* is not a number from 0 to 1000"):
+        parse_sources("data.train", {"source": "a", "weight": weight})
+
+
+def test_weights_are_for_training_and_not_all_zero():
+    with pytest.raises(ConfigError, match=r"data\.valid: weight=2 is for data\.train only"):
+        parse_sources("data.valid", {"source": "a", "weight": 2})
+    none = DataConfig(train=[{"source": name, "weight": 0} for name in "ab"])
+    assert list(none.problems()) == [
+        "data.train: every source has weight 0, so an epoch has no pairs; give one a weight > 0"
+    ]
+
+
+@pytest.mark.parametrize("more", [{"share": 0.3}, {"name": "x"}])
+def test_what_sources_said_once_is_refused(more):
+    with pytest.raises(ConfigError, match=r"data\.train: the data source \{.*\} is not of the form"):
+        parse_sources("data.train", {"source": "a", **more})

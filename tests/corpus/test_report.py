@@ -69,28 +69,6 @@ def test_the_text_says_what_several_sources_are_of_an_epoch():
     )  # a weight
 
 
-def test_the_text_says_what_each_stage_has():
-    large = {"files": ["large.fr"], "tag": "", "pairs": 3000, "times": 1.0, "share": 0.625, "rejected": {"empty": 2}}
-    small = {"files": ["small.tsv"], "tag": "", "pairs": 300, "times": 6.0, "share": 0.375}
-    stages = [
-        {"until_epoch": 4, "sources": [large, small]},
-        {"until_epoch": 5, "sources": [small]},
-        {"until_epoch": None, "sources": [large | {"times": 0.0, "share": 0.0}, small | {"share": 1.0}]},
-    ]
-    tokenizer = {"vocab_size": 8000, "fingerprint": "0123456789abcdef"}
-    text = report.render({"tokenizer": tokenizer, "splits": {"train": figures() | {"stages": stages}}})
-    assert text.splitlines()[2:10] == [
-        "  epochs 1 to 4:",
-        "    large.fr: 3,000 pairs, 1.00 times an epoch, 62.5% of it; left out 2 (empty 2)",
-        "    small.tsv: 300 pairs, 6.00 times an epoch, 37.5% of it",
-        "  epoch 5:",
-        "    small.tsv: 300 pairs, 6.00 times an epoch, 37.5% of it",
-        "  from epoch 6 on:",
-        "    large.fr: 3,000 pairs, 0.00 times an epoch, 0.0% of it",
-        "    small.tsv: 300 pairs, 6.00 times an epoch, 100.0% of it",
-    ]
-
-
 def test_the_text_says_what_was_left_out_and_what_overlaps():
     test_split = figures() | {"overlap": {"sources_in_train": 3, "pairs_in_train": 2}}
     whole = {

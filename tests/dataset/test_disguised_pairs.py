@@ -120,7 +120,7 @@ def test_batches_keep_their_budget_and_their_number(corpus):
 def test_most_disguises_fit(corpus):
     augment = dict.fromkeys(ALL, 0.05)
     loader = loader_of(corpus, augment)
-    slots, read_pair = loader.stages.of(0)
+    slots, read_pair = loader.slots, loader.read_pair
     assert isinstance(slots, Augmentation) and read_pair is not None
     n_disguised = n_plain = 0
     for rows in loader.plan:
@@ -141,7 +141,7 @@ def test_an_epoch_is_a_function_of_seed_and_epoch_in_every_process(corpus):
     again.load_state_dict({"epoch": 1, "done": 3, "world_size": 1})
     assert [[side.tolist() for side in batch[:4]] for batch in again] == epochs[1][3:]
     assert [[side.tolist() for side in batch[:4]] for batch in workers] == epochs[0]
-    _, read_pair = loader.stages.of(1)
+    read_pair = loader.read_pair
     assert read_pair is not None
     assert pickle.loads(pickle.dumps(read_pair))(7, 1, 7) == read_pair(7, 1, 7)
 
@@ -153,7 +153,7 @@ def test_a_drawn_segmentation_changes_no_text(corpus):
 
 def test_pairs_in_disguise_are_segmented_at_random_too(corpus):
     loader = loader_of(corpus, {"upper": 1.0}, tokenizer__subword_regularization=0.3)
-    _, read_pair = loader.stages.of(0)
+    read_pair = loader.read_pair
     assert read_pair is not None
     sources = [{tuple(read_pair(i, epoch, i)[0]) for epoch in range(3)} for i in range(300)]
     assert sum(len(each) == 3 for each in sources) > 270
@@ -180,7 +180,7 @@ def test_disguised_sources_keep_their_tags(corpus, rate):
 
 def test_without_disguises_batches_are_those_of_before(corpus):
     loader = loader_of(corpus, {})
-    assert loader.stages.of(0) == (None, None)
+    assert (loader.slots, loader.read_pair) == (None, None)
     text, config = prepared(corpus, {"typos": 0.0})
     plain = BatchLoader(text.train, BatchConfig(**dataclasses.asdict(config.batch)), seed=config.seed)
     assert [[side.tolist() for side in batch[:4]] for batch in loader] == [

@@ -7,21 +7,14 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
-from seq2seq.config.doses import USUAL, Dose, check_doses
 from seq2seq.dataset.batches import BatchLoader
 from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.plan import plan_epoch
-from seq2seq.dataset.stages import Stages
 from seq2seq.errors import ConfigError
 from tests.dataset.test_batches import Pairs, members, some_pairs
 
 sources = st.lists(st.integers(0, 60), min_size=1, max_size=5).filter(any)
-doses = st.one_of(
-    st.just(USUAL),
-    st.floats(0, 4).map(Dose),
-    st.sampled_from([0.0, 0.5, 2 / 3, 2.0]).map(Dose),
-    st.floats(0.01, 0.4).map(lambda share: Dose(share=share)),
-)
+weights = st.one_of(st.just(1.0), st.floats(0, 4), st.sampled_from([0.0, 0.5, 2 / 3, 2.0]))
 temperatures = st.one_of(st.just(1.0), st.floats(1, 200))
 
 
@@ -58,36 +51,29 @@ def test_shares_are_in_proportion_to_the_root_of_the_number_of_pairs(n_pairs, te
 
 
 @pytest.mark.parametrize(
-    ("temperature", "given_doses", "expected"),
+    ("temperature", "given_weights", "expected"),
     [
-        (1, [Dose(1), Dose(2), Dose(0.55)], [(1, 0), (2, 0), (0, 6)]),  # 5.5 is rounded to the even number
-        (2, [Dose(1), Dose(2), Dose(0.5)], [(1, 0), (6, 32), (5, 0)]),  # 2 x 3.162 and 0.5 x 10
-        (2, [Dose(0), Dose(1), Dose(1)], [(0, 0), (1, 0), (3, 2)]),  # the largest that is left counts as such
-        (1, [Dose(1), Dose(share=0.2), Dose(1)], [(1, 0), (2, 52), (1, 0)]),  # 252.5 of 1262.5
-        (5, [Dose(0), Dose(share=0.75), Dose(2)], [(0, 0), (0, 60), (2, 0)]),  # the share has no part in the mixing
-        (1, [Dose(share=0.5), Dose(share=0.25), Dose(100)], [(2, 0), (10, 0), (100, 0)]),
+        (1, [1, 2, 0.55], [(1, 0), (2, 0), (0, 6)]),  # 5.5 is rounded to the even number
+        (2, [1, 2, 0.5], [(1, 0), (6, 32), (5, 0)]),  # 2 x 3.162 and 0.5 x 10
+        (2, [0, 1, 1], [(0, 0), (1, 0), (3, 2)]),  # the largest that is left counts as such
     ],
 )
-def test_doses_worked_out_by_hand(temperature, given_doses, expected):
-    assert copies([1000, 100, 10], temperature, given_doses) == expected
-    assert copies([1000, 100, 10, 0], temperature, [*given_doses, Dose(3)])[:3] == expected
+def test_weights_worked_out_by_hand(temperature, given_weights, expected):
+    assert copies([1000, 100, 10], temperature, given_weights) == expected
+    assert copies([1000, 100, 10, 0], temperature, [*given_weights, 3])[:3] == expected
 
 
-@pytest.mark.parametrize(
-    ("n_pairs", "given_doses"),
-    [([0, 5], [Dose(1), Dose(0)]), ([0, 5], [Dose(1), Dose(share=0.5)]), ([9], [Dose(0.01)])],
-)
-def test_an_epoch_without_pairs_is_refused(n_pairs, given_doses):
+@pytest.mark.parametrize(("n_pairs", "given_weights"), [([0, 5], [1, 0]), ([9], [0.01])])
+def test_an_epoch_without_pairs_is_refused(n_pairs, given_weights):
     with pytest.raises(ConfigError, match=r"an epoch would have no pair: the sources that fill it have too few"):
-        copies(n_pairs, 2.0, given_doses)
+        copies(n_pairs, 2.0, given_weights)
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), doses), min_size=1, max_size=4), temperatures, st.integers(0, 9))
+@given(st.lists(st.tuples(st.integers(0, 60), weights), min_size=1, max_size=4), temperatures, st.integers(0, 9))
 def test_each_pair_comes_as_often_as_its_source_says(mix, temperature, seed):
     """In each epoch, and over any epochs in sequence: as many times as that makes, rounded up or down."""
     n_pairs, of_sources = zip(*mix, strict=True)
     try:
-        check_doses("", of_sources)
         expected = copies(n_pairs, temperature, of_sources)
     except ConfigError:
         reject()
@@ -151,7 +137,7 @@ def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
 ):
     n_pairs = [*n_pairs, 20]  # enough for three ranks
     pairs = some_pairs(sum(n_pairs), 3)
-    of_sources = copies(n_pairs, temperature, [*[Dose(weight)] * (len(n_pairs) - 1), Dose(1.3)])
+    of_sources = copies(n_pairs, temperature, [*[weight] * (len(n_pairs) - 1), 1.3])
     mixture = Mixture(pairs, n_pairs, of_sources, 3)
     loaders = [
         BatchLoader(
@@ -160,7 +146,7 @@ def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
             seed=3,
             rank=rank,
             world_size=world_size,
-            stages=Stages.only(mixture),
+            slots=mixture,
         )
         for rank in range(world_size)
     ]

@@ -66,22 +66,15 @@ def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
     ]
 
 
-def test_the_report_says_what_each_stage_has(config, corpus):
-    config.data.train = ["train", {"source": "valid", "share": 0.25}]
-    config.data.stages = [{"until_epoch": 3}, {"weights": {"train": 0, "valid": 2}}]
+def test_a_weight_changes_an_epoch_and_not_what_is_prepared(config):
+    config.data.train = ["train", "valid"]
     prepared = prepare(config)
-    split = prepared.report["splits"]["train"]
-    assert "sources" not in split
-    assert [stage["until_epoch"] for stage in split["stages"]] == [3, None]
-    assert [[(each["pairs"], each["times"]) for each in stage["sources"]] for stage in split["stages"]] == [
-        [(301, 1.0), (41, 100 / 41)],  # a third of 301
-        [(301, 0.0), (41, 2.0)],
-    ]
-    assert prepared.report["splits"]["train"]["pairs_kept"] == prepared.seen.n_pairs == 342
-    config.data.stages = [{"weights": {"train": 0, "valid": 2}}]
+    config.data.train = [{"source": "train", "weight": 0}, {"source": "valid", "weight": 2}]
     only_valid = prepare(config)
+    sources = only_valid.report["splits"]["train"]["sources"]
+    assert [(each["pairs"], each["times"]) for each in sources] == [(301, 0.0), (41, 2.0)]
     assert only_valid.train.directory == prepared.train.directory  # the same text is prepared once
-    assert only_valid.seen.n_pairs == 41 and only_valid.seen.tgt_tokens != prepared.seen.tgt_tokens
+    assert only_valid.seen.n_pairs == 41 and prepared.seen.n_pairs == 342
 
 
 def test_lengths_are_those_that_an_epoch_of_training_has(config, corpus):

@@ -125,7 +125,7 @@ def test_batches_of_drawn_segmentations_keep_their_budget_and_their_number(corpu
 @pytest.mark.parametrize("rate", [0.3, 0.1, 0.01])
 def test_most_segmentations_fit_and_rooms_are_not_empty(corpus, rate):
     loader = loader_of(corpus, data__train="large", tokenizer__subword_regularization=rate, tokenizer__vocab_size=290)
-    (slots, read_pair), store = loader.stages.of(0), loader.pairs
+    slots, read_pair, store = loader.slots, loader.read_pair, loader.pairs
     assert isinstance(read_pair, SampledSegmentation) and slots is not None
     draw, n_epochs = random.Random(0).random, 4
     targets = [store.tgt(i).tolist() for i in range(300)] * n_epochs

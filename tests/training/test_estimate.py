@@ -59,7 +59,7 @@ def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConf
     found, config = wide
     assert found.n_parameters == Transformer(config.model, prepare(config).tokenizer.vocab_size).n_parameters
     assert found.total_steps == checkpoint(config.run_dir)["global_step"]
-    assert found.total_steps == 2 * found.epochs.steps[0]
+    assert found.total_steps == 2 * found.steps_per_epoch
 
 
 def test_the_room_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, RunConfig]) -> None:
@@ -120,7 +120,7 @@ def test_the_steps_that_are_measured_are_spread_over_the_lengths(
     longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(shapes[::2], shapes[1::2], strict=False)]
     of_slots = [rows.slots.tolist() for rows in data.loader.plan]
     monkeypatch.setattr(estimates, "MOST_STEPS", 8)
-    found = estimates._spread(data, 2, total_steps=30)
+    found = estimates._spread(data, 2)
     assert all(epoch == 0 and len(rows) == 2 for epoch, rows in found)
     assert data.largest in [shapes[of_slots.index(rows.slots.tolist())] for rows in found[0][1]]
     steps = [of_slots.index(rows[0].slots.tolist()) // 2 for _, rows in found]

@@ -48,7 +48,7 @@ def test_the_memory_of_a_process_that_plans_nothing_does_not_grow_with_the_pairs
         ranks = Ranks(rank, 2, OwnProcesses(local_rank=rank), FileStore(str(tmp_path / "words"), 2))
         tracemalloc.start()
         data = TranslationData(config, prepared, ranks=ranks)
-        assert data.largest.n_pairs > 1000 and data.epochs
+        assert data.largest.n_pairs > 1000 and data.steps_per_epoch
         for epoch in range(2):
             assert next(iter(data.loader)).n_tgt_tokens > 1000
             data.loader.load_state_dict({**data.position, "epoch": epoch + 1, "done": 0})

@@ -72,14 +72,12 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[int]]] = {
         },
         [3, 4],
     ),
-    # 5 steps in the first epoch, then 8: the first stage ends at step 5.
-    "stages": (
+    "mixed": (
         {
             "data.train": [
-                {"source": "train", "weight": 0.3, "tag": "a", "name": "train"},
-                {"source": "valid", "tag": "b", "name": "few"},
+                {"source": "train", "weight": 0.3, "tag": "a"},
+                {"source": "valid", "tag": "b"},
             ],
-            "data.stages": [{"until_epoch": 1}, {"weights": {"train": 0.5, "few": 1.5}}],
             "data.valid": {"source": "valid", "tag": "b"},
             "data.temperature": 2.0,
             "data.tag_dropout": 0.4,
@@ -222,7 +220,7 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
 
 
 def test_tags_travel_with_every_checkpoint(unbroken):
-    run_dir, _ = unbroken("stages")
+    run_dir, _ = unbroken("mixed")
     for path in (run_dir / "checkpoints").iterdir():
         tokenizer = Tokenizer.from_bytes(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
         assert tokenizer.tags == {"a": 4, "b": 5}

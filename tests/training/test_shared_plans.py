@@ -137,12 +137,11 @@ def test_memory_of_another_process_is_not_taken_for_a_plan():
 
 @linux
 def test_two_processes_with_one_plan_train_as_with_two(corpus, tmp_path):
-    """Also with data workers, and in stages whose slots hold other pairs in each epoch."""
+    """Also with data workers, and with slots that hold other pairs in each epoch."""
     notes = tmp_path / "notes"
     before = f"{SHARING}\nos.environ['NOTES'] = {str(notes)!r}\n"
     keys = TINY | {"data.dir": corpus, "data.cache_dir": corpus / "cache", "batch.n_workers": 1}
     keys |= {"data.train": "[{source: train, weight: 0.1}, valid]", "data.test": "null", "trainer.devices": 2}
-    keys |= {"data.stages": "[{until_epoch: 1}, {weights: {train: 0.2, valid: 2.5}}]"}
     keys |= {"tokenizer.subword_regularization": 0.2, "data.augment.join": 0.3}
     keys |= {"trainer.average_last": 0, "decoding.beam_size": 1}
     words = ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]

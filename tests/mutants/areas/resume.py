@@ -174,27 +174,6 @@ MUTANTS = [
         tests=["tests/training/test_preparation.py"],
     ),
     Mutant(
-        fault="a longer epoch of a later stage is cut to the length of the first one",
-        file="seq2seq/training/trainer.py",
-        text="reload_dataloaders_every_n_epochs=1",
-        becomes="reload_dataloaders_every_n_epochs=0",
-        tests=["tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_run[stages]"],
-    ),
-    Mutant(
-        fault="what the epoch holds that a run is in may change when it is resumed",
-        file="seq2seq/training/composition.py",
-        text='checkpoint.position["epoch"] + 1 if',
-        becomes='checkpoint.position["epoch"] if',
-        tests=["tests/training/test_curriculum.py::test_later_stages_may_be_planned_anew_and_earlier_ones_not"],
-    ),
-    Mutant(
-        fault="the steps of a run are counted as if all epochs were of its first stage",
-        file="seq2seq/training/epochs.py",
-        text="bounds = [0, *(min(end, epoch) for end in self.ends), epoch]",
-        becomes="bounds = [0, *(epoch for end in self.ends), epoch]",
-        tests=["tests/training/test_epochs.py::test_steps_add_up_epoch_by_epoch"],
-    ),
-    Mutant(
         fault="a signal while an output is locked leaves the lock",
         file="seq2seq/translation/output.py",
         text="        file.unlink()\n    lock.release",
