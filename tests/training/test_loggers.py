@@ -25,7 +25,10 @@ WANDB = {
 
 @pytest.fixture(autouse=True)
 def no_credentials(monkeypatch, tmp_path):
-    """As on a machine that has never seen W&B."""
+    """As on a machine that has never seen W&B, in a process that has not either: W&B reads its settings once."""
+    import wandb
+
+    wandb.teardown()
     for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
