@@ -17,7 +17,8 @@ from seq2seq.vocabulary import PAD
 
 
 class StepMetrics(pl.Callback):
-    """Logs the metrics of every n-th step, and the target tokens a second and the padding since the last log.
+    """Logs the metrics of every n-th step, and the target tokens a second of all processes since the last log,
+    and the padding of this one.
 
     Time in validation does not count. Sums stay on the device between two logs, so that nothing waits for a GPU. It
     logs before the state is saved: Lightning would do it after that, and a run that dies in between would lose a row.
@@ -25,8 +26,8 @@ class StepMetrics(pl.Callback):
 
     def __init__(self, counters: Counters) -> None:
         self.counters = counters
-        self.n_tokens: Any = 0
-        self.n_tgt: Any = 0
+        self.n_tokens: Any = 0  # of both sides, on this rank
+        self.n_tgt: Any = 0  # target tokens of all ranks
         self.n_slots = 0
         self.seconds = 0.0
         self.began = 0.0
@@ -41,17 +42,17 @@ class StepMetrics(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
     ) -> None:
-        n_tgt = (batch.tgt_out != PAD).sum()
-        self.n_tgt = self.n_tgt + n_tgt
-        self.n_tokens = self.n_tokens + n_tgt + (batch.src != PAD).sum()
+        assert isinstance(pl_module, TrainingModule)
+        self.n_tokens = self.n_tokens + batch.n_tgt_tokens + (batch.src != PAD).sum()
         self.n_slots += batch.src.numel() + batch.tgt_out.numel()
         now = time.perf_counter()
         self.seconds, self.began = self.seconds + now - self.began, now
-        if step_is_complete(trainer) and trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-            self._log(trainer, pl_module)
+        if step_is_complete(trainer):
+            self.n_tgt = self.n_tgt + pl_module.n_tokens_of_all
+            if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
+                self._log(trainer, pl_module)
 
-    def _log(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        assert isinstance(module, TrainingModule)
+    def _log(self, trainer: pl.Trainer, module: TrainingModule) -> None:
         self.tokens_per_s = float(self.n_tgt) / self.seconds
         metrics = {name: float(value) for name, value in module.of_step.items()} | {
             "train/tgt_tokens_per_s": self.tokens_per_s,
