@@ -12,7 +12,7 @@ from tests.training.test_module import make_module
 def test_the_speed_is_that_of_all_processes_and_the_padding_that_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two micro-batches a step, of 5 target tokens each, beside those of other ranks: 30 in a step."""
     clock, rows = iter([0.0, 1.0, 4.0]), []
-    monkeypatch.setattr(step_metrics.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(step_metrics, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     monkeypatch.setattr(step_metrics, "step_is_complete", lambda trainer: trainer.is_complete)
     counters = SimpleNamespace(log_row=lambda trainer, metrics: rows.append(metrics))
     meter, module = StepMetrics(counters), make_module()  # type: ignore[arg-type]
