@@ -489,6 +489,7 @@ def _link(file: Path, name: Path) -> None:
     link.unlink(missing_ok=True)
     os.link(file, link)
     link.replace(name)
+    link.unlink(missing_ok=True)  # if the file has that name already, nothing was replaced
 
 
 def _rounded(score: Interval) -> dict[str, float | str]:

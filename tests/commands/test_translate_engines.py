@@ -254,7 +254,7 @@ def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: P
         "text.ckpt": "not a checkpoint",
         "half.ckpt": "not a checkpoint, or not a whole one",
         "pickle.ckpt": "not a checkpoint",
-        "code.ckpt": "not a checkpoint",
+        "code.ckpt": "asks for '__builtin__ getattr'",
         "other.ckpt": "has no config, tokenizer, tokenizer_sha256, so this project did not write it",
         "mixed.ckpt": "is not the one that the model was trained with",
     }.items():

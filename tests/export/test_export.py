@@ -191,7 +191,7 @@ def test_mistakes_are_one_sentence(
         ({"config": {"model": {"d_modle": 8}}}, "not one of this version of seq2seq"),
         ({"config": 3}, "the configuration is a int, and no mapping from keys to values"),
         ({"tokenizer_sha256": "0" * 64}, "not the one that the model was trained with"),
-        ({"tokenizer": b"bytes"}, "its tokenizer is not stored as bytes"),
+        ({"tokenizer": "bytes"}, "its tokenizer is not stored as bytes"),
         ({"state_dict": {}}, "holds no weights of a Transformer"),
         ({"state_dict": {"model.x": torch.ones(2)}}, "its weights do not fit its own configuration"),
     ],

@@ -31,7 +31,8 @@ def assert_same(run_dir: Path, whole: Path) -> None:
     assert what_it_left(run_dir) == what_it_left(whole)
     # Which state is on trial, as good-STEP.ckpt, depends on when it was saved.
     names = {file.name for file in (whole / "checkpoints").iterdir() if not file.match("good-*")}
-    assert names == {file.name for file in (run_dir / "checkpoints").iterdir() if not file.match("good-*")}
+    found = {file.name for file in (run_dir / "checkpoints").iterdir() if not file.match("good-*")}
+    assert found == names, found ^ names
     for name in names - {"previous.ckpt"}:
         ours, theirs = checkpoint(run_dir, name), checkpoint(whole, name)
         assert ours["global_step"] == theirs["global_step"], name

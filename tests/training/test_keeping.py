@@ -66,13 +66,17 @@ def test_every_nth_step_is_kept_with_the_weights_that_are_validated(corpus: Path
     changes = {"trainer.max_steps": 4, "trainer.keep_every_n_steps": 2, "trainer.ema_decay": 0.8, "data.test": None}
     changes |= {"trainer.average_last": 0, "decoding.beam_size": 1}
     run = RunDirectory(tmp_path / "run")
-    train_with(tiny_config(corpus, run.path, changes))
+    config = tiny_config(corpus, run.path, changes)
+    train_with(config)
     assert names(run, "step-*") == ["step-00000002.ckpt", "step-00000004.ckpt"]
     last, step = checkpoint(run.path), checkpoint(run.path, "step-00000004.ckpt")
     ema = last["callbacks"]["ExponentialAverage"]["weights"]
     watched = last["state_dict"] | {f"model.{name}": weight for name, weight in ema.items()}
     assert same_weights(step, {"state_dict": watched})
     assert step["global_step"] == 4 and "loops" not in step
+    run.kept_at(4).unlink()  # as if the disk became full when the state of this step was there already
+    train_with(config, resume=True)
+    assert same_weights(checkpoint(run.path, "step-00000004.ckpt"), step)
 
 
 def test_a_continued_run_keeps_what_an_unbroken_one_keeps(corpus: Path, tmp_path: Path, kept: RunDirectory) -> None:

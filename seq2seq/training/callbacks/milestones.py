@@ -78,9 +78,6 @@ class Milestones(Checkpoint):
             with suppress(FileNotFoundError):  # another rank was faster
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
-        assert isinstance(pl_module, TrainingModule)
-        if self.has_saved:  # it may have been cut off before it could
-            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         self.signals.install()
         with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
             self.make_up(trainer, pl_module)
@@ -90,7 +87,10 @@ class Milestones(Checkpoint):
             trainer.should_stop = True
 
     def make_up(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        """Validate now if the run was cut off before it could."""
+        """Keep the weights of the latest step and validate now, if the run was cut off before it could."""
+        assert isinstance(module, TrainingModule)
+        if self.has_saved:
+            keep_every_n_steps(self.run, module, self.ema, trainer.global_step)
         if self.owes_validation:
             self._validate(trainer, module)
 
