@@ -1,5 +1,6 @@
 """Whatever happens to a file that is read back, the reader gives what was written, or our own error in one sentence."""
 
+import logging
 import shutil
 import time
 from collections.abc import Callable
@@ -163,6 +164,8 @@ def _prepared(folder: Path) -> Prepared:
     now = time.time_ns
     with pytest.MonkeyPatch.context() as patch:  # no file is too young to be remembered
         patch.setattr(time, "time_ns", lambda: now() + 3_600 * 10**9)
+        # pytest keeps what is logged of an error, and with its traceback the files that were open: too many in the end.
+        patch.setattr(logging.getLogger("seq2seq.dataset.prepare"), "disabled", True)
         return prepare(config)
 
 
