@@ -89,7 +89,7 @@ class Milestones(Checkpoint):
     def make_up(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Keep the weights of the latest step and validate now, if the run was cut off before it could."""
         assert isinstance(module, TrainingModule)
-        if self.has_saved:
+        if self.has_saved and not self.run.kept_at(trainer.global_step).is_file():
             keep_every_n_steps(self.run, module, self.ema, trainer.global_step)
         if self.owes_validation:
             self._validate(trainer, module)
@@ -108,9 +108,12 @@ class Milestones(Checkpoint):
         keeps = self.owes_validation or is_kept(self.config, trainer.global_step)
         # No weights without a state: otherwise a run that died in between could neither go on nor start again.
         is_first = keeps and not self.has_saved
+        if not is_first:  # who goes on from the state of this step has its weights
+            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         if self.stopping or is_time_to_save or went_back or is_first or is_last_step(trainer):
             self._save(trainer)
-        keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
+        if is_first:
+            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
         if self.owes_validation and not self.stopping:
             try:
                 self._validate(trainer, pl_module)
