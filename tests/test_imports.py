@@ -10,6 +10,8 @@ import pytest
 from docs.draw_house import FRONT, imported_modules, imports, modules, room
 from tests.imported import imported_by
 
+pytestmark = pytest.mark.slow
+
 # The rooms of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator, so
 # for all others it stands above translation/.
 STAGES = [
@@ -73,7 +75,6 @@ def test_every_room_has_a_stage() -> None:
     assert {room(module) for module in modules()} == set(STAGE_OF)
 
 
-@pytest.mark.slow
 def test_text_flows_one_way() -> None:
     backwards = [
         " imports ".join(chain)

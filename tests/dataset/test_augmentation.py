@@ -80,6 +80,7 @@ def test_each_pair_meets_each_disguise_as_often_as_its_share_says():
         assert met[name].min() > 0
 
 
+@pytest.mark.slow
 def test_the_draw_is_a_function_of_seed_and_epoch():
     one, other, third = (augmented([400], seed=3)[0] for _ in range(3))
     third.seed = 4

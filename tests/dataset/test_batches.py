@@ -73,6 +73,7 @@ def test_each_batch_knows_the_target_tokens_of_its_step(accumulate):
         assert [int(batch.n_step_tokens) for batch in step] == [n_tokens] * len(step)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(0, 60), st.integers(1, 3))
 def test_a_restored_position_continues_with_the_very_next_batch(n_done, accumulate):

@@ -130,6 +130,7 @@ def test_planned_lengths_are_never_below_the_actual_ones(n_pairs, temperature, e
     assert loose <= len(standing) - whole  # exact in whole copies
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(sources, temperatures, st.floats(0, 3), st.integers(1, 3), st.integers(26, 60))
 def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(

@@ -78,6 +78,7 @@ def test_purposes_draw_independently():
 TAG = 4
 
 
+@pytest.mark.slow
 def test_tags_are_left_out_at_the_asked_rate():
     tokenizer = SimpleNamespace(tags={"few": TAG})
     store = SimpleNamespace(src=lambda i: np.array([TAG, 100 + i]), tgt=lambda i: np.array([7]))

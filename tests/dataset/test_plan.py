@@ -53,6 +53,7 @@ def test_a_plan_has_the_batches_of_the_plain_one(case):
     assert slots_of(plan_epoch(*lengths, **rest)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 70, 900, 10_000])
 def test_a_large_plan_has_the_batches_of_the_plain_one(block, monkeypatch):
     """Batches of more than 64 pairs, batches that span several lengths, both in turn, and a single batch."""

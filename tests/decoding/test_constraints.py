@@ -127,6 +127,7 @@ def test_a_beam_that_holds_everything_finds_the_best_of_all_sequences_with_the_p
         reference.assert_same(hypotheses, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_no_ngram_comes_twice(n: int, beam_size: int) -> None:
@@ -241,6 +242,7 @@ def test_a_prefix_as_long_as_the_model_writes_is_all_there_is(beam_size: int) ->
     assert len(short.tokens) + short.finished <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 2, 5])
 @pytest.mark.parametrize("n_rows", [1, 7, 80])
 def test_rules_and_prefixes_of_other_sentences_make_no_difference(

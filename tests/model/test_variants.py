@@ -19,6 +19,8 @@ from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS, PAD
 
+pytestmark = pytest.mark.slow
+
 TINY = ModelConfig(d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=2, dropout=0.0, max_length=70)
 VARIANTS: list[dict[str, Any]] = [
     {"attention": "unscaled", "norm": "post"},

@@ -176,6 +176,7 @@ def test_what_is_closed_early_is_not_searched(workers: Workers) -> None:
     assert n_batches < 20
 
 
+@pytest.mark.slow
 @given(blocks=st.lists(st.lists(st.lists(st.integers(0, 60), max_size=3), max_size=30), max_size=6))
 def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, blocks: list[list[list[int]]]) -> None:
     def batches(chosen: list[tuple[int, list[list[int]]]]) -> list[list[int]]:

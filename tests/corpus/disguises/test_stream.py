@@ -18,6 +18,7 @@ SOURCE_ONLY = ("accents", "quotes", "stop", "typos", "spaces")
 sentences = st.text(alphabet=st.characters(exclude_characters="\n", exclude_categories=["Cs"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISGUISES)
 @settings(max_examples=25)
 @given(rows=st.lists(st.lists(sentences, min_size=1, max_size=3), min_size=1, max_size=5), seed=st.integers(0, 9))

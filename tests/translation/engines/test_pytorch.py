@@ -20,6 +20,8 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model
 from tests.translation.engines.reference import next_log_probs
 
+pytestmark = pytest.mark.slow
+
 CPU = torch.device("cpu")
 RANDOM = random.Random(4)
 SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 2, 3, 5, 8, 2, 4, 13)]
@@ -66,7 +68,6 @@ def mean_probs(models: Sequence[Transformer], source: list[int], tokens: list[in
 # --- searches ---
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("norm", "config"),
     [
@@ -123,7 +124,6 @@ def test_an_ensemble_of_a_model_twice_is_that_model(config: DecodingConfig) -> N
     assert_alike(engine(same, same).decode(sentences(), config), once.decode(sentences(), config))
 
 
-@pytest.mark.slow
 def test_an_ensemble_averages_probabilities() -> None:
     plain = [model(3), model(4, d_model=36, n_decoder_layers=1)]
     tested = engine(model(3), model(4, d_model=36, n_decoder_layers=1))
@@ -138,7 +138,6 @@ def test_an_ensemble_averages_probabilities() -> None:
                 assert scored == pytest.approx(steps, abs=1e-4)
 
 
-@pytest.mark.slow
 def test_models_count_as_much_as_their_weights_say() -> None:
     one, other = engine(model(3)), engine(model(4))
     for weights, expected in (((1.0, 1e-9), one), ((1e-9, 1.0), other)):
@@ -311,7 +310,6 @@ def test_bfloat16_attention_is_close() -> None:
         torch.testing.assert_close(torch.tensor(other), torch.tensor(one), atol=0.03, rtol=0.05)
 
 
-@pytest.mark.slow
 def test_threads_may_ask_for_attention_while_others_search() -> None:
     tested = engine()
     pairs = list(zip(SOURCES, TARGETS, strict=True)) * 3
