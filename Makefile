@@ -54,11 +54,11 @@ train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=mult
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist worksteal
 
 .PHONY: test
-test: $(VENV)/dev.stamp  ## run all tests: four minutes on two fast cores
+test: $(VENV)/dev.stamp  ## run all tests: five minutes on two fast cores
 	$(PYTEST)
 
 .PHONY: test-fast
-test-fast: $(VENV)/dev.stamp  ## run the tests that are not marked slow: in a minute, after each save
+test-fast: $(VENV)/dev.stamp  ## run the tests that write no file: in half a minute, after each save
 	$(PYTEST) -m 'not slow'
 
 # On the oldest Python that is supported: the lowest versions of some packages know no newer one.
@@ -96,7 +96,7 @@ gpu: $(VENV)/dev.stamp  ## run and measure all that needs a GPU, and write a tab
 	$(BIN)/python benchmarks/gpu.py $(ARGS)
 
 .PHONY: mutants
-mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: ten minutes
+mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a time, and see that tests fail: a quarter of an hour
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: lint
