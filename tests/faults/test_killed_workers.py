@@ -22,7 +22,7 @@ def test_a_busy_worker_that_is_killed_costs_no_line(pairs: Pairs, tmp_path: Path
             until(lambda: is_busy(worker) or n_kept(tmp_path / "out") == len(done))
         os.kill(worker, signal.SIGTERM)
         assert program.end(pairs.text) == (0, ""), program.told
-    # It may have done its batch between the look and the kill; tests/translation/engines/test_workers.py has no such luck.
+    # It may have done its batch between the look and the kill; test_workers.py kills in the middle of one.
     assert " worker process was killed (SIGTERM)" in program.told
     assert program.told.count("worker process") == 1, program.told
     assert (tmp_path / "out").read_bytes() == b"".join(done) + pairs.whole
