@@ -81,10 +81,6 @@ class ModelConfig:
         """Weights of an attention whose keys and values are made from `d_input` numbers."""
         return (self.n_heads * self.d_model + self.n_groups * d_input) * (self.d_k + self.d_v)
 
-    @property
-    def has_dropout(self) -> bool:
-        return any(getattr(self, name) > 0 for name in DROPOUTS)
-
     def problems(self) -> Iterator[str]:
         yield from at_least(
             "model", self, d_model=2, n_heads=1, d_ff=1, n_encoder_layers=1, n_decoder_layers=1, max_length=2

@@ -117,6 +117,8 @@ def unknown_key(key: str) -> str:
     """Say that no key has this name, and which one to use instead."""
     if key in RENAMED:
         return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
+    if key in REMOVED:
+        return f"the configuration key {key!r} is gone; leave it out (CHANGELOG.md says why)"
     near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."
     return f"there is no configuration key {key!r}; {hint}"

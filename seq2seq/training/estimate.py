@@ -151,16 +151,13 @@ def estimate(config: RunConfig) -> Estimate:
     )
 
 
-Step = tuple[int, list[Rows]]  # an epoch, and the micro-batches of one of its steps
-
-
-def _spread(data: TranslationData, accumulate: int) -> list[Step]:
-    """The step with the largest micro-batch, then steps of all lengths."""
+def _spread(data: TranslationData, accumulate: int) -> list[list[Rows]]:
+    """The micro-batches of steps of the first epoch: first the one with the largest, then those of all lengths."""
     loader, shapes = data.loader, data.loader.shapes(0)
     numbers = _spread_over_lengths(shapes, accumulate)
     if numbers:
         numbers.insert(0, min(shapes.index(data.largest), len(shapes) - accumulate) // accumulate)
-    return [(0, loader.rows(0, number, accumulate)) for number in numbers]
+    return [loader.rows(0, number, accumulate) for number in numbers]
 
 
 def _spread_over_lengths(shapes: list[Shape], accumulate: int) -> list[int]:
@@ -177,16 +174,16 @@ def _spread_over_lengths(shapes: list[Shape], accumulate: int) -> list[int]:
 class _SomeSteps:
     """Each of these steps twice: only the second time are memory and products as in the middle of a run."""
 
-    def __init__(self, loader: BatchLoader, steps: list[Step]) -> None:
+    def __init__(self, loader: BatchLoader, steps: list[list[Rows]]) -> None:
         self.loader, self.steps = loader, steps
 
     def __iter__(self) -> Iterator[Batch]:
         end = time.perf_counter() + MOST_SECONDS
-        for i, (epoch, rows) in enumerate(self.steps):
+        for i, rows in enumerate(self.steps):
             if i > 1 and time.perf_counter() > end:
                 return
             for _ in range(2):
-                yield from self.loader.read(epoch, rows)
+                yield from self.loader.read(0, rows)
 
 
 class _Clock(Checkpoint):

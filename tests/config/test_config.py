@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 
 from seq2seq.cli import front_door
 from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
-from seq2seq.config.read import RENAMED
+from seq2seq.config.read import REMOVED, RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from tests.places import ROOT
@@ -394,6 +394,13 @@ def test_multi30k_tiny_has_the_settings_of_wu_2021():
 def test_an_experiment_gives_way_to_the_command_line():
     config = read_config(composed("experiment=multi30k", "optim.lr=0.5", "model=tiny"))
     assert (config.optim.lr, config.model.d_model, config.data.name) == (0.5, 128, "multi30k")
+
+
+@pytest.mark.parametrize("key", REMOVED)
+def test_a_key_that_is_gone_is_told_as_such(key, tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        front_door("train", [f"{key}=1", f"run_dir={tmp_path / 'run'}"])
+    assert f"the configuration key {key!r} is gone; leave it out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
