@@ -7,9 +7,7 @@ It trains a few steps as train.py does, through the real LightningModule, loader
 import logging
 import sys
 import tempfile
-import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ import torch
 from peers.meter import Job, Meter
 
 from seq2seq.config import read_config
-from seq2seq.dataset.batches import Batch, BatchLoader
+from seq2seq.dataset.batches import BatchLoader, Step
 from seq2seq.dataset.prepare import prepare
 from seq2seq.hardware import accelerator_of, speed_up_cpu
 from seq2seq.training.data import TranslationData
@@ -27,26 +25,6 @@ from seq2seq.training.module import TranslationModule
 from seq2seq.vocabulary import EOS, PAD
 
 PRECISIONS = {"fp32": "32-true", "bf16": "bf16-mixed"}
-
-
-class TimedLoader:
-    """The project's loader, with the time that the training loop waits for it."""
-
-    def __init__(self, loader: Any) -> None:
-        self.loader, self.waited_s = loader, 0.0
-
-    def __len__(self) -> int:
-        return len(self.loader)
-
-    def __iter__(self) -> Iterator[Batch]:
-        batches = iter(self.loader)
-        while True:
-            began = time.perf_counter()
-            batch = next(batches, None)
-            self.waited_s += time.perf_counter() - began
-            if batch is None:
-                return
-            yield batch
 
 
 class RandomPairs:
@@ -78,13 +56,14 @@ class OnlyASize:
 class Count(pl.Callback):
     """Tells the meter of each step. On a GPU the clock waits for the device."""
 
-    def __init__(self, meter: Meter, loader: TimedLoader) -> None:
+    def __init__(self, meter: Meter, loader: BatchLoader) -> None:
         self.meter, self.loader = meter, loader
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Batch, index: int
+        self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Step, index: int
     ) -> None:
-        self.meter.count(batch.src != PAD, batch.tgt_out != PAD)
+        for each in batch.micro_batches:
+            self.meter.count(each.src != PAD, each.tgt_out != PAD)
         if module.device.type == "cuda":
             torch.cuda.synchronize()
         self.meter.end_step()
@@ -105,16 +84,15 @@ def main() -> None:
 
     if job.synthetic:
         tokenizer: Any = OnlyASize(config.tokenizer.vocab_size)
-        batches = BatchLoader(RandomPairs(job, tokenizer.vocab_size), config.batch, seed=job.seed)
+        loader = BatchLoader(RandomPairs(job, tokenizer.vocab_size), config.batch, seed=job.seed)
     else:
         prepared = prepare(config)
-        tokenizer, batches = prepared.tokenizer, TranslationData(config, prepared).train_dataloader()
+        tokenizer, loader = prepared.tokenizer, TranslationData(config, prepared).train_dataloader()
     pl.seed_everything(config.seed, verbose=False)
     module = TranslationModule(config, tokenizer, total_steps=0)
     if config.trainer.compile:
         module.model.encoder.compile(dynamic=True)
         module.model.decoder.compile(dynamic=True)
-    loader = TimedLoader(batches)
     meter = Meter(job)
     with tempfile.TemporaryDirectory() as folder:
         trainer = pl.Trainer(
@@ -131,7 +109,7 @@ def main() -> None:
         )
         trainer.fit(module, loader)
     if not meter.is_done:
-        sys.exit(f"an epoch has only {len(loader)} batches; lower --steps or --max-tokens")
+        sys.exit(f"an epoch has only {len(loader)} steps; lower --steps or --max-tokens")
     more = {"peak_gb": torch.cuda.max_memory_allocated() / 1e9} if accelerator == "cuda" else {}
     print(
         meter.report(

@@ -59,7 +59,7 @@ class Demo:
 
     def look(self, source: str, target: str) -> Looking:
         src, tgt = self.tokenizer.encode([source, target])
-        batch = collate([src], [tgt], n_step_tokens=0)
+        batch = collate([src], [tgt])
         with torch.no_grad():
             weights = self.model.attention_weights(batch.src, batch.tgt_in)
         return Looking([*pieces(self.tokenizer, src), "eos"], ["bos", *pieces(self.tokenizer, tgt)], weights)

@@ -11,7 +11,7 @@ not compare. It holds only tensors and plain containers:
     seen                what the training text was like (dataset/seen.py); missing in those of older versions
     labels              of a classifier; missing in a translation model
     global_step         optimizer steps done
-    position            epoch, batches of it that are done, of how many, number of processes
+    position            steps done and of an epoch, number of processes, and that with which the run began
     provenance          where the run comes from, for people (artifacts/provenance.py); missing in older ones
     wandb_id            id of the W&B run; empty or missing if there is none
     metrics             in `best.ckpt` and `best-STEP.ckpt`: those of the validation of these weights
@@ -55,7 +55,7 @@ class Checkpoint:
     step: int  # optimizer steps done
     wandb_id: str  # empty if there is none
     is_state: bool  # whether a run can go on from it; else it holds a model alone
-    position: Mapping[str, int] | None  # in the batches of the run; None: Lightning keeps it, as in older versions
+    position: Mapping[str, int]  # in the batches of the run; empty if no run can go on from it
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -95,7 +95,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     seen, labels = read_seen(content, path), read_labels(content, path)
     model = SavedModel(content["config"], tokenizer, sha256, weights, seen, labels)
     step, wandb_id = int(content.get("global_step", 0)), str(content.get("wandb_id", ""))
-    return Checkpoint(path, model, step, wandb_id, "loops" in content, content.get("position"))
+    return Checkpoint(path, model, step, wandb_id, "optimizer_states" in content, content.get("position", {}))
 
 
 def read_state(path: Path) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""The batches of a rank as tensors, in the order of the plan.
+"""The optimizer steps of a rank as batches of tensors, in the order of the plan.
 
 Shapes: B pairs, S source tokens, T target tokens
 """
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,8 +30,26 @@ class Batch(NamedTuple):
     src: Tensor  # (B, S) int64, each row ending with eos
     tgt_in: Tensor  # (B, T) int64, each row beginning with bos
     tgt_out: Tensor  # (B, T) int64, each row ending with eos
-    n_step_tokens: Tensor  # () int64: target tokens in all micro-batches of this rank's optimizer step
-    n_tgt_tokens: int  # target tokens of this micro-batch, known without asking a GPU
+    n_tgt_tokens: int  # known without asking a GPU
+
+
+class Step(NamedTuple):
+    """What one rank reads for one optimizer step."""
+
+    micro_batches: list[Batch]  # `batch.accumulate` of them; the last step of an epoch may have fewer
+
+    @property
+    def n_tgt_tokens(self) -> int:
+        return sum(batch.n_tgt_tokens for batch in self.micro_batches)
+
+
+class Position(NamedTuple):
+    """Where a run is in its batches, for a checkpoint."""
+
+    n_done: int  # steps
+    steps_per_epoch: int  # 0: nobody knows yet
+    world_size: int
+    planned_for: int  # the number of ranks with which the run began, whose plan it keeps
 
 
 class Shape(NamedTuple):
@@ -74,28 +92,30 @@ def pad(rows: Sequence[Sequence[int] | npt.NDArray[Any]], begin: int | None = No
     return torch.from_numpy(out)
 
 
-def collate(src: Sequence[Any], tgt: Sequence[Any], n_step_tokens: int) -> Batch:
+def collate(src: Sequence[Any], tgt: Sequence[Any]) -> Batch:
     """Pad the pairs of one micro-batch, and add bos and eos."""
     n_tgt_tokens = sum(map(len, tgt)) + len(tgt)  # and an eos each
-    return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), torch.tensor(n_step_tokens), n_tgt_tokens)
+    return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), n_tgt_tokens)
 
 
-class _Steps(Dataset[list[Batch]]):
-    """The optimizer steps of one epoch, by their rows. Each step is a list of micro-batches."""
+class _Steps(Dataset[Step]):
+    """The optimizer steps of one epoch, by their rows."""
 
     def __init__(self, pairs: Pairs, epoch: int, read_pair: PairReader | None) -> None:
         self.pairs, self.epoch, self.read_pair = pairs, epoch, read_pair
 
-    def __getitem__(self, step: Sequence[Rows]) -> list[Batch]:
-        sentences = [self._read(rows) for rows in step]
-        n_tokens = sum(len(row) + 1 for _, tgt in sentences for row in tgt)  # + eos
-        return [collate(src, tgt, n_tokens) for src, tgt in sentences]
+    def __getitem__(self, step: Sequence[Rows]) -> Step:
+        return Step([collate(*self._read(rows)) for rows in step])
 
     def _read(self, rows: Rows) -> tuple[list[Any], list[Any]]:
         if self.read_pair is None:
             return [self.pairs.src(i) for i in rows.pairs], [self.pairs.tgt(i) for i in rows.pairs]
         pairs = [self.read_pair(int(i), self.epoch, int(slot)) for i, slot in zip(rows.pairs, rows.slots, strict=True)]
         return [src for src, _ in pairs], [tgt for _, tgt in pairs]
+
+
+def _unchanged(step: Any) -> Any:
+    return step
 
 
 def _outlive_the_signal(worker: int) -> None:
@@ -106,10 +126,11 @@ def _outlive_the_signal(worker: int) -> None:
 
 
 class BatchLoader:
-    """The micro-batches of one rank, epoch after epoch, with a position that can be saved and restored.
+    """The optimizer steps of one rank, epoch after epoch, from any step of a run on.
 
-    Lightning finds `state_dict` and `load_state_dict`, and keeps the position in its checkpoints. This is no
-    DataLoader: with one, Lightning restarts a resumed epoch from its first batch (Lightning issue 19764).
+    Each epoch has the same number of steps, whatever the number of ranks that share them, so the number of steps that
+    are done says where a run is. This is no DataLoader: with one, Lightning restarts a resumed epoch from its first
+    batch (Lightning issue 19764).
     """
 
     def __init__(
@@ -120,7 +141,7 @@ class BatchLoader:
         seed: int,
         rank: int = 0,
         world_size: int = 1,
-        planned_for: int = 0,
+        start: Position | None = None,
         slots: Slots | None = None,
         n_slots: int = 0,
         read_pair: PairReader | None = None,
@@ -128,26 +149,27 @@ class BatchLoader:
     ) -> None:
         """
         Args:
-            planned_for: the number of ranks with which the run began, whose plan it keeps; 0: `world_size`.
+            start: of a resumed run.
             slots: what an epoch reads; None: each pair once.
             read_pair: None: as it is stored.
             share: makes of the plans of this process those that all processes of the machine have in common.
+        Raises:
+            ConfigError: these ranks cannot share the steps.
         """
         self.pairs, self.config, self.seed = pairs, config, seed
         self.slots, self.read_pair = slots, read_pair
-        self.rank, self.world_size, self.planned_for = rank, world_size, planned_for or world_size
+        start = start or Position(0, 0, world_size, world_size)
+        self.n_done, self._steps_per_epoch = start.n_done, start.steps_per_epoch
+        self.rank, self.world_size, self.planned_for = rank, world_size, start.planned_for
         self.accumulate = accumulate_for(config, self.planned_for, world_size)
-        self.epoch, self.done = 0, 0
         self.waited_s = 0.0  # how long training has waited for batches
         plans = PlansAhead(self._make_plan, n_slots or len(pairs))
         self._plans: Plans = share(plans) if share else plans
         self._planned: tuple[int, Plan] | None = None
-        self._n_batches = 0  # of each epoch; 0: nobody has planned one yet
 
     @property
-    def plan(self) -> Plan:
-        """This rank's micro-batches of the current epoch."""
-        return self._plan_of(self.epoch)
+    def position(self) -> Position:
+        return Position(self.n_done, len(self), self.world_size, self.planned_for)
 
     def _plan_of(self, epoch: int) -> Plan:
         if self._planned is None or self._planned[0] != epoch:
@@ -176,81 +198,48 @@ class BatchLoader:
         sizes = (plan.spans[:, 1] - plan.spans[:, 0]).tolist()
         return [Shape(n, n_src + 1, n_tgt + 1) for n, (n_src, n_tgt) in zip(sizes, plan.longest.tolist(), strict=True)]
 
-    def rows(self, epoch: int, number: int, accumulate: int) -> list[Rows]:
-        """The micro-batches of one optimizer step of an epoch, both counted from 0. The position stays."""
-        of_step = self._plan_of(epoch)[number * accumulate : (number + 1) * accumulate]
-        return [Rows(rows.slots.copy(), rows.pairs.copy()) for rows in of_step]  # the plan may leave memory
+    def rows(self, epoch: int, number: int) -> list[Rows]:
+        """The micro-batches of a step of an epoch, both counted from 0."""
+        first = number * self.accumulate
+        return list(self._plan_of(epoch)[first : first + self.accumulate])
 
-    def read(self, epoch: int, rows: Sequence[Rows]) -> list[Batch]:
-        """The micro-batches of one optimizer step as tensors."""
+    def read(self, epoch: int, rows: Sequence[Rows]) -> Step:
+        """These micro-batches as tensors."""
         return _Steps(self.pairs, epoch, self.read_pair)[rows]
 
     def __len__(self) -> int:
-        """This rank's micro-batches of an epoch, as many in each."""
-        self._n_batches = self._n_batches or len(self.plan)
-        return self._n_batches
+        """The steps of an epoch."""
+        self._steps_per_epoch = self._steps_per_epoch or -(-len(self._plan_of(0)) // self.accumulate)
+        return self._steps_per_epoch
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Step]:
         """The rest of this epoch. The iteration after its end is the next epoch."""
-        batches = self._rest_of_epoch()
+        steps = self._rest_of_epoch()
         while True:
             began = time.perf_counter()
-            batch = next(batches, None)
+            step = next(steps, None)
             self.waited_s += time.perf_counter() - began
-            if batch is None:
+            if step is None:
                 return
-            yield batch
+            self.n_done += 1
+            yield step
 
-    def _rest_of_epoch(self) -> Iterator[Batch]:
-        if self.done >= len(self):
-            self.epoch, self.done = self.epoch + 1, 0
-        plan, accumulate = self.plan, self.accumulate
-        begin = self.done - self.done % accumulate
+    def _rest_of_epoch(self) -> Iterator[Step]:
+        epoch, first = divmod(self.n_done, len(self))
+        plan, accumulate = self._plan_of(epoch), self.accumulate
         loader = DataLoader(
-            _Steps(self.pairs, self.epoch, self.read_pair),
+            _Steps(self.pairs, epoch, self.read_pair),
             batch_size=None,
-            sampler=(list(plan[start : start + accumulate]) for start in range(begin, len(plan), accumulate)),
+            sampler=(list(plan[i : i + accumulate]) for i in range(first * accumulate, len(plan), accumulate)),
             num_workers=self.config.n_workers,
-            collate_fn=list,
+            collate_fn=_unchanged,
             worker_init_fn=_outlive_the_signal,
             # Otherwise each iteration would draw from the global generator, and change all later draws.
             generator=torch.Generator().manual_seed(0),
         )
         steps = iter(loader)  # forks the workers, and that should come before the thread that makes a plan
-        self._plans.begin(self.epoch + 1)
-        skip = self.done - begin  # batches of a step that was not complete when the position was saved
-        for step in steps:
-            for batch in step[skip:]:
-                self.done += 1
-                yield batch
-            skip = 0
-
-    def state_dict(self) -> dict[str, int]:
-        """The epoch, the batches of it that are done, of how many; how many ranks share the plan, and had it made."""
-        return {
-            "epoch": self.epoch,
-            "done": self.done,
-            "of": len(self),
-            "world_size": self.world_size,
-            "planned_for": self.planned_for,
-        }
-
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Continue after the last optimizer step before `state_dict`, whatever the number of ranks was then.
-
-        Raises:
-            ConfigError: the plan was another one.
-        """
-        if (planned_for := state.get("planned_for", state["world_size"])) != self.planned_for:
-            raise ConfigError(
-                f"this run was trained by {planned_for} processes and cannot continue exactly with {self.planned_for}; "
-                "resume with the same trainer.devices and trainer.n_nodes"
-            )
-        self.epoch, self.done = state["epoch"], state["done"]
-        if state["world_size"] != self.world_size:
-            is_over = state["done"] == state["of"]  # the last step may have been shared out in another way
-            n_done = state["done"] * state["world_size"] // self.world_size
-            self.done = len(self) if is_over else n_done
+        self._plans.begin(epoch + 1)
+        yield from steps
 
 
 def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> int:
@@ -290,7 +279,7 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
 
     def to_batch(indices: list[Indices]) -> tuple[Indices, Batch]:
         src, tgt = ([side(int(i)) for i in indices[0]] for side in (pairs.src, pairs.tgt))
-        return indices[0], collate(src, tgt, sum(len(row) + 1 for row in tgt))
+        return indices[0], collate(src, tgt)
 
     share = batches[rank::world_size]
     return DataLoader(share, batch_size=1, collate_fn=to_batch, num_workers=0)  # type: ignore[arg-type]

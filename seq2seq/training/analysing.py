@@ -136,7 +136,7 @@ class Looks:
         """For each of these sentences its `alignment_weights`, with eos on both sides: (T, S)."""
         device = next(self.model.parameters()).device
         for batch in _batches(indices, [max(len(store.src(i)), len(ids)) + 1 for i, ids in enumerate(targets)]):
-            padded = collate([store.src(i) for i in batch], [targets[i] for i in batch], n_step_tokens=0)
+            padded = collate([store.src(i) for i in batch], [targets[i] for i in batch])
             with torch.inference_mode(), uncompiled(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 weights = self.model.alignment_weights(padded.src.to(device), padded.tgt_in.to(device)).cpu().numpy()
             for i, each in zip(batch, weights, strict=True):

@@ -55,7 +55,7 @@ def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, p
     model.eval()
     maps = []
     for pair in pairs:
-        batch = collate([store.src(pair)], [store.tgt(pair)], n_step_tokens=0)
+        batch = collate([store.src(pair)], [store.tgt(pair)])
         with torch.inference_mode(), uncompiled():
             found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
         heads = torch.stack(found).float()[:, 0]  # (B, H, T, S) of each layer -> (L, H, T, S)

@@ -1,14 +1,13 @@
 """The LightningDataModule: the training text as batches of this rank."""
 
 import logging
-from collections.abc import Mapping
 from functools import cached_property
 
 import pytorch_lightning as pl
 
 from seq2seq.config import RunConfig
 from seq2seq.dataset.augmentation import Augmentation, Growth, Growths
-from seq2seq.dataset.batches import BatchLoader, PairReader, Shape
+from seq2seq.dataset.batches import BatchLoader, PairReader, Position, Shape
 from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
@@ -31,17 +30,17 @@ class TranslationData(pl.LightningDataModule):
         self,
         config: RunConfig,
         prepared: Prepared,
-        position: Mapping[str, int] | None = None,
+        start: Position | None = None,
         ranks: Ranks | None = None,
     ) -> None:
         """
         Args:
-            position: after which batch to begin, as a checkpoint has it; None: with the first one.
+            start: where a resumed run goes on, as its checkpoint has it.
             ranks: all processes that share the batches; None: this one has all of them.
         """
         super().__init__()
         self.config, self.prepared = config, prepared
-        self._start, self._ranks = position, ranks or Ranks()
+        self._start, self._ranks = start, ranks or Ranks()
 
     @cached_property
     def loader(self) -> BatchLoader:
@@ -64,30 +63,28 @@ class TranslationData(pl.LightningDataModule):
             seed=self.config.seed,
             rank=ranks.rank,
             world_size=ranks.world_size,
-            planned_for=_planned_for(self._start),
+            start=self._start,
             slots=slots,
             n_slots=n_slots,
             read_pair=read_pair,
             share=share,
         )
-        if self._start:
-            loader.load_state_dict(self._start)
-            if (before := self._start["world_size"]) != ranks.world_size:
-                log.info(
-                    "goes on with %d processes instead of %d; each does %d micro-batches a step, so that the steps are "
-                    "the same but for rounding and the draws of dropout",
-                    *(ranks.world_size, before, loader.accumulate),
-                )
+        if self._start and self._start.world_size != ranks.world_size:
+            log.info(
+                "goes on with %d processes instead of %d; each does %d micro-batches a step, so that the steps are the "
+                "same but for rounding and the draws of dropout",
+                *(ranks.world_size, self._start.world_size, loader.accumulate),
+            )
         return loader
 
     @property
-    def position(self) -> dict[str, int]:
-        """After which batch a run goes on that stops here."""
-        return self.loader.state_dict()
+    def steps_per_epoch(self) -> int:
+        return len(self.loader)
 
     @property
-    def steps_per_epoch(self) -> int:
-        return -(-len(self.loader) // self.loader.accumulate)
+    def epoch(self) -> int:
+        """Of the latest step, counted from 0."""
+        return max(self.loader.n_done - 1, 0) // self.steps_per_epoch
 
     @property
     def total_steps(self) -> int:
@@ -98,12 +95,7 @@ class TranslationData(pl.LightningDataModule):
     @cached_property
     def largest(self) -> Shape:
         """The micro-batch of this rank that needs the most memory."""
-        return largest(self.loader.shapes(self.loader.epoch), self.config.model)
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether the position was saved by another number of processes."""
-        return self._start is not None and self._start["world_size"] != self._ranks.world_size
+        return largest(self.loader.shapes(self.loader.n_done // self.steps_per_epoch), self.config.model)
 
     def train_dataloader(self) -> BatchLoader:
         return self.loader
@@ -147,8 +139,3 @@ class TranslationData(pl.LightningDataModule):
             read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
         is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies, n_pairs, strict=True))
         return slots if is_mixed or shares or rate else None, read_pair
-
-
-def _planned_for(position: Mapping[str, int] | None) -> int:
-    """The number of processes with which a run began; 0 if it begins."""
-    return position.get("planned_for", position["world_size"]) if position else 0

@@ -6,7 +6,7 @@ Nothing is written but the cache of prepared text.
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
-from seq2seq.dataset.batches import Batch, BatchLoader, Shape
+from seq2seq.dataset.batches import BatchLoader, Shape, Step
 from seq2seq.dataset.plan import Rows
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.errors import ConfigError, RunError
@@ -28,7 +28,6 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.fitting import fitting_max_tokens
-from seq2seq.training.position import step_is_complete
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, placement_of, set_up_machine
@@ -111,19 +110,11 @@ def estimate(config: RunConfig) -> Estimate:
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     clock = _Clock()
     callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
-    batch = replace(config.batch, accumulate=min(config.batch.accumulate, len(data.loader)))
-    limits = replace(config.trainer, max_epochs=1, max_steps=0, max_time="")
-    trainer = build_trainer(
-        replace(config, batch=batch, trainer=limits),
-        machine,
-        [],
-        callbacks,
-        placement_of(limits, machine, ranks),
-        batch.accumulate,
-    )
+    placement = placement_of(config.trainer, machine, ranks)
+    trainer = build_trainer(config, machine, [], callbacks, placement, n_steps=-1)
     available = _available(machine)
     try:
-        trainer.fit(module, _SomeSteps(data.loader, _spread(data, batch.accumulate)))
+        trainer.fit(module, _SomeSteps(data.loader, _spread(data)))
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -151,24 +142,23 @@ def estimate(config: RunConfig) -> Estimate:
     )
 
 
-def _spread(data: TranslationData, accumulate: int) -> list[list[Rows]]:
-    """The micro-batches of steps of the first epoch: first the one with the largest, then those of all lengths."""
+def _spread(data: TranslationData) -> list[list[Rows]]:
+    """Steps of the first epoch: first the one with the largest micro-batch, then those of all lengths."""
     loader, shapes = data.loader, data.loader.shapes(0)
-    numbers = _spread_over_lengths(shapes, accumulate)
-    if numbers:
-        numbers.insert(0, min(shapes.index(data.largest), len(shapes) - accumulate) // accumulate)
-    return [loader.rows(0, number, accumulate) for number in numbers]
+    of_steps = [shapes[i : i + loader.accumulate] for i in range(0, len(shapes), loader.accumulate)]
+    n_whole = max(1, len(shapes) // loader.accumulate)  # the last step may have fewer micro-batches
+    numbers = [
+        min(shapes.index(data.largest) // loader.accumulate, n_whole - 1),
+        *_spread_over_lengths(of_steps[:n_whole]),
+    ]
+    return [loader.rows(0, number) for number in numbers]
 
 
-def _spread_over_lengths(shapes: list[Shape], accumulate: int) -> list[int]:
+def _spread_over_lengths(steps: list[list[Shape]]) -> list[int]:
     """Numbers of steps, long and short ones in turn. However many of them are done, they are spread evenly."""
-    n_steps = len(shapes) // accumulate  # the last step may have fewer micro-batches
-
-    def length(step: int) -> int:
-        return sum(shape.n_src + shape.n_tgt for shape in shapes[step * accumulate : (step + 1) * accumulate])
-
-    by_length = sorted(range(n_steps), key=length)
-    return [by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n_steps)] for i in range(min(MOST_STEPS, n_steps))]
+    n = len(steps)
+    by_length = sorted(range(n), key=lambda i: sum(shape.n_src + shape.n_tgt for shape in steps[i]))
+    return [by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n)] for i in range(min(MOST_STEPS, n))]
 
 
 class _SomeSteps:
@@ -177,13 +167,13 @@ class _SomeSteps:
     def __init__(self, loader: BatchLoader, steps: list[list[Rows]]) -> None:
         self.loader, self.steps = loader, steps
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Step]:
         end = time.perf_counter() + MOST_SECONDS
         for i, rows in enumerate(self.steps):
             if i > 1 and time.perf_counter() > end:
                 return
             for _ in range(2):
-                yield from self.loader.read(0, rows)
+                yield self.loader.read(0, rows)
 
 
 class _Clock(Checkpoint):
@@ -202,13 +192,15 @@ class _Clock(Checkpoint):
         self.began = time.perf_counter()
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Step, batch_idx: int
     ) -> None:
-        if step_is_complete(trainer):
-            self.n_tokens.append(int(batch.n_step_tokens))  # waits for a GPU, as the next step would
-            now = time.perf_counter()
-            self.seconds.append(now - self.began)
-            self.began = now
+        self.n_tokens.append(batch.n_tgt_tokens)
+        now = time.perf_counter()
+        self.seconds.append(now - self.began)
+        self.began = now
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        trainer.should_stop = True  # these were all steps
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.peak = _peak(pl_module.device)

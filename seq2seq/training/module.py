@@ -7,17 +7,19 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
+from pytorch_lightning.core.optimizer import LightningOptimizer
+from pytorch_lightning.strategies import ParallelStrategy
 from torch import Tensor, nn
 
 from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.config import RunConfig
-from seq2seq.dataset.batches import Batch
+from seq2seq.dataset.batches import Batch, Step
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.source_encoder import SourceEncoder
@@ -26,7 +28,6 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, smoothed_cross_entropy
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.pieces import Pieces
-from seq2seq.training.position import step_is_complete, time_spent
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
 from seq2seq.training.sharded import split_by, whole
 from seq2seq.vocabulary import EOS
@@ -55,17 +56,18 @@ class TrainingModule(pl.LightningModule, ABC):
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
         self.total_steps, self.seen = total_steps, seen
-        self.replanned: Replanned | None = None
+        self.automatic_optimization = False  # `training_step` is a whole step of the optimizer
         self.model = model
-        self.wandb_id = ""  # of the run that a resumed one continues
-        self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints
+        self.n_steps = 0  # of the optimizer, in all starts of the run; all that is due at a step goes by this count
+        self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
+        self.replanned: Replanned | None = None
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
         self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
-        self.of_step: dict[str, Any] = {}  # metrics of the latest optimizer step, which callbacks/step_metrics.py logs
-        self.n_tokens_of_all = torch.zeros((), dtype=torch.int64)  # target tokens of the optimizer step, on all ranks
-        self.pieces = Pieces(self.training_loss, self._backward, self.model)
-        self.step_sums = torch.zeros(3)  # nll, correct tokens and all tokens of the micro-batches so far
-        self.clock = -1, 0.0  # steps done, and the share of the time limit that was over then
+        self.n_step_tokens: int | Tensor = 0  # target tokens of the latest step, on all ranks
+        self.of_step: dict[str, Any] = {}  # metrics of the latest step, which callbacks/step_metrics.py logs
+        self.pieces = Pieces(self.training_loss, self._add_gradient, self.model)
+        self.wandb_id = ""  # of the run that a resumed one continues
+        self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints
 
     @property
     @abstractmethod
@@ -88,91 +90,96 @@ class TrainingModule(pl.LightningModule, ABC):
         """What is stored of the model, with these weights."""
         return SavedModel.of(self.config, self.tokenizer, weights, self.seen)
 
-    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        # Dropout is a function of the position, so a resumed run draws what an unbroken one would have drawn.
-        position = self.trainer.fit_loop.total_batch_idx
-        torch.manual_seed(self.config.seed * 1_000_003 + position * 4099 + self.global_rank)
-        if batch_idx % self.trainer.accumulate_grad_batches == 0:
-            self.zero_grad(set_to_none=True)
+    def training_step(self, step: Step, _: int) -> None:
+        """One step of the optimizer, by the mean loss over the target tokens of all micro-batches on all ranks."""
+        optimizer = self.optimizers()
+        assert isinstance(optimizer, LightningOptimizer)
+        self.zero_grad(set_to_none=True)
+        self.n_step_tokens = self._sum_over_ranks(step.n_tgt_tokens)
+        sums = torch.zeros(3, device=self.device)  # nll, correct tokens and all tokens
+        for number, batch in enumerate(step.micro_batches, start=1):
+            self._seed_dropout(number)
+            loss = self._loss_with_gradient(batch, is_last=number == len(step.micro_batches))
+            sums += torch.stack([loss.nll, loss.n_correct, loss.n_tokens])
+        self.n_steps += 1
+        for group in optimizer.param_groups:
+            group["lr"] = self.rate(self.n_steps)
+        nll, n_correct, n_tokens = self._sum_over_ranks(sums)
+        self.of_step = {"train/loss": nll / n_tokens, "train/accuracy": n_correct / n_tokens}
+        with self._exactly():
+            optimizer.step()  # asks `on_before_optimizer_step` to clip the gradient
 
-    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: torch.optim.Optimizer) -> None:
-        """Lightning calls this after `training_step`, which has a part of the gradient by then."""
-
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        self.n_tokens_of_all = batch.n_step_tokens.clone()
-        if self.trainer.world_size > 1:
-            torch.distributed.all_reduce(self.n_tokens_of_all)
-        if split_by(self.trainer):  # the processes talk in each pass, so none of them can do it in pieces
+    def _loss_with_gradient(self, batch: Batch, is_last: bool) -> Loss:
+        """Add the gradient of a micro-batch. With that of the last one, the ranks exchange what they have."""
+        if split_by(self.trainer):  # the ranks talk in each pass, so none of them can do it in pieces
             loss = self.training_loss(batch)
-        elif self.trainer.world_size > 1 and step_is_complete(self.trainer):
+        elif self.trainer.world_size > 1 and is_last:
             loss = self.pieces.loss_to_exchange(batch)
         else:
-            loss = self.pieces.add_gradient(batch)
-            loss.smoothed.requires_grad_()  # all is done, but Lightning does a backward pass
-        self._note_loss(loss)
-        return self._share(loss.smoothed) * self.trainer.accumulate_grad_batches  # by which Lightning divides it
+            return self.pieces.add_gradient(batch)
+        self._add_gradient(loss.smoothed, exchange=True)
+        return loss._replace(smoothed=loss.smoothed.detach())
+
+    def _add_gradient(self, smoothed: Tensor, exchange: bool = False) -> None:
+        strategy = self.trainer.strategy
+        own = strategy.block_backward_sync() if isinstance(strategy, ParallelStrategy) and not exchange else nullcontext()
+        with own, self._exactly():
+            self.manual_backward(self._share(smoothed))
 
     def _share(self, smoothed: Tensor) -> Tensor:
-        """What a sum over target tokens adds to the mean over a whole optimizer step: all micro-batches, all ranks.
+        """What a sum over target tokens adds to the mean over a whole step: all micro-batches, all ranks.
 
-        Lightning takes the mean over the ranks, so the product undoes that.
+        DDP takes the mean over the ranks, so the product undoes that.
         """
-        return smoothed / self.n_tokens_of_all * self.trainer.world_size
+        return smoothed / self.n_step_tokens * self.trainer.world_size
 
-    def _backward(self, smoothed: Tensor) -> None:
-        """As Lightning does it, outside of the context in which it calls `training_step`."""
-        with torch.autocast(self.device.type, enabled=False):
-            self.trainer.precision_plugin.pre_backward(self._share(smoothed), self).backward()
+    def _sum_over_ranks(self, number: Any) -> Any:
+        if self.trainer.world_size > 1:
+            number = torch.as_tensor(number, device=self.device)
+            torch.distributed.all_reduce(number)
+        return number
 
-    def _note_loss(self, loss: Loss) -> None:
-        """For each optimizer step, nats per token and accuracy over its micro-batches on all ranks."""
-        self.step_sums = self.step_sums.to(self.device) + torch.stack([loss.nll, loss.n_correct, loss.n_tokens])
-        if step_is_complete(self.trainer):
-            sums, self.step_sums = self.step_sums, torch.zeros_like(self.step_sums)
-            if self.trainer.world_size > 1:
-                torch.distributed.all_reduce(sums)
-            self.of_step["train/loss"], self.of_step["train/accuracy"] = sums[:2] / sums[2]
+    def _seed_dropout(self, number: int) -> None:
+        """Dropout is a function of step, micro-batch and rank, so a resumed run draws what an unbroken one draws."""
+        position = self.n_steps * 4099 + (number - 1) * 1_000_033
+        torch.manual_seed(self.config.seed * 1_000_003 + position + self.global_rank)
 
-    def configure_gradient_clipping(
-        self,
-        optimizer: torch.optim.Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
+    def _exactly(self) -> torch.autocast:
+        """Lightning calls `training_step` where products are rounded to half precision; in this block they are not."""
+        return torch.autocast(self.device.type, enabled=False)
+
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Clip the gradient, or skip the step if it is not finite."""
         limit = self.config.optim.clip_norm or math.inf
-        found = whole(nn.utils.clip_grad_norm_(self.parameters(), limit))
+        norm = whole(nn.utils.clip_grad_norm_(self.parameters(), limit))
         # Both are of all ranks, which decide alike. This waits for a GPU, as the step after it would.
-        norm, loss = torch.stack([found.float(), self.of_step["train/loss"].float()]).tolist()
+        norm, loss = torch.stack([norm.float(), self.of_step["train/loss"].float()]).tolist()
         if math.isfinite(norm):
             self.n_skipped_in_a_row = 0
         else:
             self.n_skipped, self.n_skipped_in_a_row = self.n_skipped + 1, self.n_skipped_in_a_row + 1
             self.zero_grad(set_to_none=True)  # without gradients, the optimizer leaves weights and moments alone
-            log.warning("step %s is skipped: its gradient is not finite", f"{self.trainer.global_step + 1:,}")
-        self.of_step |= {"train/loss": loss, "train/grad_norm": norm}
-        self.of_step["train/lr"] = optimizer.param_groups[0]["lr"]
-        if self.n_skipped:
-            self.of_step["train/skipped_steps"] = self.n_skipped
-        if self.n_rollbacks:
-            self.of_step["train/rollbacks"] = self.n_rollbacks
-        if self.pieces.n_halved:
-            self.of_step["train/halved_batches"] = self.pieces.n_halved
+            log.warning("step %s is skipped: its gradient is not finite", f"{self.n_steps:,}")
+        self.of_step |= {"train/loss": loss, "train/grad_norm": norm, "train/lr": optimizer.param_groups[0]["lr"]}
+        counts = {
+            "skipped_steps": self.n_skipped,
+            "rollbacks": self.n_rollbacks,
+            "halved_batches": self.pieces.n_halved,
+        }
+        self.of_step |= {f"train/{name}": n for name, n in counts.items() if n}
 
-    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        optim = self.config.optim
-        optimizer = self.new_optimizer()
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: self._rate(done + 1) / optim.lr)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
-
-    def _rate(self, step: int) -> float:
-        """The learning rate of an optimizer step, counted from 1."""
-        planned = learning_rate(step, self.config.optim, self.total_steps, self._time_spent(step - 1))
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        planned = learning_rate(step, self.config.optim, self.total_steps, self.time_spent)
         return joined(planned, step, self.replanned, self.config.optim) * self.lowered
 
     @property
     def lowered(self) -> float:
         """What the planned learning rate is multiplied by."""
         return RATE_AFTER_ROLLBACK**self.n_rollbacks
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return self.new_optimizer()
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         optim = self.config.optim
@@ -198,34 +205,23 @@ class TrainingModule(pl.LightningModule, ABC):
             dtype=torch.bfloat16 if multiplies_bf16(self.device.type) else torch.float32,
         )
 
-    def _time_spent(self, done: int) -> float:
-        """The share of the time limit that is over after `done` steps, by the clock of the first rank.
-
-        If each rank went by its own clock, their learning rates would differ, and their weights would drift apart. The
-        schedule asks for each group of parameters, and the ranks talk once a step.
-        """
-        if not self.config.trainer.max_seconds:
-            return 0.0
-        if self.clock[0] != done:
-            spent = time_spent(self.trainer, self.config.trainer.max_seconds)
-            if self.trainer.world_size > 1:
-                shared = torch.tensor(spent, device=self.trainer.strategy.root_device)
-                torch.distributed.broadcast(shared, src=0)
-                spent = float(shared)
-            self.clock = done, spent
-        return self.clock[1]
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint.update(description_of(self.saved({})))
+        del checkpoint["loops"], checkpoint["epoch"]  # Lightning's own counts, which are of this start alone
+        checkpoint["global_step"] = self.n_steps
         checkpoint["wandb_id"] = self.wandb_id
         checkpoint["provenance"] = self.provenance
         checkpoint["skipped"] = [self.n_skipped, self.n_skipped_in_a_row]
         checkpoint["rollbacks"] = self.n_rollbacks
         checkpoint["halved_batches"] = self.pieces.n_halved
         checkpoint["horizon"] = self._horizon()
+        checkpoint["next_rate"] = self.rate(self.n_steps + 1)
         checkpoint["replanned"] = list(self.replanned) if self.replanned else None
+        checkpoint["precision"] = self.trainer.precision_plugin.state_dict()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint.pop("loops", None)  # in those of older versions
+        self.n_steps = checkpoint["global_step"]
         self.wandb_id = checkpoint["wandb_id"]
         self.n_skipped, self.n_skipped_in_a_row = checkpoint.get("skipped", (0, 0))
         self.n_rollbacks = checkpoint.get("rollbacks", 0)
@@ -233,9 +229,11 @@ class TrainingModule(pl.LightningModule, ABC):
         if before := checkpoint.get("replanned"):
             self.replanned = Replanned(*before)
         if checkpoint.get("horizon", self._horizon()) != self._horizon():
-            step, rate = checkpoint["global_step"], checkpoint["lr_schedulers"][0]["_last_lr"][0]
-            self.replanned = Replanned(step + 1, rate / self.lowered)  # of the next step, which is fixed already
-            log.info("the learning rate is planned anew from step %s on, and goes there from %.2g", f"{step:,}", rate)
+            rate = checkpoint["next_rate"]
+            self.replanned = Replanned(self.n_steps + 1, rate / self.lowered)
+            log.info(
+                "the learning rate is planned anew from step %s on, and goes there from %.2g", f"{self.n_steps:,}", rate
+            )
 
     def _horizon(self) -> dict[str, Any]:
         """What decides the learning rate of a step, as far as a resumed run may change it."""

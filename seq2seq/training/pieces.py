@@ -132,7 +132,7 @@ def _rows(batch: Batch, rows: slice) -> Batch:
     src, tgt_in, tgt_out = (
         tensor[rows, : int((tensor[rows] != PAD).sum(1).max())] for tensor in (batch.src, batch.tgt_in, batch.tgt_out)
     )
-    return Batch(src, tgt_in, tgt_out, batch.n_step_tokens, int((tgt_out != PAD).sum()))
+    return Batch(src, tgt_in, tgt_out, int((tgt_out != PAD).sum()))
 
 
 @contextmanager

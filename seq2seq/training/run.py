@@ -19,6 +19,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference
 from seq2seq.config import RunConfig, read_config
 from seq2seq.corpus.report import render
+from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import RunError
 from seq2seq.hardware import gpu_names
@@ -98,14 +99,15 @@ def _train(
     if config.batch.is_auto:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
-    data = TranslationData(config, prepared, resumed.position if resumed else None, ranks)
+    data = TranslationData(config, prepared, _start_of(resumed) if resumed else None, ranks)
     total_steps = data.total_steps
     task = task_of(config)
     validation = task.new_validation(config, prepared, machine.uses_bf16)
     module = task.new_module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
+    done = resumed.step if resumed else 0
     if ranks.is_first:
-        sizes, done = CheckpointSizes.of(module.model, config, machine.precision), resumed.step if resumed else 0
+        sizes = CheckpointSizes.of(module.model, config, machine.precision)
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
@@ -126,7 +128,9 @@ def _train(
             task.alarms(divergence),
         )
         everyone = [*callbacks, *own_callbacks, milestones]
-        trainer = build_trainer(config, machine, loggers, everyone, placement, data.loader.accumulate)
+        trainer = build_trainer(
+            config, machine, loggers, everyone, placement, total_steps - done if total_steps else -1
+        )
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)
@@ -137,11 +141,11 @@ def _train(
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
         if split := split_by(trainer):
             split.put_together(module, ema)
-        outcome = finish_run(module, prepared, run, trainer.global_step, validation, ema, trainer.is_global_zero)
+        outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
-            log_final_scores(loggers, outcome.tests, outcome.selected, trainer.global_step)
+            log_final_scores(loggers, outcome.tests, outcome.selected, module.n_steps)
             _write_summary(run, task.summary(config, outcome, run, render(prepared.report)))
-            task.show_tests(loggers, config, run, prepared, trainer.global_step)
+            task.show_tests(loggers, config, run, prepared, module.n_steps)
             if config.logger.upload_model and (product := task.ship(config, run, module)):
                 for logger in (each for each in loggers if isinstance(each, Guarded)):
                     logger.log_product(product)
@@ -155,6 +159,12 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
     if resumed:
         return Tokenizer.from_bytes(resumed.model.tokenizer)
     return start.tokenizer if start else None
+
+
+def _start_of(resumed: Checkpoint) -> Position:
+    found = resumed.position
+    n_ranks = found["world_size"]
+    return Position(resumed.step, found.get("steps_per_epoch", 0), n_ranks, found.get("planned_for", n_ranks))
 
 
 def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:
@@ -207,7 +217,7 @@ def _callbacks(
     callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), GradientOrder(), counters, meter, Norms(counters)]
     listeners: list[Listener] = list(alarms)
     if config.trainer.progress:
-        progress = ProgressReport(meter, total_steps, config.trainer.max_seconds)
+        progress = ProgressReport(meter, total_steps)
         callbacks.append(progress)
         listeners.append(progress.tell_validation)
     callbacks.append(tracking)

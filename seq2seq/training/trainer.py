@@ -100,12 +100,12 @@ def build_trainer(
     loggers: Sequence[Logger],
     callbacks: Sequence[pl.Callback],
     placement: Placement,
-    accumulate: int,
+    n_steps: int,
 ) -> pl.Trainer:
     """
     Args:
         placement: of all processes of the run, which have been started.
-        accumulate: micro-batches of each process in an optimizer step.
+        n_steps: how many to do at most; -1: as many as the run's time allows.
     Raises:
         ConfigError: Lightning refuses a setting, or a package for it is missing.
     """
@@ -118,12 +118,9 @@ def build_trainer(
         num_nodes=placement.n_nodes,
         strategy=_strategy(settings.strategy, placement),
         precision=machine.precision,  # type: ignore[arg-type]
-        max_epochs=settings.max_epochs or -1,
-        max_steps=settings.max_steps or -1,
-        max_time=settings.max_time or None,
-        accumulate_grad_batches=accumulate,
+        max_epochs=-1,
+        max_steps=n_steps,
         limit_val_batches=0,  # callbacks/milestones.py validates
-        log_every_n_steps=settings.log_every_n_steps,
         logger=list(loggers),
         callbacks=list(callbacks),
         plugins=[_AtomicCheckpoints(), placement.environment],
@@ -151,7 +148,7 @@ def _silence_lightning() -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     # More data workers would not help: the loader takes well under 2% of a step without any.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-    # Whoever resumes a run without its time limit wants that.
+    # Whoever resumes a run without its average of weights wants that.
     warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
     warnings.filterwarnings("ignore", message=".*`srun` command is available.*")  # one process needs none
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless

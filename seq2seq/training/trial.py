@@ -79,7 +79,7 @@ def stand_in(shape: Shape, module: TrainingModule) -> Batch:
     """A batch of this shape. Which tokens it has makes no difference for the memory."""
     src = torch.randint(EOS + 1, module.tokenizer.vocab_size, (shape.n_pairs, shape.n_src), device=module.device)
     tgt = module.random_targets(shape.n_pairs, shape.n_tgt)
-    return Batch(src, tgt, tgt, torch.tensor(tgt.numel(), device=module.device), tgt.numel())
+    return Batch(src, tgt, tgt, tgt.numel())
 
 
 def missing_state(optimizer: torch.optim.Optimizer) -> int:

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.batches import BatchLoader, collate, pad, valid_batches
+from seq2seq.dataset.batches import BatchLoader, Position, collate, pad, valid_batches
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
+from tests.dataset.epochs import micro_batches, planned, sides, start_after
 
 
 class Pairs:
@@ -41,7 +42,7 @@ def members(batch):
 def test_ranks_get_equally_many_batches_of_about_the_same_work():
     pairs = some_pairs(3000)
     loaders = [BatchLoader(pairs, BatchConfig(max_tokens=100), seed=1, rank=rank, world_size=3) for rank in range(3)]
-    shares = [[rows.pairs for rows in loader.plan] for loader in loaders]
+    shares = [[rows.pairs for rows in planned(loader)] for loader in loaders]
     assert len({len(share) for share in shares}) == 1
     assert sorted(np.concatenate([*shares[0], *shares[1], *shares[2]]).tolist()) == list(range(3000))
     work = [[len(rows) * (pairs.tgt_lengths[rows].max() + 1) for rows in share] for share in shares]
@@ -53,80 +54,66 @@ def test_padding_frames_each_row():
     rows = [[7, 8, 9], [5], []]
     assert pad(rows, begin=BOS).tolist() == [[BOS, 7, 8, 9], [BOS, 5, PAD, PAD], [BOS, PAD, PAD, PAD]]
     assert pad(rows, end=EOS).tolist() == [[7, 8, 9, EOS], [5, EOS, PAD, PAD], [EOS, PAD, PAD, PAD]]
-    batch = collate([[4, 5]], [[6, 7, 8]], 4)
+    batch = collate([[4, 5]], [[6, 7, 8]])
     assert (batch.src.tolist(), batch.tgt_in.tolist()) == ([[4, 5, EOS]], [[BOS, 6, 7, 8]])
     assert batch.tgt_out.tolist() == [[6, 7, 8, EOS]]
-    assert all(tensor.dtype == torch.int64 for tensor in batch[:4])
-    assert collate([[4], [5, 6]], [[6, 7, 8], []], 9).n_tgt_tokens == 5  # with an eos each
+    assert all(tensor.dtype == torch.int64 for tensor in batch[:3])
+    assert collate([[4], [5, 6]], [[6, 7, 8], []]).n_tgt_tokens == 5  # with an eos each
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
-def test_each_batch_knows_the_target_tokens_of_its_step(accumulate):
+def test_a_step_has_so_many_micro_batches_and_knows_its_target_tokens(accumulate):
     pairs = some_pairs(200)
     loader = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=accumulate), seed=0)
-    batches = list(loader)
-    assert len(batches) == len(loader)
-    assert accumulate == 1 or len(batches) % accumulate  # the last step is a short one
-    for start in range(0, len(batches), accumulate):
-        step = batches[start : start + accumulate]
-        n_tokens = sum(int(pairs.tgt_lengths[i]) + 1 for batch in step for i in members(batch))
-        assert [int(batch.n_step_tokens) for batch in step] == [n_tokens] * len(step)
+    steps = list(loader)
+    assert len(steps) == len(loader)
+    sizes = [len(step.micro_batches) for step in steps]
+    assert set(sizes[:-1]) == {accumulate}
+    assert accumulate == 1 or 0 < sizes[-1] < accumulate  # the last step is a short one
+    for step in steps:
+        read = [i for batch in step.micro_batches for i in members(batch)]
+        assert step.n_tgt_tokens == sum(int(pairs.tgt_lengths[i]) + 1 for i in read)
 
 
 @pytest.mark.slow
 @settings(max_examples=30)
-@given(st.integers(0, 60), st.integers(1, 3))
-def test_a_restored_position_continues_with_the_very_next_batch(n_done, accumulate):
+@given(st.integers(0, 30), st.integers(1, 3))
+def test_a_resumed_run_continues_with_the_very_next_step(n_done, accumulate):
     pairs, config = some_pairs(150), BatchConfig(max_tokens=60, accumulate=accumulate)
     unbroken = BatchLoader(pairs, config, seed=5)
-    expected = [members(batch) for _ in range(3) for batch in unbroken]
-    n_done = min(n_done, 2 * len(unbroken))
-
-    stopped, state = BatchLoader(pairs, config, seed=5), None
-    seen: list[list[int]] = []
-    while len(seen) < n_done:
-        for batch in stopped:
-            seen.append(members(batch))
-            if len(seen) == n_done:
-                state = stopped.state_dict()
-                break
-    resumed = BatchLoader(pairs, config, seed=5)
-    resumed.load_state_dict(state or resumed.state_dict())
-    while len(seen) < len(expected):
-        seen += [members(batch) for batch in resumed]
-    assert seen == expected
+    expected = [sides(step.micro_batches) for _ in range(3) for step in unbroken]
+    stopped = BatchLoader(pairs, config, seed=5)
+    while stopped.n_done < n_done:
+        list(islice(stopped, n_done - stopped.n_done))
+    assert stopped.position == Position(n_done, len(unbroken), 1, 1)
+    for start in (stopped.position, start_after(n_done)):
+        resumed = BatchLoader(pairs, config, seed=5, start=start)
+        rest: list[list[list[list[int]]]] = []
+        while n_done + len(rest) < len(expected):
+            rest += [sides(step.micro_batches) for step in resumed]
+        assert rest == expected[n_done:]
 
 
-@pytest.mark.parametrize("n_done", [4, None], ids=["mid-epoch", "end-of-epoch"])
+@pytest.mark.parametrize("n_done", [2, 0], ids=["mid-epoch", "end-of-epoch"])
 def test_workers_change_nothing(n_done):
     pairs = some_pairs(100)
     alone = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=2), seed=5)
     helped = BatchLoader(pairs, BatchConfig(max_tokens=60, accumulate=2, n_workers=2), seed=5)
-    assert len(alone) > 4
-    state = {"epoch": 1, "done": n_done or len(alone), "world_size": 1}
-    alone.load_state_dict(state)
-    helped.load_state_dict(state)
+    assert len(alone) > 3
+    alone.n_done = helped.n_done = len(alone) + n_done
     before = torch.get_rng_state()
-    for ours, theirs in zip(alone, helped, strict=True):
-        assert all(torch.equal(torch.as_tensor(a), torch.as_tensor(b)) for a, b in zip(ours, theirs, strict=True))
+    assert sides(micro_batches(alone)) == sides(micro_batches(helped))
     assert torch.equal(torch.get_rng_state(), before)  # iterating draws nothing from the global generator
 
 
 def steps_of(pairs, config, *, began, ranks, state=None, n_steps=1000):
     """The pairs of each optimizer step of the rest of an epoch, and the position after the last one."""
-    loaders = [BatchLoader(pairs, config, seed=5, rank=r, world_size=ranks, planned_for=began) for r in range(ranks)]
-    for loader in loaders:
-        if state:
-            loader.load_state_dict(state)
-    iterators = [iter(loader) for loader in loaders]
-    steps: list[list[int]] = []
-    while len(steps) < n_steps:
-        share = [batch for each in iterators for batch in islice(each, loaders[0].accumulate)]
-        if not share:
-            break
-        steps.append(sorted(i for batch in share for i in members(batch)))
-    assert len({str(loader.state_dict()) for loader in loaders}) == 1
-    return steps, loaders[0].state_dict()
+    start = state or start_after(0, began, began)
+    loaders = [BatchLoader(pairs, config, seed=5, rank=r, world_size=ranks, start=start) for r in range(ranks)]
+    shares = zip(*(islice(loader, n_steps) for loader in loaders), strict=True)
+    steps = [sorted(i for step in share for batch in step.micro_batches for i in members(batch)) for share in shares]
+    assert len({loader.position for loader in loaders}) == 1
+    return steps, loaders[0].position
 
 
 @pytest.mark.parametrize(("began", "accumulate"), [(2, 1), (1, 4), (4, 3), (3, 2)])
@@ -147,7 +134,9 @@ def test_the_steps_of_a_run_are_the_same_whatever_the_number_of_processes_that_g
 
 def test_processes_that_cannot_share_a_step_are_refused():
     with pytest.raises(ConfigError) as caught:
-        BatchLoader(some_pairs(50), BatchConfig(max_tokens=60, accumulate=3), seed=0, world_size=4, planned_for=2)
+        BatchLoader(
+            some_pairs(50), BatchConfig(max_tokens=60, accumulate=3), seed=0, world_size=4, start=start_after(1, 2, 2)
+        )
     assert str(caught.value) == (
         "each step of this run has 6 micro-batches, since 2 processes began it with batch.accumulate=3, and 4 "
         "processes cannot share them; resume with trainer.devices and trainer.n_nodes that make one of: 1, 2, 3, 6"
@@ -158,13 +147,7 @@ def test_a_last_step_with_fewer_pairs_than_processes_is_refused():
     pairs = Pairs([5] * 7, [5] * 7)
     config = BatchConfig(max_tokens=6, accumulate=6)
     with pytest.raises(ConfigError, match="the last step of an epoch has 1 pairs, which 2 processes cannot share"):
-        len(BatchLoader(pairs, config, seed=0, world_size=2, planned_for=1))
-
-
-def test_a_position_belongs_to_its_plan():
-    loader = BatchLoader(some_pairs(50), BatchConfig(max_tokens=60), seed=0)
-    with pytest.raises(ConfigError, match="trained by 4 processes and cannot continue exactly with 1"):
-        loader.load_state_dict({"epoch": 0, "done": 1, "world_size": 4})
+        len(BatchLoader(pairs, config, seed=0, world_size=2, start=start_after(1)))
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 5])

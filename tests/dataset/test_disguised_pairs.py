@@ -19,6 +19,7 @@ from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.segmentation import RandomSegmentation
 from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import BOS, EOS, PAD
+from tests.dataset.epochs import micro_batches, planned, sides
 from tests.dataset.small_corpus import write_split
 from tests.training.tiny_runs import tiny_config
 
@@ -55,8 +56,8 @@ def read_of(corpus, augment: dict[str, float], **changes: Any) -> dict[int, tupl
     """The texts of one epoch, by the number of the pair."""
     text, config = prepared(corpus, augment, **changes)
     tokenizer, loader = text.tokenizer, TranslationData(config, text).train_dataloader()
-    batches = list(loader)
-    rows = [int(pair) for each in loader.plan for pair in each.pairs]
+    batches = micro_batches(loader)
+    rows = [int(pair) for each in planned(loader) for pair in each.pairs]
     sides = [
         tokenizer.decode([[token for token in row.tolist() if token not in (PAD, BOS, EOS)] for row in side])
         for side in (
@@ -106,11 +107,10 @@ def test_batches_keep_their_budget_and_their_number(corpus):
     loader = loader_of(corpus, augment, batch__max_tokens=300, model__max_length=80, data__max_sentence_tokens=60)
     n_batches, n_tokens = set(), set()
     for epoch in range(4):
-        batches = list(loader)
-        assert loader.epoch == epoch
+        batches = micro_batches(loader)
         assert all(max(batch.src.numel(), batch.tgt_in.numel()) <= 300 for batch in batches)
         assert all(max(batch.src.shape[1], batch.tgt_in.shape[1]) <= 80 for batch in batches)
-        assert sorted(int(i) for rows in loader.plan for i in rows.pairs) == list(range(300))
+        assert sorted(int(i) for rows in planned(loader, epoch) for i in rows.pairs) == list(range(300))
         n_batches |= {len(batches), len(loader)}
         n_tokens.add(sum(int((batch.src != PAD).sum()) for batch in batches))
     assert len(n_batches) == 1
@@ -123,7 +123,7 @@ def test_most_disguises_fit(corpus):
     slots, read_pair = loader.slots, loader.read_pair
     assert isinstance(slots, Augmentation) and read_pair is not None
     n_disguised = n_plain = 0
-    for rows in loader.plan:
+    for rows in planned(loader):
         for slot, pair in zip(rows.slots, rows.pairs, strict=True):
             if slots.disguises(slot):
                 src, tgt = read_pair(int(pair), 0, int(slot))
@@ -136,11 +136,11 @@ def test_most_disguises_fit(corpus):
 def test_an_epoch_is_a_function_of_seed_and_epoch_in_every_process(corpus):
     augment = ALL | {"join": 0.3}
     loader, again, workers = (loader_of(corpus, augment, batch__n_workers=n) for n in (0, 0, 2))
-    epochs = [[[side.tolist() for side in batch[:4]] for batch in loader] for _ in range(2)]
+    epochs = [sides(micro_batches(loader)) for _ in range(2)]
     assert epochs[0] != epochs[1]
-    again.load_state_dict({"epoch": 1, "done": 3, "world_size": 1})
-    assert [[side.tolist() for side in batch[:4]] for batch in again] == epochs[1][3:]
-    assert [[side.tolist() for side in batch[:4]] for batch in workers] == epochs[0]
+    again.n_done = len(again) + 3
+    assert sides(micro_batches(again)) == epochs[1][3:]
+    assert sides(micro_batches(workers)) == epochs[0]
     read_pair = loader.read_pair
     assert read_pair is not None
     assert pickle.loads(pickle.dumps(read_pair))(7, 1, 7) == read_pair(7, 1, 7)
@@ -172,7 +172,7 @@ def test_disguised_sources_keep_their_tags(corpus, rate):
     )
     loader = TranslationData(config, text).train_dataloader()
     tags = {True: text.tokenizer.tag("a")[0], False: text.tokenizer.tag("b")[0]}
-    for rows, batch in zip(loader.plan, loader, strict=True):
+    for rows, batch in zip(planned(loader), micro_batches(loader), strict=True):
         for pair, row in zip(rows.pairs, batch.src, strict=True):
             assert row[0] == tags[bool(pair < 300)]
             assert not set(row[1:].tolist()) & set(tags.values())
@@ -183,9 +183,7 @@ def test_without_disguises_batches_are_those_of_before(corpus):
     assert (loader.slots, loader.read_pair) == (None, None)
     text, config = prepared(corpus, {"typos": 0.0})
     plain = BatchLoader(text.train, BatchConfig(**dataclasses.asdict(config.batch)), seed=config.seed)
-    assert [[side.tolist() for side in batch[:4]] for batch in loader] == [
-        [side.tolist() for side in batch[:4]] for batch in plain
-    ]
+    assert sides(micro_batches(loader)) == sides(micro_batches(plain))
 
 
 def test_growths_are_those_of_the_text(corpus):

@@ -24,7 +24,7 @@ def test_a_store_has_the_id_of_each_label(folder: Path) -> None:
     assert [prepared.labels[i] for i in Labels.of_store(prepared.valid)] == [label for _, label in lines]
     assert [prepared.valid.src_text(i) for i in range(30)] == [text for text, _ in lines]
     assert set(prepared.train.tgt_lengths) == {1}
-    batch = collate([[9, 8], [7]], [prepared.valid.tgt(0), prepared.valid.tgt(1)], 4)
+    batch = collate([[9, 8], [7]], [prepared.valid.tgt(0), prepared.valid.tgt(1)])
     assert label_numbers(batch).tolist() == Labels.of_store(prepared.valid)[:2].tolist()
     assert batch.tgt_out[:, 1].tolist() == [EOS, EOS]
     assert batch.tgt_in[:, 0].tolist() == [BOS, BOS]

@@ -42,7 +42,7 @@ def count_right(trained: TrainedModel, model: Transformer, head: int, tag: Seque
     n_links = n_right = 0
     for src, tgt in PAIRS:
         src_ids, tgt_ids = trained.tokenizer.encode([src, tgt])
-        batch = collate([[*tag, *src_ids]], [tgt_ids], 0)
+        batch = collate([[*tag, *src_ids]], [tgt_ids])
         with torch.inference_mode():
             weights = model.attention_weights(batch.src, batch.tgt_in).cross[0][0, head].numpy()
         words = [words_of_pieces(text, trained.tokenizer.offsets(text)) for text in (src, tgt)]
@@ -67,7 +67,7 @@ def test_shares_of_the_ends_and_marks_are_those_of_their_columns(trained: Traine
     ends = marks = rows = 0.0
     for src, tgt in PAIRS:
         src_ids, tgt_ids = trained.tokenizer.encode([src, tgt])
-        batch = collate([src_ids], [tgt_ids], 0)
+        batch = collate([src_ids], [tgt_ids])
         with torch.inference_mode():
             weights = model.attention_weights(batch.src, batch.tgt_in)
         decoder, pieces = weights.decoder[0][0, 1], trained.tokenizer.pieces(batch.tgt_in[0].tolist())
@@ -98,7 +98,7 @@ def test_tags_are_ends_and_no_words(tagged_run: Path) -> None:
         assert found.precision[0, head] == pytest.approx(n_right / n_links)
     src_ids, tgt_ids = trained.tokenizer.encode(PAIRS[0])
     one, _ = look_at_heads(model, trained.tokenizer, PAIRS[:1], tag, DIAGONAL[:1])
-    batch = collate([[*tag, *src_ids]], [tgt_ids], 0)
+    batch = collate([[*tag, *src_ids]], [tgt_ids])
     with torch.inference_mode():
         weights = model.attention_weights(batch.src, batch.tgt_in).encoder[0][0, 0]
     assert one["encoder"]["ends"][0, 0] == pytest.approx(weights[:, [0, -1]].sum(1).mean().item(), abs=1e-6)

@@ -25,7 +25,7 @@ def test_a_run_of_before_goes_on_unless_it_needs_what_is_gone(tmp_path: Path) ->
         config = {**model.config, "src_vectors": "", "optim": {**model.config["optim"], "r_drop": r_drop}}
         saved = dataclasses.replace(model, config=config)
         assert read_config(config) == read_config(model.config)  # so it translates
-        return resumed_config(composed(), [], Checkpoint(run, saved, 0, "", is_state=True, position=None), run)
+        return resumed_config(composed(), [], Checkpoint(run, saved, 0, "", is_state=True, position={}), run)
 
     assert resumed(0.0).optim == read_config(model.config).optim
     with pytest.raises(ConfigError, match=r"has optim\.r_drop=5\.0, which is gone; .* finetune="):
@@ -49,7 +49,7 @@ def test_the_configuration_of_a_checkpoint_is_not_resolved(nosy: SavedModel, tmp
     with pytest.raises(CheckpointError, match=REFUSAL):
         finetuned_config(composed(f"finetune={run}"), [])
     with pytest.raises(ConfigError, match=REFUSAL):
-        resumed_config(composed(), [], Checkpoint(run, nosy, 0, "", is_state=True, position=None), run)
+        resumed_config(composed(), [], Checkpoint(run, nosy, 0, "", is_state=True, position={}), run)
 
 
 def test_the_configuration_of_a_model_directory_is_not_resolved(nosy: SavedModel, tmp_path: Path) -> None:

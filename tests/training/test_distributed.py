@@ -58,8 +58,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
     expected, nlls = plain_loop(tiny_config(corpus, run_dir, changes), n_ranks=2, n_steps=3)
     for name, weight in expected.items():
         torch.testing.assert_close(trained["state_dict"][f"model.{name}"], weight, rtol=1e-4, atol=1e-5)
-    position = trained["position"]
-    assert (position["epoch"], position["done"], position["world_size"]) == (0, 6, 2)
+    assert (trained["position"]["n_done"], trained["position"]["world_size"]) == (3, 2)
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
     losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
     assert [each.step for each in losses] == [0, 1, 2]

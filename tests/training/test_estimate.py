@@ -17,6 +17,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
 from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.estimate import Estimate, estimate
+from seq2seq.training.module import TrainingModule
 from tests.places import ROOT, made_once
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_here, train_with
@@ -87,12 +88,14 @@ def test_the_second_time_that_each_step_is_done_is_what_counts(
     def tick() -> float:
         return begins[-1]
 
-    def step_is_complete(trainer: object) -> bool:
+    training_step = TrainingModule.training_step
+
+    def timed_step(*args: Any) -> None:
+        training_step(*args)
         begins.append(begins[-1] + next(ends))
-        return True
 
     monkeypatch.setattr(estimates, "time", SimpleNamespace(perf_counter=tick))
-    monkeypatch.setattr(estimates, "step_is_complete", step_is_complete)
+    monkeypatch.setattr(TrainingModule, "training_step", timed_step)
     monkeypatch.setattr(estimates, "MOST_STEPS", 3)
     monkeypatch.setattr(estimates, "MOST_SECONDS", 1000.0)
     found = estimate(tiny_config(corpus, tmp_path))
@@ -118,9 +121,9 @@ def test_the_steps_that_are_measured_are_spread_over_the_lengths(
     data = TranslationData(config, prepare(config))
     shapes = data.loader.shapes(0)
     longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(shapes[::2], shapes[1::2], strict=False)]
-    of_slots = [rows.slots.tolist() for rows in data.loader.plan]
+    of_slots = [rows.slots.tolist() for step in range(len(data.loader)) for rows in data.loader.rows(0, step)]
     monkeypatch.setattr(estimates, "MOST_STEPS", 8)
-    found = estimates._spread(data, 2)
+    found = estimates._spread(data)
     assert all(len(rows) == 2 for rows in found)
     assert data.largest in [shapes[of_slots.index(rows.slots.tolist())] for rows in found[0]]
     steps = [of_slots.index(rows[0].slots.tolist()) // 2 for rows in found]

@@ -119,8 +119,8 @@ from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with
 
 class KillService(pl.Callback):
-    def on_train_batch_end(self, trainer, *args):
-        if trainer.global_step == 2:
+    def on_train_batch_end(self, trainer, pl_module, *args):
+        if pl_module.n_steps == 2:
             found = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True).stdout
             children = [line.split(None, 2) for line in found.splitlines()]
             (service,) = [int(pid) for pid, parent, args in children if int(parent) == os.getpid() and "wandb" in args]

@@ -7,16 +7,19 @@ import pytest
 import pytorch_lightning as pl
 import torch
 import torch.nn.functional as F
+from pytorch_lightning.strategies import SingleDeviceStrategy
 from torch import nn
 
 from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig
 from seq2seq.dataset.batches import BatchLoader
 from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.muon import MuonWithAdamW
 from seq2seq.training.schedule import learning_rate
 from seq2seq.training.validation import teacher_forced
 from seq2seq.vocabulary import PAD
+from tests.dataset.epochs import micro_batches
 
 V = 17
 
@@ -59,7 +62,6 @@ def fit(module, steps, *callbacks, precision="32-true"):
         accelerator="cpu",
         precision=precision,
         max_steps=steps,
-        accumulate_grad_batches=module.config.batch.accumulate,
         logger=False,
         callbacks=list(callbacks),
         enable_checkpointing=False,
@@ -88,7 +90,7 @@ class Record(pl.Callback):
     "batch",
     [
         BatchConfig(max_tokens=80, accumulate=3),  # 16 short pairs, 8 long, 8 long
-        BatchConfig(max_tokens=80, accumulate=4),  # an epoch that ends within a step
+        BatchConfig(max_tokens=80, accumulate=4),  # the last step of an epoch has fewer
         BatchConfig(max_tokens=40, accumulate=6),
     ],
     ids=["16+8+8", "16+8+8+nothing", "6-micro-batches"],
@@ -98,8 +100,8 @@ def test_a_step_is_the_same_in_one_batch_or_in_several(batch):
     parts = make_module(batch=batch, lr=1.0, eps=1.0)
     start = copy.deepcopy(whole.state_dict())
     assert len(BatchLoader(PAIRS, whole.config.batch, seed=0)) == 1
-    n_micro = len(BatchLoader(PAIRS, batch, seed=0))
-    assert n_micro == {80: 3, 40: 6}[batch.max_tokens]
+    (step,) = BatchLoader(PAIRS, batch, seed=0)
+    assert len(step.micro_batches) == {80: 3, 40: 6}[batch.max_tokens]
     fit(whole, 1, precision="64-true")
     fit(parts, 1, precision="64-true")
     moved = max(float((whole.state_dict()[name] - weight).abs().max()) for name, weight in start.items())
@@ -110,14 +112,14 @@ def test_a_step_is_the_same_in_one_batch_or_in_several(batch):
 
 def test_the_loss_of_a_step_is_the_mean_over_its_tokens():
     module = make_module(batch=BatchConfig(max_tokens=80, accumulate=3), label_smoothing=0.2)
-    batches = list(BatchLoader(PAIRS, module.config.batch, seed=0))
+    (step,) = BatchLoader(PAIRS, module.config.batch, seed=0)
+    batches = step.micro_batches
     logits = [module.model(batch.src, batch.tgt_in).flatten(0, 1) for batch in batches]
     targets = torch.cat([batch.tgt_out.flatten() for batch in batches])
     expected = F.cross_entropy(torch.cat(logits), targets, ignore_index=PAD).item()
     record = Record()
     fit(module, 1, record)
     assert record.metrics[-1]["train/loss"] == pytest.approx(expected, rel=1e-5)
-    assert "train/loss" not in record.metrics[0]  # of a micro-batch
 
 
 def test_training_agrees_with_a_plain_loop():
@@ -131,7 +133,7 @@ def test_training_agrees_with_a_plain_loop():
     rates: list[float] = []
     loader = BatchLoader(PAIRS, module.config.batch, seed=0)
     while len(norms) < 5:
-        for batch in loader:
+        for batch in micro_batches(loader):
             rates.append(learning_rate(len(norms) + 1, module.config.optim, 10))
             for group in optimizer.param_groups:
                 group |= {"lr": rates[-1], "betas": (0.9, 0.98), "eps": 1e-6}
@@ -155,7 +157,7 @@ def test_training_agrees_with_a_plain_loop():
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_only_matrices_decay(name):
     module = make_module(weight_decay=0.25, optimizer=name)
-    optimizer = module.configure_optimizers()["optimizer"]
+    optimizer = module.configure_optimizers()
     assert isinstance(optimizer, MuonWithAdamW if name == "muon" else torch.optim.AdamW)
     decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
     assert len(decay) == len(list(module.parameters()))
@@ -170,21 +172,21 @@ def test_half_precision_scales_outside_the_optimizer():
     fused = {}
     for precision in ("bf16-mixed", "16-mixed"):
         module.config.trainer.precision = precision
-        fused[precision] = module.configure_optimizers()["optimizer"].defaults["fused"]
+        fused[precision] = module.configure_optimizers().defaults["fused"]
     assert fused == {"bf16-mixed": True, "16-mixed": False}
 
 
 def test_random_numbers_depend_on_the_seed_the_position_and_the_rank_alone():
-    def drawn(seed=1, position=3, rank=0):
+    def drawn(seed=1, n_steps=3, number=1, rank=0):
         module = make_module()
-        module.config.seed = seed
-        fit_loop = SimpleNamespace(total_batch_idx=position)
-        module._trainer = SimpleNamespace(fit_loop=fit_loop, global_rank=rank, accumulate_grad_batches=1)
-        module.on_train_batch_start(None, 0)
+        module.config.seed, module.n_steps = seed, n_steps
+        module._trainer = SimpleNamespace(global_rank=rank)
+        module._seed_dropout(number)
         return torch.rand(3).tolist()
 
     assert drawn() == drawn()
-    assert len({tuple(each) for each in (drawn(), drawn(seed=2), drawn(position=4), drawn(rank=1))}) == 4
+    others = drawn(), drawn(seed=2), drawn(n_steps=4), drawn(number=2), drawn(rank=1)
+    assert len({tuple(each) for each in others}) == 5
 
 
 def test_validation_measures_every_token_of_valid_once():
@@ -210,10 +212,8 @@ def test_the_exponential_average_is_its_recursion():
     average, record = ExponentialAverage(0.5), Record()
     expected = copy.deepcopy(module.state_dict())
     fit(module, 7, record, average)
-    # 3 micro-batches an epoch, two steps: after the second and the third.
-    steps = [weights for i, weights in enumerate(record.weights) if i % 3 != 0]
-    assert len(steps) == 7
-    for n, weights in enumerate(steps, start=1):
+    assert len(record.weights) == 7
+    for n, weights in enumerate(record.weights, start=1):
         decay = min(0.5, (1 + n) / (10 + n))
         expected = {name: decay * expected[name] + (1 - decay) * weights[name] for name in expected}
     assert {f"model.{name}" for name in average.weights} == expected.keys()
@@ -227,22 +227,21 @@ def test_training_never_asks_the_device_which_tokens_are_padding(monkeypatch) ->
     fit(make_module(), 2)
 
 
-def test_ranks_talk_of_the_clock_once_a_step(monkeypatch) -> None:
-    """And the rate of each group of parameters follows the clock of the first rank."""
-    module = make_module(schedule="linear", optimizer="muon")
+def test_ranks_go_by_the_clock_of_the_first_one_and_talk_of_it_once_a_step(monkeypatch) -> None:
+    """And so does the rate of each group of parameters."""
+    module = make_module(schedule="linear", optimizer="muon", lr=1.0)
     module.config.trainer.max_time, module.total_steps = "00:00:00:10", 0
-    module._trainer = SimpleNamespace(
-        world_size=2, callbacks=[], strategy=SimpleNamespace(root_device=torch.device("cpu"))
+    clock = iter([0.1, 0.25, 0.5])  # that of another process
+    monkeypatch.setattr(
+        SingleDeviceStrategy, "broadcast", lambda self, own, src=0: next(clock) if isinstance(own, float) else own
     )
-    clock = iter([0.0, 0.1, 0.25, 0.5])
-    monkeypatch.setattr(torch.distributed, "broadcast", lambda tensor, src: tensor.fill_(next(clock)))
-    configured = module.configure_optimizers()
-    optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
-    assert len(optimizer.param_groups) > 2
-    for left in (0.9, 0.75, 0.5):
-        optimizer.step()
-        schedule.step()
-        assert [group["lr"] / module.config.optim.lr for group in optimizer.param_groups] == pytest.approx(
-            [left] * len(optimizer.param_groups)
-        )
-    assert next(clock, None) is None
+    rates = []
+
+    class Rates(pl.Callback):
+        def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+            rates.append([group["lr"] for group in optimizer.param_groups])
+
+    fit(module, 2, Counters(None), Rates())  # type: ignore[arg-type]
+    assert len(rates[0]) > 2
+    assert rates == [pytest.approx([left] * len(rates[0])) for left in (0.9, 0.75)]
+    assert module.time_spent == 0.5 and next(clock, None) is None

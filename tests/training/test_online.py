@@ -52,8 +52,8 @@ class BreakAt(pl.Callback):
     def __init__(self, server: WandbServer, step: int, status: int) -> None:
         self.server, self.step, self.status = server, step, status
 
-    def on_train_batch_end(self, trainer: pl.Trainer, *args: Any) -> None:
-        if trainer.global_step == self.step:
+    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+        if pl_module.n_steps == self.step:
             let_fail(self.server, self.status)
 
 

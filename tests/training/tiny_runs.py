@@ -94,7 +94,7 @@ class SignalAt(pl.Callback):
         self.step, self.signum, self.to_all = step, signum, to_all
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        if trainer.global_step == self.step:
+        if pl_module.n_steps == self.step:
             self.step = -1
             os.kill(0 if self.to_all else os.getpid(), self.signum)
             time.sleep(0.5 if self.to_all else 0)  # for the others to die, if they do

@@ -8,6 +8,7 @@ import pytorch_lightning as pl
 import torch
 from torch import nn
 
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.sharded import Weights, split_as, whole
 
 
@@ -31,9 +32,8 @@ class ExponentialAverage(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if trainer.global_step == self.n_updates:
-            return  # a micro-batch: the weights have not moved
-        self.n_updates = trainer.global_step
+        assert isinstance(pl_module, TrainingModule)
+        self.n_updates = pl_module.n_steps
         decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
         current = [p.detach().float() for p in _model(pl_module).parameters()]
         torch._foreach_lerp_(list(self.weights.values()), current, 1 - decay)

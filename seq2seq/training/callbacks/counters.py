@@ -9,7 +9,6 @@ import pytorch_lightning as pl
 
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.position import step_is_complete
 
 TOKENS, HOURS = "progress/tgt_tokens", "progress/hours"
 
@@ -30,13 +29,20 @@ class Counters(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.began = time.perf_counter()
+        self._tell_time(trainer, pl_module)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, TrainingModule)
-        if step_is_complete(trainer):
-            self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_tokens_of_all
+        self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_step_tokens
+        self._tell_time(trainer, pl_module)
+
+    def _tell_time(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Let all ranks go by the clock of the first one. Otherwise their learning rates and weights would drift."""
+        assert isinstance(module, TrainingModule)
+        if limit := module.config.trainer.max_seconds:
+            module.time_spent = trainer.strategy.broadcast(self.seconds / limit)
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
@@ -47,12 +53,12 @@ class Counters(pl.Callback):
         finally:
             self.spent[what] += time.perf_counter() - began
 
-    def log_row(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+    def log_row(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
         """Give all loggers the metrics of the latest step."""
         with self.timed("tracking"):
             row = {**metrics, TOKENS: int(self.n_tgt_tokens), HOURS: self.seconds / 3600}
-            for logger in trainer.loggers:  # Lightning counts steps from 0
-                logger.log_metrics(row, trainer.global_step - 1)
+            for logger in module.loggers:  # which count steps from 0, as Lightning does
+                logger.log_metrics(row, module.n_steps - 1)
 
     @property
     def seconds(self) -> float:

@@ -13,7 +13,6 @@ from seq2seq.errors import RunError
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.loss_watch import LossWatch
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.position import step_is_complete
 from seq2seq.training.rollback import go_back
 
 MOST_SKIPPED = 20  # steps in a row; with fp16, the first steps of a run may skip some until its scale fits
@@ -51,19 +50,18 @@ class Divergence(pl.Callback):
         return self.max_rollbacks > 0 and self.watch.is_worried
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._forget_states_after(trainer, trainer.global_step)  # a run that died there takes these steps anew
+        assert isinstance(pl_module, TrainingModule)
+        self._forget_states_after(trainer, pl_module.n_steps)  # a run that died there takes these steps anew
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, TrainingModule)
-        if not step_is_complete(trainer):
-            return
         if self.max_rollbacks and not pl_module.n_skipped_in_a_row:
-            self.watch.see(trainer.global_step, pl_module.of_step["train/loss"])
+            self.watch.see(pl_module.n_steps, pl_module.of_step["train/loss"])
             if self.is_worried and self.watch.n == 0:  # a bad window ends here
                 self._forget_states_after(trainer, self.watch.trusted)
-        if trouble := self._trouble(trainer.global_step, pl_module.n_skipped_in_a_row):
+        if trouble := self._trouble(pl_module.n_steps, pl_module.n_skipped_in_a_row):
             self._go_back(trainer, pl_module, trouble)
 
     def _trouble(self, step: int, n_skipped: int) -> str:
@@ -89,7 +87,7 @@ class Divergence(pl.Callback):
         state = read_state(self.run.good_at(step))
         go_back(trainer, module, self.ema, state)
         self.watch.go_back(state["callbacks"][self.state_key]["watch"])
-        self.went_back_at = trainer.global_step
+        self.went_back_at = module.n_steps
         self._forget_states_after(trainer, step)
         if not trainer.is_global_zero:
             return  # the first one speaks and deletes for all
@@ -150,7 +148,7 @@ class Divergence(pl.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.watch.load_state_dict(state_dict["watch"])
 
-    def point_out(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+    def point_out(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
         """Say once that the decoded text is bad although the loss is good."""
         if self.has_pointed_out or metrics["bleu"] >= _POOR_BLEU or metrics["loss"] >= _GOOD_LOSS:
             return

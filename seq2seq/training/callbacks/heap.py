@@ -4,6 +4,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 
+from seq2seq.dataset.batches import Step
 from seq2seq.hardware import give_back_holes
 
 BATCHES_BETWEEN_TRIMS = 50
@@ -18,11 +19,12 @@ class HeapTrimming(pl.Callback):
     """
 
     def __init__(self) -> None:
-        self.n_batches = 0  # whatever the length of an epoch
+        self.n_batches = 0  # since the last time
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Step, batch_idx: int
     ) -> None:
-        self.n_batches += 1
-        if self.n_batches % BATCHES_BETWEEN_TRIMS == 0:
+        self.n_batches += len(batch.micro_batches)
+        if self.n_batches >= BATCHES_BETWEEN_TRIMS:
+            self.n_batches = 0
             give_back_holes()

@@ -20,7 +20,6 @@ from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
 from seq2seq.training.measuring import Measuring
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.position import epoch_ends, is_last_step, step_is_complete, tell_progress
 from seq2seq.training.selector import Selector
 from seq2seq.training.sharded import split_by
 from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
@@ -31,14 +30,13 @@ STALE_AFTER_S = 3600  # no save takes that long
 STEPS_BETWEEN_AGREEMENTS = 10
 
 log = logging.getLogger(__name__)
-Listener = Callable[[pl.Trainer, Mapping[str, float]], None]
+Listener = Callable[[TrainingModule, Mapping[str, float]], None]
 
 
 class Milestones(Checkpoint):
     """Validates when it is due, keeps what the end of the run chooses from, saves, and stops the run when it is told.
 
-    Everything happens where an optimizer step is complete: from there, a resumed run takes the same steps as an
-    unbroken one. All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is
+    All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is
     made up for. Told to stop, also in the middle of a validation, the run saves at once, and validates when it is
     resumed.
 
@@ -60,7 +58,7 @@ class Milestones(Checkpoint):
             divergence: comes before this in the list, and may have taken the run back.
             counters: come before this in the list.
             ema: its weights are those that are validated and chosen from; None: the weights as they are.
-            listeners: called with the metrics of each validation, after it.
+            listeners: called with the module and the metrics of each validation, after it.
         """
         self.run, self.data, self.validation, self.ema, self.listeners = run, data, validation, ema, listeners
         self.divergence, self.counters = divergence, counters
@@ -79,46 +77,49 @@ class Milestones(Checkpoint):
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
         self.signals.install()
+        assert isinstance(pl_module, TrainingModule)
         with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
             self.make_up(trainer, pl_module)
         self._hear(trainer)
         self._stop_if_told()
-        if self._has_lost_patience():
+        if self._has_lost_patience() or pl_module.time_spent >= 1:
             trainer.should_stop = True
 
-    def make_up(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+    def make_up(self, trainer: pl.Trainer, module: TrainingModule) -> None:
         """Keep the weights of the latest step and validate now, if the run was cut off before it could."""
-        assert isinstance(module, TrainingModule)
-        if self.has_saved and not self.run.kept_at(trainer.global_step).is_file():
-            keep_every_n_steps(self.run, module, self.ema, trainer.global_step)
+        if self.has_saved and not self.run.kept_at(module.n_steps).is_file():
+            keep_every_n_steps(self.run, module, self.ema, module.n_steps)
         if self.owes_validation:
             self._validate(trainer, module)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        if not step_is_complete(trainer):
-            return
         assert isinstance(pl_module, TrainingModule)
-        self.owes_validation |= self._is_due(trainer)
-        self.stopping, is_time_to_save = self._agree(trainer)
-        went_back = self.divergence.went_back_at == trainer.global_step
+        step = pl_module.n_steps
+        if pl_module.time_spent >= 1:
+            trainer.should_stop = True
+        self.owes_validation |= trainer.should_stop or self._is_due(step)
+        # The run ends here as it is configured. Resumed with more steps, it goes on from here.
+        is_last = trainer.should_stop or step == self.data.total_steps
+        self.stopping, is_time_to_save = self._agree(trainer, step)
+        went_back = self.divergence.went_back_at == step
         if went_back:
             self.selector.n_since = 0  # what was validated since is no more part of the run
-        keeps = self.owes_validation or is_kept(self.config, trainer.global_step)
+        keeps = self.owes_validation or is_kept(self.config, step)
         # No weights without a state: otherwise a run that died in between could neither go on nor start again.
         is_first = keeps and not self.has_saved
         if not is_first:  # who goes on from the state of this step has its weights
-            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
-        if self.stopping or is_time_to_save or went_back or is_first or is_last_step(trainer):
-            self._save(trainer)
+            keep_every_n_steps(self.run, pl_module, self.ema, step)
+        if self.stopping or is_time_to_save or went_back or is_first or is_last:
+            self._save(trainer, step)
         if is_first:
-            keep_every_n_steps(self.run, pl_module, self.ema, trainer.global_step)
+            keep_every_n_steps(self.run, pl_module, self.ema, step)
         if self.owes_validation and not self.stopping:
             try:
                 self._validate(trainer, pl_module)
             except CutShort:
-                self._save(trainer)
+                self._save(trainer, step)
             self._hear(trainer)
 
     def on_train_batch_start(
@@ -137,17 +138,7 @@ class Milestones(Checkpoint):
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        checkpoint["position"] = position = self.data.position
-        checkpoint["epoch"] = position["epoch"]
-        tell_progress(checkpoint["loops"]["fit_loop"], position["epoch"], position["done"], position["of"])
-
-    def on_load_checkpoint(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
-    ) -> None:
-        if self.data.has_moved:  # then Lightning has to count the batches of this number of processes
-            position = self.data.position
-            tell_progress(checkpoint["loops"]["fit_loop"], position["epoch"], position["done"], position["of"])
-            checkpoint["loops"]["fit_loop"]["state_dict"]["combined_loader"] = [position]
+        checkpoint["position"] = self.data.loader.position._asdict()
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -168,28 +159,25 @@ class Milestones(Checkpoint):
         config = self.validation.config
         return {"monitor": self.config.monitor, "sentences": self.config.valid_sentences, **vars(config.decoding)}
 
-    def _is_due(self, trainer: pl.Trainer) -> bool:
-        every = self.config.val_every_n_steps
-        # Also where the time is over, or where another callback stops the run.
-        return trainer.should_stop or (trainer.global_step % every == 0 if every else epoch_ends(trainer))
+    def _is_due(self, step: int) -> bool:
+        return step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 0
 
-    def _validate(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        assert isinstance(module, TrainingModule)
-        step = trainer.global_step
+    def _validate(self, trainer: pl.Trainer, module: TrainingModule) -> None:
+        step = module.n_steps
         # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.
         told = self.signals.cutting_short() if trainer.world_size == 1 else nullcontext()
         with self._watched_model(trainer, module) as model, told, self.counters.timed("validation"):
             metrics = self.validation.while_training(model)
         self.owes_validation = False
-        self._log(trainer, metrics)
+        self._log(module, metrics)
         self.selector.see(step, metrics)
         with self.counters.timed("saving"):
             keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self._has_lost_patience():
             trainer.should_stop = True
         for listener in self.listeners:
-            listener(trainer, metrics)
-        self._save(trainer)
+            listener(module, metrics)
+        self._save(trainer, step)
 
     @contextmanager
     def _watched_model(self, trainer: pl.Trainer, module: TrainingModule) -> Iterator[SourceEncoder]:
@@ -200,31 +188,31 @@ class Milestones(Checkpoint):
         with self.ema.in_place_of_weights(module.model) if self.ema else nullcontext():
             yield module.model
 
-    def _log(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+    def _log(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
         found = {f"valid/{name}": value for name, value in metrics.items()}
         for domain, of_domain in self.validation.of_domains.items():
             found |= {f"valid/{domain}/{name}": value for name, value in of_domain.items()}
-        self.counters.log_row(trainer, found | self.counters.times())
+        self.counters.log_row(module, found | self.counters.times())
 
     def _has_lost_patience(self) -> bool:
         return self.selector.has_lost_patience(self.config.patience) and not self.divergence.is_worried
 
-    def _save(self, trainer: pl.Trainer) -> None:
+    def _save(self, trainer: pl.Trainer, step: int) -> None:
         with self.counters.timed("saving"):
             if trainer.is_global_zero:
                 self.run.keep_previous()
             trainer.save_checkpoint(self.run.last)
         self.has_saved = True
         if trainer.is_global_zero:
-            self.divergence.keep_state(trainer.global_step)
+            self.divergence.keep_state(step)
         self.saved_at = time.monotonic()
 
-    def _agree(self, trainer: pl.Trainer) -> tuple[int, bool]:
+    def _agree(self, trainer: pl.Trainer, step: int) -> tuple[int, bool]:
         """The signal that any rank received, and whether the last save is too old: the same on all ranks."""
         signal, is_old = self.signals.received, time.monotonic() - self.saved_at > SAVE_EVERY_S
         if trainer.world_size == 1:
             return signal, is_old
-        if trainer.global_step % STEPS_BETWEEN_AGREEMENTS:
+        if step % STEPS_BETWEEN_AGREEMENTS:
             return 0, False
         told = torch.tensor([signal, int(is_old)], device=trainer.strategy.root_device)
         torch.distributed.all_reduce(told, op=torch.distributed.ReduceOp.MAX)

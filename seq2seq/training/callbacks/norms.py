@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.position import step_is_complete
 from seq2seq.training.sharded import whole
 
 STEPS_BETWEEN = 100  # a step that is measured takes a copy of the weights, and makes the host wait for a GPU
@@ -45,7 +44,8 @@ class Norms(pl.Callback):
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
     ) -> None:
-        if (trainer.global_step + 1) % STEPS_BETWEEN == 0:
+        assert isinstance(pl_module, TrainingModule)
+        if pl_module.n_steps % STEPS_BETWEEN == 0:
             names, weights = _weights(pl_module)
             self.before = [weight.detach().clone() for weight in weights]
             self.gradients = _norms_of_parts(
@@ -55,7 +55,8 @@ class Norms(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: object, batch: object, batch_idx: int
     ) -> None:
-        if not self.before or not step_is_complete(trainer):
+        assert isinstance(pl_module, TrainingModule)
+        if not self.before:
             return
         names, weights = _weights(pl_module)
         updates = torch._foreach_sub([weight.detach() for weight in weights], self.before)
@@ -67,11 +68,10 @@ class Norms(pl.Callback):
         }
         values = torch.stack([norm for norms in found.values() for norm in norms.values()]).tolist()
         keys = [f"{kind}/{part}" for kind, norms in found.items() for part in norms]
-        self.counters.log_row(trainer, dict(zip(keys, values, strict=True)))
+        self.counters.log_row(pl_module, dict(zip(keys, values, strict=True)))
 
 
-def _weights(module: pl.LightningModule) -> tuple[list[str], list[nn.Parameter]]:
-    assert isinstance(module, TrainingModule)
+def _weights(module: TrainingModule) -> tuple[list[str], list[nn.Parameter]]:
     names, weights = zip(*module.model.named_parameters(), strict=True)
     return list(names), list(weights)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from seq2seq.training.callbacks.step_metrics import StepMetrics
-from seq2seq.training.position import time_spent
+from seq2seq.training.module import TrainingModule
 
 _SHOWN = {  # of a validation: title and digits
     "loss": ("loss", 3),
@@ -29,11 +29,10 @@ class ProgressReport(pl.Callback):
 
     Args:
         total_steps: optimizer steps of the run; 0 if only time limits it.
-        max_seconds: the run's time limit; 0 if there is none.
     """
 
-    def __init__(self, meter: StepMetrics, total_steps: int, max_seconds: int) -> None:
-        self.meter, self.total_steps, self.max_seconds = meter, total_steps, max_seconds
+    def __init__(self, meter: StepMetrics, total_steps: int) -> None:
+        self.meter, self.total_steps = meter, total_steps
         self.console = Console(stderr=True, highlight=False)
         self.bar: Progress | None = None
         self.task = TaskID(0)
@@ -41,7 +40,8 @@ class ProgressReport(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.began = self.last_line = time.monotonic()
-        self.share_before = self._share(trainer)  # of a resumed run
+        assert isinstance(pl_module, TrainingModule)
+        self.share_before = self._share(pl_module)  # of a resumed run
         if self.console.is_terminal and trainer.is_global_zero:
             self.bar = Progress(BarColumn(), TextColumn("{task.description}"), console=self.console)
             self.task = self.bar.add_task("", total=1.0)
@@ -50,35 +50,36 @@ class ProgressReport(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        assert isinstance(pl_module, TrainingModule)
         now = time.monotonic()
         if not trainer.is_global_zero or (self.bar is None and now - self.last_line < SECONDS_BETWEEN_LINES):
             return
         self.last_line = now
         if self.bar is None:
-            print(self._describe(trainer, now), file=sys.stderr, flush=True)
+            print(self._describe(pl_module, now), file=sys.stderr, flush=True)
         else:
-            self.bar.update(self.task, completed=self._share(trainer), description=self._describe(trainer, now))
+            self.bar.update(self.task, completed=self._share(pl_module), description=self._describe(pl_module, now))
 
-    def tell_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
-        if trainer.is_global_zero:
-            self.console.print(describe_validation(trainer.global_step, metrics), soft_wrap=True)
+    def tell_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+        if module.global_rank == 0:
+            self.console.print(describe_validation(module.n_steps, metrics), soft_wrap=True)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         if self.bar is not None:
             self.bar.stop()
             self.bar = None
 
-    def _share(self, trainer: pl.Trainer) -> float:
+    def _share(self, module: TrainingModule) -> float:
         """How much of the run is done, by whichever limit comes first."""
-        by_steps = trainer.global_step / self.total_steps if self.total_steps else 0.0
-        return min(1.0, max(by_steps, time_spent(trainer, self.max_seconds)))
+        by_steps = module.n_steps / self.total_steps if self.total_steps else 0.0
+        return min(1.0, max(by_steps, module.time_spent))
 
-    def _describe(self, trainer: pl.Trainer, now: float) -> str:
-        elapsed, share = now - self.began, self._share(trainer)
+    def _describe(self, module: TrainingModule, now: float) -> str:
+        elapsed, share = now - self.began, self._share(module)
         left = elapsed * (1 - share) / (share - self.share_before) if share > self.share_before else 0.0
         loss = self.meter.loss
         return (
-            f"epoch {trainer.current_epoch + 1}  step {trainer.global_step}"
+            f"epoch {self.meter.counters.data.epoch + 1}  step {module.n_steps}"
             + (f"/{self.total_steps}" if self.total_steps else "")
             + (f"  loss {loss:.3f}" if not math.isnan(loss) else "")
             + f"  {self.meter.tokens_per_s:,.0f} tok/s  {_clock(elapsed)} elapsed  {_clock(left)} left"

@@ -8,11 +8,10 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from seq2seq.dataset.batches import Batch
+from seq2seq.dataset.batches import Step
 from seq2seq.memory import resident_memory
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.module import TrainingModule
-from seq2seq.training.position import step_is_complete
 from seq2seq.vocabulary import PAD
 
 
@@ -40,34 +39,34 @@ class StepMetrics(pl.Callback):
         self.began = time.perf_counter()
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Batch, batch_idx: int
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Step, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, TrainingModule)
-        self.n_tokens = self.n_tokens + batch.n_tgt_tokens + (batch.src != PAD).sum()
-        self.n_slots += batch.src.numel() + batch.tgt_out.numel()
+        for each in batch.micro_batches:
+            self.n_tokens = self.n_tokens + each.n_tgt_tokens + (each.src != PAD).sum()
+            self.n_slots += each.src.numel() + each.tgt_out.numel()
+        self.n_tgt = self.n_tgt + pl_module.n_step_tokens
         now = time.perf_counter()
         self.seconds, self.began = self.seconds + now - self.began, now
-        if step_is_complete(trainer):
-            self.n_tgt = self.n_tgt + pl_module.n_tokens_of_all
-            if trainer.global_step % trainer.log_every_n_steps == 0:  # type: ignore[attr-defined]
-                self._log(trainer, pl_module)
+        if pl_module.n_steps % pl_module.config.trainer.log_every_n_steps == 0:
+            self._log(pl_module)
 
-    def _log(self, trainer: pl.Trainer, module: TrainingModule) -> None:
+    def _log(self, module: TrainingModule) -> None:
         self.tokens_per_s = float(self.n_tgt) / self.seconds
         metrics = {name: float(value) for name, value in module.of_step.items()} | {
             "train/tgt_tokens_per_s": self.tokens_per_s,
             "train/padding_share": 1 - float(self.n_tokens) / self.n_slots,
-            "epoch": trainer.current_epoch,
+            "epoch": self.counters.data.epoch,
         }
         metrics["train/perplexity"] = math.exp(min(metrics["train/loss"], 100.0))
         if (resident := resident_memory()) is not None:
             metrics["train/process_memory_gb"] = resident / 1e9
         if torch.cuda.is_available():
             metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
-        self.counters.log_row(trainer, metrics)
+        self.counters.log_row(module, metrics)
         self.loss = metrics["train/loss"]
         self.n_tokens, self.n_tgt, self.n_slots, self.seconds = 0, 0, 0, 0.0
 
-    def leave_out_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+    def leave_out_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
         """The time since the latest step was that of a validation."""
         self.began = time.perf_counter()

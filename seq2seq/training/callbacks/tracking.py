@@ -31,7 +31,7 @@ class Introducing(pl.Callback):
                 assert isinstance(pl_module, TrainingModule)
                 pl_module.wandb_id = logger.run_id
 
-    def show_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
+    def show_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
         """Show what there is beside the metrics, which others log."""
 
 
@@ -48,9 +48,9 @@ class Tracking(Introducing):
         self.has_told_signatures = False
         self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
 
-    def show_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
-        trackers = [logger for logger in trainer.loggers if isinstance(logger, Guarded)]
-        if not trackers or not trainer.is_global_zero:
+    def show_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+        trackers = [logger for logger in module.loggers if isinstance(logger, Guarded)]
+        if not trackers or module.global_rank:
             return
         with self.counters.timed("tracking"):
             if not self.has_told_signatures:
@@ -59,7 +59,7 @@ class Tracking(Introducing):
                     tracker.log_hyperparams({"valid_signatures": self.validation.signatures})
             if not self.config.logger.shows_text:
                 return
-            step = trainer.global_step
+            step = module.n_steps
             samples = self.validation.samples(self.config.logger.n_samples)
             table = table_of_samples(samples, self.chrf, step)
             self.chrf = {sample.pair: sample.chrf for sample in samples}

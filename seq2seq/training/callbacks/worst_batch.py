@@ -43,12 +43,12 @@ class WorstBatch(pl.Callback):
             torch.distributed.all_reduce(worst, op=torch.distributed.ReduceOp.MAX)
             divisor = int(worst)
         if divisor > 1:
-            raise RunError(self._sentence(shape, divisor, is_new=trainer.global_step == 0))
+            raise RunError(self._sentence(shape, divisor, is_new=pl_module.n_steps == 0))
 
     def _divisor(self, module: TrainingModule, shape: Shape, trainer: pl.Trainer) -> int:
         """By how much batch.max_tokens has to be divided to fit: 1, 2, 4, ..."""
         n_reserved = missing_state(trainer.optimizers[0])
-        if trainer.accumulate_grad_batches > 1:  # then the gradient of earlier micro-batches is there, too
+        if self.data.loader.accumulate > 1:  # then the gradient of earlier micro-batches is there, too
             n_reserved += sum(p.nbytes for p in module.parameters())
         if self.ema and not self.ema.weights:
             n_reserved += sum(4 * p.numel() for p in module.model.parameters())

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.run_directory import RunDirectory
@@ -13,6 +12,7 @@ from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.tracking import Introducing
 from seq2seq.training.classification.validation import LabelSample, LabelValidation
 from seq2seq.training.guarded import Guarded
+from seq2seq.training.module import TrainingModule
 from seq2seq.training.sentence_tables import Table
 
 N_MISTAKES = 30  # of a test set
@@ -27,14 +27,14 @@ class LabelTracking(Introducing):
         super().__init__(config, facts, counters)
         self.validation = validation
 
-    def show_validation(self, trainer: pl.Trainer, metrics: Mapping[str, float]) -> None:
-        trackers = _trackers(trainer.loggers)
-        if not trackers or not trainer.is_global_zero or not self.config.logger.shows_text:
+    def show_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+        trackers = _trackers(module.loggers)
+        if not trackers or module.global_rank or not self.config.logger.shows_text:
             return
         with self.counters.timed("tracking"):
-            table = table_of_labels(self.validation.samples(self.config.logger.n_samples), trainer.global_step)
+            table = table_of_labels(self.validation.samples(self.config.logger.n_samples), module.n_steps)
             for tracker in trackers:
-                tracker.log_sentences("valid/samples", table, trainer.global_step - 1)
+                tracker.log_sentences("valid/samples", table, module.n_steps - 1)
 
 
 def log_tests(loggers: Sequence[Logger], run: RunDirectory, labels: Sequence[str], step: int, shows_text: bool) -> None:
@@ -71,5 +71,5 @@ def table_of_labels(samples: Sequence[LabelSample], step: int) -> Table:
     return Table(["step", "line", "text", "label", "prediction", "probability"], rows)
 
 
-def _trackers(loggers: Sequence[Logger]) -> list[Guarded]:
+def _trackers(loggers: Sequence[Any]) -> list[Guarded]:
     return [logger for logger in loggers if isinstance(logger, Guarded)]

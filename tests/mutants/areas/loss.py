@@ -61,24 +61,17 @@ MUTANTS = [
         tests=["tests/training/test_loss.py::test_correct_tokens_are_counted"],
     ),
     Mutant(
-        fault="a loss is divided by the tokens of its micro-batch, not of its step",
+        fault="a loss is divided by the tokens of the first micro-batch, not of the step",
         file="seq2seq/training/module.py",
-        text="batch.n_step_tokens",
-        becomes="torch.tensor(batch.n_tgt_tokens)",
+        text="self._sum_over_ranks(step.n_tgt_tokens)",
+        becomes="step.micro_batches[0].n_tgt_tokens",
         tests=["tests/training/test_module.py::test_a_step_is_the_same_in_one_batch_or_in_several"],
-    ),
-    Mutant(
-        fault="Lightning divides the loss by the number of micro-batches, and nothing undoes that",
-        file="seq2seq/training/module.py",
-        text=" * self.trainer.accumulate_grad_batches",
-        becomes="",  # on one process, Lightning's backward pass has nothing to add
-        tests=["tests/training/test_distributed.py::test_two_processes_train_the_model_that_one_would"],
     ),
     Mutant(
         fault="the loss that is logged is that of the last micro-batch",
         file="seq2seq/training/module.py",
-        text="self.step_sums = self.step_sums.to(self.device) +",
-        becomes="self.step_sums = 0 * self.step_sums.to(self.device) +",
+        text="sums += torch.stack",
+        becomes="sums = torch.stack",
         tests=["tests/training/test_module.py::test_the_loss_of_a_step_is_the_mean_over_its_tokens"],
     ),
     Mutant(

@@ -48,10 +48,10 @@ MUTANTS = [
         tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
     ),
     Mutant(
-        fault="validations are counted in micro-batches",
+        fault="a validation that is due at the end of an epoch comes a step later",
         file="seq2seq/training/callbacks/milestones.py",
-        text="        if not step_is_complete(trainer):\n            return\n",
-        becomes="",
+        text="step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 0",
+        becomes="step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 1",
         tests=[
             "tests/training/callbacks/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"
         ],
@@ -202,10 +202,10 @@ MUTANTS = [
         tests=["tests/training/test_run.py::test_a_second_interrupt_stops_at_once"],
     ),
     Mutant(
-        fault="a run that was stopped at the end of an epoch does not count it as over",
-        file="seq2seq/training/position.py",
-        text="n_epochs = epoch + is_over",
-        becomes="n_epochs = epoch",
+        fault="the steps of an earlier start do not count",
+        file="seq2seq/training/module.py",
+        text='self.n_steps = checkpoint["global_step"]',
+        becomes="self.n_steps = 0",
         tests=[f"{RESUMED}[plain]"],
     ),
 ]

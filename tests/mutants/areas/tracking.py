@@ -21,10 +21,10 @@ MUTANTS = [
         tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
     ),
     Mutant(
-        fault="the tokens of a step are counted with each of its micro-batches",
+        fault="only the tokens of the latest step are counted",
         file="seq2seq/training/callbacks/counters.py",
-        text="        if step_is_complete(trainer):\n",
-        becomes="        if trainer:\n",
+        text="self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_step_tokens",
+        becomes="self.n_tgt_tokens = pl_module.n_step_tokens",
         tests=["tests/training/callbacks/test_counters.py"],
     ),
     Mutant(

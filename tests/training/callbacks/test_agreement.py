@@ -30,7 +30,7 @@ def test_what_one_process_is_told_all_do_at_the_same_step(tmp_path: Path, told: 
             milestones.saved_at -= SAVE_EVERY_S + 1
         strategy = SimpleNamespace(root_device=torch.device("cpu"))
         steps = (STEPS_BETWEEN_AGREEMENTS - 1, STEPS_BETWEEN_AGREEMENTS)
-        trainers: list[Any] = [SimpleNamespace(world_size=2, global_step=step, strategy=strategy) for step in steps]
-        return [milestones._agree(trainer) for trainer in trainers]
+        trainer: Any = SimpleNamespace(world_size=2, strategy=strategy)
+        return [milestones._agree(trainer, step) for step in steps]
 
     assert in_two_processes(decisions, tmp_path) == [[(0, False), (signal.SIGTERM, True)]] * 2

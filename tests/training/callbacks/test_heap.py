@@ -5,10 +5,12 @@ import pytest
 from seq2seq.training.callbacks.heap import HeapTrimming
 from tests.training.tiny_runs import command, tiny_config, train_with
 
-# Thirty holes of 8 MB, each between small tensors that stay.
+# Thirty holes of 8 MB, each between tensors that stay. They are too large for a gap that the imports left, so that no
+# holes become one with the free memory at the end of the heap, which is kept.
 HOLES = """
 import resource
 import torch
+from seq2seq.dataset.batches import Step
 from seq2seq.hardware import keep_freed_memory
 from seq2seq.training.callbacks.heap import BATCHES_BETWEEN_TRIMS, HeapTrimming
 
@@ -18,12 +20,12 @@ def resident():
 
 def freed_after(n_batches):
     for _ in range(n_batches):
-        trimming.on_train_batch_end(None, None, None, None, 0)
+        trimming.on_train_batch_end(None, None, None, Step([None]), 0)
     return full - resident()
 
 trimming = HeapTrimming()
 keep_freed_memory()
-pairs = [(torch.ones(1 << 21), torch.ones(1 << 10)) for _ in range(30)]
+pairs = [(torch.ones(1 << 21), torch.ones(1 << 18)) for _ in range(30)]
 kept = [small for _, small in pairs]
 full = resident()
 del pairs
@@ -39,7 +41,7 @@ def test_holes_are_kept_for_the_next_steps_and_then_given_back(tmp_path):
     done = command(script=script)
     assert done.returncode == 0, done.stderr
     when_freed, before, at_a_trim = map(float, done.stdout.split())
-    assert max(when_freed, before) < 0.25 * 30 * 8.4 < 0.4 * 30 * 8.4 < at_a_trim  # MB
+    assert max(when_freed, before) < 8.4 < 0.9 * 30 * 8.4 < at_a_trim  # MB
 
 
 def test_a_run_on_a_cpu_trims_its_heap(corpus, tmp_path, monkeypatch):

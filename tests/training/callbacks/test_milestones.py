@@ -49,8 +49,8 @@ def test_a_run_is_saved_within_long_epochs(
     monkeypatch.setattr(milestones, "SAVE_EVERY_S", 0)
 
     class PowerCut(pl.Callback):
-        def on_train_batch_start(self, trainer: pl.Trainer, *args: Any) -> None:
-            if trainer.global_step == 3:
+        def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
+            if pl_module.n_steps == 3:
                 raise CutOff
 
     config = tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.val_every_n_steps": 100})

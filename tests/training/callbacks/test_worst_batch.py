@@ -17,6 +17,7 @@ from seq2seq.training.callbacks import worst_batch
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.trial import fits, largest, missing_state
+from tests.dataset.epochs import micro_batches
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.test_module import fit, make_module
 from tests.training.tiny_runs import (
@@ -131,7 +132,7 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
 def test_the_shapes_of_a_plan_are_those_of_its_batches(corpus: Path, tmp_path: Path) -> None:
     pairs = prepare(tiny_config(corpus, tmp_path)).train
     loader = BatchLoader(pairs, BatchConfig(max_tokens=160), seed=1, world_size=2)
-    assert loader.shapes(0) == [(*batch.src.shape, batch.tgt_in.size(1)) for batch in loader]
+    assert loader.shapes(0) == [(*batch.src.shape, batch.tgt_in.size(1)) for batch in micro_batches(loader)]
 
 
 def test_the_largest_batch_has_the_most_tokens_and_then_the_longest_sentences() -> None:
