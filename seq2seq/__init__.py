@@ -1,7 +1,7 @@
 """The package as a program sees it:  seq2seq.load(RUN_DIR).translate(lines)
 
 It trains Transformer translation models on parallel text, translates files with them and tracks the experiments.
-No other module is imported before `load` or `load_classifier` is called.
+No other module is imported before `load` is called.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from seq2seq.classification.text_classifier import TextClassifier
     from seq2seq.translation.engines.options import AttentionName, EngineName
     from seq2seq.translation.translator import Translator
 
@@ -59,21 +58,3 @@ def load(
         weights=tuple(weights),
     )
     return Translator.load([path] if isinstance(path, str | Path) else path, options)
-
-
-def load_classifier(
-    path: str | Path, *, device: str = "auto", precision: str = "auto", threads: int = 0
-) -> "TextClassifier":
-    """A trained classifier:  seq2seq.load_classifier("runs/classify/RUN").classify(["Un chat dort."])[0].label
-
-    Args:
-        path: a run directory, a checkpoint file or a model directory.
-        device: auto (a CUDA device if there is one), cpu, cuda or mps.
-        precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
-        threads: CPU threads; 0: torch decides.
-    Raises:
-        UserError: what is wrong with the model or with what is asked for, and what to do.
-    """
-    from seq2seq.classification.text_classifier import TextClassifier
-
-    return TextClassifier.load(path, device=device, precision=precision, threads=threads)

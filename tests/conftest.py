@@ -123,18 +123,6 @@ def exported_model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) 
     return made_once(tmp_path_factory, "exported_model", make)
 
 
-@pytest.fixture(scope="session")
-def classified_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run directory of a classifier that has learned `tests.labelling.MARKS`, in a second."""
-    from tests.labelling import label_config, write_labelled
-    from tests.training.tiny_runs import train_with
-
-    def make(folder: Path) -> None:
-        train_with(label_config(write_labelled(folder / "text"), folder / "run"))
-
-    return made_once(tmp_path_factory, "classified", make) / "run"
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KiB, where this user may mount one."""

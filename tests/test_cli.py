@@ -15,7 +15,6 @@ from tests.places import ROOT
 
 COMMANDS = [
     "attention",
-    "classify",
     "compare",
     "contrast",
     "corpus",

@@ -155,7 +155,8 @@ def test_each_command_that_a_page_names_exists() -> None:
 
 def test_each_option_that_a_page_names_exists() -> None:
     existing = options(build_parser()) | {ESTIMATE} | OF_OTHERS
-    for program in [*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("data/**/*.py"), *ROOT.glob("docs/**/*.py")]:
+    folders = ("benchmarks", "data", "docs", "examples")
+    for program in [file for folder in folders for file in ROOT.glob(f"{folder}/**/*.py")]:
         existing.update(re.findall(r"--[a-z][\w-]*", program.read_text()))
     named = {
         (page.name, option) for page in pages() for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", page.read_text())

@@ -28,7 +28,7 @@ STAGES = [
     ("artifacts",),
     ("analysis",),
     ("reports",),
-    ("training", "translation", "classification"),
+    ("training", "translation"),
     ("export", "inspection", "sweeps"),
     ("commands", FRONT),
     ("cli",),

@@ -9,7 +9,6 @@ not compare. It holds only tensors and plain containers:
     tokenizer_sha256    SHA-256 of the tokenizer that the weights were trained with
     state_dict          weights; the names of those of the Transformer begin with `model.`
     seen                what the training text was like (dataset/seen.py); missing in those of older versions
-    labels              of a classifier; missing in a translation model
     global_step         optimizer steps done
     position            steps done and of an epoch, number of processes, and that with which the run began
     provenance          where the run comes from, for people (artifacts/provenance.py); missing in older ones
@@ -33,7 +32,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.saved_model import SavedModel, read_labels, read_seen
+from seq2seq.artifacts.saved_model import SavedModel, read_seen
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_file
 
@@ -92,8 +91,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
     tokenizer = bytes(content["tokenizer"].numpy())
     sha256 = str(content["tokenizer_sha256"])
-    seen, labels = read_seen(content, path), read_labels(content, path)
-    model = SavedModel(content["config"], tokenizer, sha256, weights, seen, labels)
+    model = SavedModel(content["config"], tokenizer, sha256, weights, read_seen(content, path))
     step, wandb_id = int(content.get("global_step", 0)), str(content.get("wandb_id", ""))
     return Checkpoint(path, model, step, wandb_id, "optimizer_states" in content, content.get("position", {}))
 

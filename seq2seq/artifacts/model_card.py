@@ -11,7 +11,6 @@ from seq2seq.dataset.seen import SeenText
 # Keys of the model that each card has words for.
 _DESCRIBED = {"d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
 _DESCRIBED |= {"norm", "activation", "positions", "embeddings", *DROPOUTS}
-_FEW_LABELS = 20
 
 
 def model_card(
@@ -21,7 +20,6 @@ def model_card(
     weights: Sequence[str],
     run: RunDirectory | None,
     seen: SeenText | None = None,
-    labels: Sequence[str] = (),
 ) -> str:
     """The text of README.md, in Markdown.
 
@@ -29,12 +27,9 @@ def model_card(
         weights: a line of text for each form of the weights.
         run: the run with the scores, if it has ended; None if there is no run.
         seen: what the training text was like, if the model says so.
-        labels: of a classifier; a translation model has none.
     Raises:
         RunError: the files with the scores are damaged.
     """
-    if labels:
-        return _classifier_card(config, labels, n_parameters, vocab_size, weights, run)
     model, data = config.model, config.data
     lines = [
         f"# {config.name}: {data.src_lang} to {data.tgt_lang}",
@@ -76,49 +71,6 @@ def _variant(model: ModelConfig) -> str:
         for field in dataclasses.fields(model)
         if field.name not in _DESCRIBED and (value := getattr(model, field.name)) != field.default
     )
-
-
-def _classifier_card(
-    config: RunConfig,
-    labels: Sequence[str],
-    n_parameters: int,
-    vocab_size: int,
-    weights: Sequence[str],
-    run: RunDirectory | None,
-) -> str:
-    model, data = config.model, config.data
-    listed = ", ".join(labels[:_FEW_LABELS]) + (
-        f" and {len(labels) - _FEW_LABELS} more" if labels[_FEW_LABELS:] else ""
-    )
-    lines = [
-        f"# {config.name}: labels of {data.src_lang} text",
-        "",
-        f"A classifier on top of a Transformer encoder, trained on {data.name} with seq2seq.",
-        "",
-        f"- labels: {listed}",
-        f"- {n_parameters:,} parameters; {model.n_encoder_layers} encoder layers, d_model {model.d_model}, "
-        f"{model.n_heads} heads, d_ff {model.d_ff}; the {config.classify.pool} over the tokens",
-        f"- encoder: {config.classify.encoder}",
-        f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type})",
-        f"- texts of up to {model.max_length - 1} tokens",
-        *_origins(run),
-        *(f"- {line}" for line in weights),
-        "",
-        "## Scores",
-        "",
-        *_scores(run, digits=3),
-        "",
-        "## Use",
-        "",
-        "    python -m seq2seq classify --model DIR --input FILE --output FILE",
-        "",
-        "or, in Python,",
-        "",
-        "    import seq2seq",
-        "",
-        '    seq2seq.load_classifier("DIR").classify(["..."])[0].label',
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _origins(run: RunDirectory | None) -> list[str]:

@@ -1,7 +1,6 @@
 """A model directory: a trained model in a form to ship.
 
     config.json          the configuration of the run, the SHA-256 of the tokenizer, what the training text was like,
-                         and the labels of a classifier
     tokenizer.model      SentencePiece
     README.md            what the model is, what it scored, how to use it
     model.safetensors    weights for PyTorch
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from seq2seq.artifacts.saved_model import SavedModel, read_labels, read_seen
+from seq2seq.artifacts.saved_model import SavedModel, read_seen
 from seq2seq.config import BUNDLED
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.errors import CheckpointError
@@ -56,15 +55,6 @@ def is_model_directory(path: Path) -> bool:
     return isinstance(content, dict) and content.get("format") == FORMAT
 
 
-def holds_labels(path: Path) -> bool:
-    """Whether the model of a model directory is a classifier.
-
-    Raises:
-        CheckpointError: it is damaged.
-    """
-    return bool(read_labels(_description(path / CONFIG), path / CONFIG))
-
-
 def read_model_directory(path: Path) -> SavedModel:
     """Read a model directory. A weight is loaded, and torch is imported, only when somebody asks for the weight.
 
@@ -86,8 +76,7 @@ def read_model_directory(path: Path) -> SavedModel:
         )
     stored = StoredWeights(weights, sha256) if weights.exists() else {}
     _verify(path)
-    seen, labels = read_seen(content, path / CONFIG), read_labels(content, path / CONFIG)
-    return SavedModel(content["config"], tokenizer, sha256, stored, seen, labels)
+    return SavedModel(content["config"], tokenizer, sha256, stored, read_seen(content, path / CONFIG))
 
 
 def write_model_directory(

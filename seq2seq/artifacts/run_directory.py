@@ -78,7 +78,6 @@ class RunDirectory:
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
         sources/TEST.LANG             what was translated, one a line
         analysis/TEST.json            what the model gets wrong on a test set (analysis/test_set.py)
-        confusion/TEST.png            of a classifier: which label was taken for which
         summary.txt                   the run and its scores on one screen
         report.html                   all of this as a page (reports/run_page.py)
         export/FORMAT/                model directories (artifacts/model_directory.py)
@@ -230,11 +229,6 @@ class RunDirectory:
         stored, removed = without_removed(self._yaml())
         return flat(_merged(dataclasses.asdict(RunConfig()), stored)) | removed
 
-    @property
-    def is_of_classifier(self) -> bool:
-        """Whether the run learns to classify: then its hypotheses and references are labels."""
-        return bool(self.settings().get("classify.encoder"))
-
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
         identity = self.identity()
@@ -336,10 +330,6 @@ class RunDirectory:
 
     def analysis_file(self, test: str) -> Path:
         return self.path / "analysis" / f"{test}.json"
-
-    def confusion_file(self, test: str) -> Path:
-        """The picture of a classifier's confusion matrix."""
-        return self.path / "confusion" / f"{test}.png"
 
     def metrics(self) -> list[Metric]:
         """The rows of `metrics.csv`; none if there is no such file yet.

@@ -1,7 +1,7 @@
 """The parts of a trained model that both a checkpoint and a model directory store."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,20 +14,19 @@ from seq2seq.tokenizer import Tokenizer
 if TYPE_CHECKING:  # a model for CTranslate2 is read without torch
     from torch import Tensor
 
-_SEEN, _LABELS = "seen", "labels"
+_SEEN = "seen"
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """All that is needed to translate, or to classify.
+    """All that is needed to translate.
 
     Attributes:
         config: configuration of the run, as plain containers; `read_config` makes it a `RunConfig`.
         tokenizer: a SentencePiece model.
         tokenizer_sha256: SHA-256 of the tokenizer that the weights were trained with.
-        weights: weights of the Transformer or the classifier, by name; empty if there are those for CTranslate2 only.
+        weights: weights of the Transformer, by name; empty if there are those for CTranslate2 only.
         seen: what the text was like that the weights were trained on; None if an older version saved the model.
-        labels: of a classifier; a translation model has none.
     """
 
     config: Mapping[str, Any]
@@ -35,25 +34,18 @@ class SavedModel:
     tokenizer_sha256: str
     weights: Mapping[str, "Tensor"]
     seen: SeenText | None = None
-    labels: Sequence[str] = ()
 
     @classmethod
     def of(
-        cls,
-        config: RunConfig,
-        tokenizer: Tokenizer,
-        weights: Mapping[str, "Tensor"],
-        seen: SeenText | None = None,
-        labels: Sequence[str] = (),
+        cls, config: RunConfig, tokenizer: Tokenizer, weights: Mapping[str, "Tensor"], seen: SeenText | None = None
     ) -> "SavedModel":
         """The parts to store of a model in memory."""
-        return cls(asdict(config), tokenizer.proto, tokenizer.fingerprint, weights, seen, labels)
+        return cls(asdict(config), tokenizer.proto, tokenizer.fingerprint, weights, seen)
 
     @property
     def stored_facts(self) -> dict[str, Any]:
-        """The fields that keep `seen` and `labels` in each form on disk; no field if there is nothing to keep."""
-        seen = {_SEEN: asdict(self.seen)} if self.seen is not None else {}
-        return seen | ({_LABELS: list(self.labels)} if self.labels else {})
+        """The field that keeps `seen` in each form on disk; none if there is nothing to keep."""
+        return {_SEEN: asdict(self.seen)} if self.seen is not None else {}
 
 
 def read_seen(content: Mapping[str, Any], path: Path) -> SeenText | None:
@@ -72,21 +64,3 @@ def read_seen(content: Mapping[str, Any], path: Path) -> SeenText | None:
         raise CheckpointError(
             f"{path}: its {_SEEN!r} is {error}, so it was changed after training; restore the file"
         ) from error
-
-
-def read_labels(content: Mapping[str, Any], path: Path) -> list[str]:
-    """The labels that `stored_facts` put beside the other fields of a classifier; none of a translation model.
-
-    Args:
-        path: where `content` comes from.
-    Raises:
-        CheckpointError: the field holds something else.
-    """
-    stored = content.get(_LABELS, [])
-    are_labels = isinstance(stored, list) and all(isinstance(each, str) and each.strip() for each in stored)
-    if not are_labels or len(set(stored)) < len(stored) or len(stored) == 1:
-        raise CheckpointError(
-            f"{path}: its {_LABELS!r} are not two or more different texts, so it was changed after training; restore "
-            "the file"
-        )
-    return stored

@@ -18,7 +18,6 @@ from seq2seq.tokenizer import Tokenizer
 if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
     from torch import Tensor
 
-    from seq2seq.model.classifier import Classifier
     from seq2seq.model.source_encoder import SourceEncoder
     from seq2seq.model.transformer import Transformer
 
@@ -80,38 +79,10 @@ class TrainedModel:
         """
         from seq2seq.model.transformer import Transformer
 
-        if self.saved.labels:
-            raise CheckpointError(
-                f"{self.path}: is a classifier, which does not translate; use it with: python -m seq2seq classify "
-                f"--model {self.path}"
-            )
         sizes = self.config.model
         if attention:
             sizes = replace(sizes, hard_attention=attention == "hard")
         return self._filled(lambda: Transformer(sizes, self.tokenizer.vocab_size), sizes)
-
-    def build_classifier(self) -> "Classifier":
-        """The classifier, on the CPU.
-
-        Raises:
-            CheckpointError, TokenizerError: as `build`; or it is a translation model.
-        """
-        from seq2seq.model.classifier import Classifier
-
-        if not self.saved.labels:
-            raise CheckpointError(
-                f"{self.path}: is a translation model, which has no labels; train a classifier on top of it with: "
-                f"python train.py experiment=classify finetune={self.path}"
-            )
-        config, n_labels = self.config, len(self.saved.labels)
-        return self._filled(
-            lambda: Classifier(config.model, config.classify, self.tokenizer.vocab_size, n_labels),
-            replace(config.model, n_decoder_layers=0),
-        )
-
-    def build_encoder(self) -> "SourceEncoder":
-        """Whatever the model is: something that can `encode`. On the CPU; errors as `build`."""
-        return self.build_classifier() if self.saved.labels else self.build()
 
     def _filled(self, make: Callable[[], _M], sizes: ModelConfig) -> _M:
         """The model that `make` makes, with these weights. `sizes` are those of its layers."""

@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
         parity_input=args.parity_input,
         parity_reference=args.parity_reference,
     )
-    from seq2seq.artifacts.model_directory import holds_labels
     from seq2seq.export.export import export
     from seq2seq.export.parity import ParityError
 
@@ -56,6 +55,5 @@ def run(args: argparse.Namespace) -> int:
     except ParityError as error:
         note(f"error: {error}")
         return 1
-    use = "classify with: python -m seq2seq classify" if holds_labels(output) else "translate with: python translate.py"
-    print(f"wrote {output}; {use} --model {output}")
+    print(f"wrote {output}; translate with: python translate.py --model {output}")
     return 0

@@ -27,17 +27,15 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.files import write_text
     from seq2seq.reports.analysed_run import AnalysedRun
     from seq2seq.reports.diff_page import diff_page
-    from seq2seq.reports.page_of_run import page_of_run
     from seq2seq.reports.pictures import write_pictures
-    from seq2seq.reports.refusal import refuse_classifier
+    from seq2seq.reports.run_page import run_page
 
-    first, *others = runs = [RunDirectory(path) for path in args.run_dirs]
+    first, *others = [RunDirectory(path) for path in args.run_dirs]
     if others and args.pictures:
         raise RunError(f"--pictures draws the charts of one run, and {len(others) + 1} are named; name one")
-    for run in runs if others or args.pictures else ():
-        refuse_classifier(run, "such a page" if others else "each chart")
     output = args.output or (Path("diff.html") if others else first.report_file)
-    write_text(output, diff_page([AnalysedRun.read(run) for run in runs]) if others else page_of_run(first))
+    analysed = [AnalysedRun.read(run) for run in (first, *others)]
+    write_text(output, diff_page(analysed) if others else run_page(analysed[0]))
     if args.pictures:
-        write_pictures(AnalysedRun.read(first), args.pictures)
+        write_pictures(analysed[0], args.pictures)
     print(output)

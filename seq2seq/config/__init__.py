@@ -5,7 +5,6 @@ that knows Hydra. A default stands here and nowhere else. `docs/configuration.md
 """
 
 from seq2seq.config.batch import BatchConfig
-from seq2seq.config.classify import ClassifyConfig
 from seq2seq.config.clean import CleanConfig
 from seq2seq.config.data import BUNDLED, DataConfig
 from seq2seq.config.decoding import DecodingConfig
@@ -23,7 +22,6 @@ __all__ = [
     "CORPUS",
     "DROPOUTS",
     "BatchConfig",
-    "ClassifyConfig",
     "CleanConfig",
     "DataConfig",
     "DecodingConfig",

@@ -26,7 +26,13 @@ RENAMED = {
 }
 
 # Keys that are gone, with the value at which they did nothing.
-REMOVED = {"data.stages": None, "optim.r_drop": 0.0, "src_vectors": "", "tgt_vectors": ""}
+REMOVED = {
+    "classify": {"encoder": "", "pool": "mean", "dropout": 0.1, "class_weights": "none"},
+    "data.stages": None,
+    "optim.r_drop": 0.0,
+    "src_vectors": "",
+    "tgt_vectors": "",
+}
 
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
@@ -117,7 +123,7 @@ def unknown_key(key: str) -> str:
     """Say that no key has this name, and which one to use instead."""
     if key in RENAMED:
         return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
-    if key in REMOVED:
+    if key in REMOVED or key.split(".")[0] in REMOVED:
         return f"the configuration key {key!r} is gone; leave it out (CHANGELOG.md says why)"
     near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."

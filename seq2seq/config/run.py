@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from seq2seq.config.batch import BatchConfig
 from seq2seq.config.checks import names_a_file
-from seq2seq.config.classify import ClassifyConfig
 from seq2seq.config.data import DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
@@ -16,9 +15,6 @@ from seq2seq.config.optim import OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import FSDP, TrainerConfig
 from seq2seq.errors import ConfigError
-
-TRANSLATION_ONLY = ("valid/bleu", "valid/chrf", "valid/perplexity")  # values of trainer.monitor
-CLASSIFICATION_ONLY = ("valid/macro_f1",)
 
 
 @dataclass(kw_only=True)
@@ -34,7 +30,6 @@ class RunConfig:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
-    classify: ClassifyConfig = field(default_factory=ClassifyConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     decoding: DecodingConfig = section(DecodingConfig, HORIZON)
@@ -60,45 +55,6 @@ class RunConfig:
             )
         if self.batch.is_auto and self.trainer.strategy == FSDP:
             yield f"batch.max_tokens=auto tries a whole model, and trainer.strategy={FSDP} splits it; give a number"
-        yield from self._problems_of_task()
-
-    def _problems_of_task(self) -> Iterator[str]:
-        """Report what only translation has, in a run that learns to classify, and the other way round."""
-        monitor, encoder = self.trainer.monitor, self.classify.encoder
-        if not self.classify.is_on:
-            if monitor in CLASSIFICATION_ONLY:
-                yield f"trainer.monitor={monitor} is for classifiers; choose another, or set classify.encoder"
-            return
-        if monitor in TRANSLATION_ONLY:
-            yield f"trainer.monitor={monitor} is for translation; for a classifier choose {CLASSIFICATION_ONLY[0]}"
-        if encoder == "fresh" and self.finetune:
-            yield (
-                f"classify.encoder=fresh starts at random, and finetune={self.finetune} names a model to start from; "
-                "choose frozen or finetuned, or leave finetune out"
-            )
-        if encoder in ("frozen", "finetuned") and not self.finetune:
-            yield f"classify.encoder={encoder} needs a model to take the encoder from; add finetune=RUN"
-        if self.batch.is_auto:
-            yield "batch.max_tokens=auto is for translation; give a number to train a classifier"
-        refused = {
-            "data.augment": bool(self.data.augment.shares),
-            "data.robustness": self.data.robustness,
-            "data.max_length_ratio": self.data.max_length_ratio > 0,
-            "data.drop_overlap": self.data.drop_overlap != "off",
-            "data.clean": self.data.clean.is_on,
-            "tokenizer.subword_regularization": self.tokenizer.subword_regularization > 0,
-        }
-        for key in (key for key, is_set in refused.items() if is_set):
-            yield f"{key} is for translation, where both sides are text; switch it off to train a classifier"
-        if self._has_disguises:
-            yield "data.test: a disguise is for translation, where both sides are text; leave it out"
-
-    @property
-    def _has_disguises(self) -> bool:
-        try:
-            return any(source.disguises for sources in self.data.tests.values() for source in sources)
-        except ConfigError:  # as in `_has_tags`
-            return False
 
     @property
     def _has_tags(self) -> bool:

@@ -45,7 +45,7 @@ class TrainerConfig:
         yield from one_of(
             "trainer",
             self,
-            monitor=("valid/bleu", "valid/chrf", "valid/loss", "valid/perplexity", "valid/accuracy", "valid/macro_f1"),
+            monitor=("valid/bleu", "valid/chrf", "valid/loss", "valid/perplexity", "valid/accuracy"),
         )
         yield from at_least(
             "trainer",

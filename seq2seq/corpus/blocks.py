@@ -119,8 +119,8 @@ class BlockReader:
         return CorpusError(f"{names} changed while the text was prepared; start again when they stay as they are")
 
 
-def sampled_pairs(sources: Sequence[Source], most: int) -> Iterator[tuple[Source, int, tuple[str, str]]]:
-    """`most` pairs of the sources, or all if there are fewer, in order: each with its source and its line's number.
+def sampled_pairs(sources: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
+    """`most` pairs of the sources, or all if there are fewer, in order.
 
     The corpus is divided into `most` stretches of the same length, and one pair of each is drawn at random, always the
     same one. So no sample has to be in memory, and lines that are not drawn are not decoded.
@@ -139,4 +139,4 @@ def sampled_pairs(sources: Sequence[Source], most: int) -> Iterator[tuple[Source
         begin = ends[number] - cut.n_pairs
         with BlockReader(cut) as reader:
             for place in places_in_source:
-                yield cut.source, place - begin + 1, reader.read(place - begin)[0]
+                yield reader.read(place - begin)[0]

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from seq2seq.corpus.hashes import Hashes, contained
 
 _PERCENTILES = (50, 90, 99, 100)
-_FEW_LABELS = 12  # on a line of the report
 _BLOCK = 1 << 20  # hashes to compare at a time, so that no memory-mapped array is in memory as a whole
 
 
@@ -86,8 +85,6 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  src: {several}")
         if split["duplicate_pairs"]:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
-        if found := split.get("labels"):
-            lines.append(f"  labels: {_label_counts(found)}")
         if "references" in split:
             lines.append(f"  {split['references']:,} references, several for some sources")
         if split.get("tokenised"):
@@ -116,13 +113,6 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:
         left_out = f"; left out {sum(dropped.values()):,} ({_counts(dropped)})" if dropped else ""
         lines.append(f"  {name}: {each['pairs']:,} pairs, {times:.2f} times an epoch, {share:.1%} of it{left_out}")
     return lines
-
-
-def _label_counts(counts: Mapping[str, int]) -> str:
-    """How many sentences have each label, the most frequent ones first."""
-    ordered = sorted(counts.items(), key=lambda each: -each[1])
-    shown = ", ".join(f"{label} {n:,}" for label, n in ordered[:_FEW_LABELS])
-    return shown + (f" and {len(ordered) - _FEW_LABELS:,} more" if len(ordered) > _FEW_LABELS else "")
 
 
 def _rejections(split: Mapping[str, Any]) -> str:

@@ -22,7 +22,6 @@ from filelock import FileLock, Timeout
 from seq2seq.corpus.blocks import BlockReader, Cut
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.dataset.encoding import Block, Encoder, load_block
-from seq2seq.dataset.kinds import TextKind
 from seq2seq.dataset.store import id_type
 from seq2seq.tokenizer import Tokenizer
 
@@ -48,7 +47,6 @@ class BlockWork:
     store: Path
     cuts: Sequence[Cut]
     tags: Sequence[str]
-    text: TextKind
     tokenizer: Tokenizer
     filters: PairFilter | None
     keep_text: bool
@@ -118,15 +116,14 @@ class BlockWork:
     def _make(self, reader: BlockReader, number: int, k: int) -> Block:
         cut = self.cuts[number]
         first = k * cut.size + 1
-        pairs = list(self.text.checked(reader.read(k), cut.source, first))
-        block = self._encoder.block(pairs, self.tokenizer.tag(self.tags[number]), first - 1)
+        block = self._encoder.block(list(reader.read(k)), self.tokenizer.tag(self.tags[number]), first - 1)
         block.save(self._file(number, k))
         return block
 
     @property
     def _encoder(self) -> Encoder:
         encode = partial(self.tokenizer.encode, n_threads=1)
-        return Encoder(encode, self.text.encode_tgt(encode), id_type(self.tokenizer), self.filters, self.keep_text)
+        return Encoder(encode, id_type(self.tokenizer), self.filters, self.keep_text)
 
     def _file(self, number: int, k: int) -> Path:
         return self.directory / f"{number}-{k:06}.block"

@@ -137,14 +137,13 @@ class Encoder:
     """Makes blocks of pairs.
 
     Attributes:
-        encode_src, encode_tgt: give the ids of sentences; `encode_tgt` those of labels, if targets are labels.
+        encode: gives the ids of sentences.
         id_type: of the arrays of ids.
         filters: which pairs to leave out; lengths are those without a tag. None keeps all.
         keep_text: also keep the lines of both sides.
     """
 
-    encode_src: Encode
-    encode_tgt: Encode
+    encode: Encode
     id_type: str
     filters: PairFilter | None
     keep_text: bool
@@ -161,7 +160,7 @@ class Encoder:
         looks = np.zeros(n_read, dtype=np.bool_)
         looks[places] = True
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
-        ids = [self.encode_src(lines[0]), self.encode_tgt(lines[1])]
+        ids = [self.encode(side) for side in lines]
         rejected: Mapping[str, int] = {}
         sketches: Sketches = np.zeros((0, N_VALUES), dtype=np.uint32)
         if self.filters is not None:

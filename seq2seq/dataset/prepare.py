@@ -18,7 +18,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,7 +33,7 @@ from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
-from seq2seq.corpus.reader import read_references
+from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
@@ -42,11 +41,10 @@ from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.block_processes import make_blocks
 from seq2seq.dataset.block_work import BLOCK, BlockWork
 from seq2seq.dataset.file_digests import FileDigests
-from seq2seq.dataset.kinds import LabelledText, ParallelText, TextKind
 from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, join_blocks, write_store
-from seq2seq.dataset.subword_text import spelling_shares
+from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
@@ -65,8 +63,7 @@ class Prepared:
 
     `train` is filtered, and has text only if its segmentation is sampled or some of it is disguised. `valid` and
     `tests` (by their names in `data.test`, and those that `data.robustness` adds) hold every pair of their files, also
-    blank and long ones, with text: the references. `seen` is what an epoch of `train` has. `labels` are those of
-    labelled text; parallel text has none.
+    blank and long ones, with text: the references. `seen` is what an epoch of `train` has.
     """
 
     tokenizer: Tokenizer
@@ -75,7 +72,6 @@ class Prepared:
     tests: dict[str, PairStore]
     seen: SeenText
     report: dict[str, Any]
-    labels: Sequence[str] = ()
 
 
 def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
@@ -92,11 +88,10 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     cache_dir = cache_directory(config.data.cache_dir)
     known = FileDigests(cache_dir)
     digests = _digests(splits, known)
-    text: TextKind = LabelledText.of(splits["train"]) if config.classify.is_on else ParallelText()
     try:
         if tokenizer is None:
-            tokenizer = _tokenizer(cache_dir, config, text, splits, digests)
-        stores = {name: _store(cache_dir, config, text, name, splits, digests, known, tokenizer) for name in splits}
+            tokenizer = _tokenizer(cache_dir, config, splits, digests)
+        stores = {name: _store(cache_dir, config, name, splits, digests, known, tokenizer) for name in splits}
     except OSError as error:
         raise CorpusError(
             f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
@@ -105,7 +100,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     finally:
         known.save()
     seen = _seen(splits["train"], stores["train"], config.data)
-    report = _report(config, text, splits, digests, tokenizer, stores)
+    report = _report(config, splits, digests, tokenizer, stores)
     report["splits"]["train"]["sentences"] = seen.sentences
     logger.info("data report\n%s", render(report))
     return Prepared(
@@ -115,7 +110,6 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         tests={name: stores[_TEST + name] for name in all_test_sets(config.data)},
         seen=seen,
         report=report,
-        labels=text.labels,
     )
 
 
@@ -178,7 +172,6 @@ def _filter_key(filters: PairFilter, splits: Mapping[str, list[Source]], digests
 def _tokenizer(
     cache_dir: Path,
     config: RunConfig,
-    text: TextKind,
     splits: Mapping[str, list[Source]],
     digests: Mapping[Path, str],
 ) -> Tokenizer:
@@ -190,7 +183,7 @@ def _tokenizer(
     shares = spelling_shares(config.data.augment.shares)
     disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
     made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
-    key = _key(made_from | disguises | cleaned | dict(text.key))
+    key = _key(made_from | disguises | cleaned)
     directory = cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
@@ -208,28 +201,26 @@ def _tokenizer(
             logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
             damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs = _sampled(text, train, config.tokenizer.max_sentences)
+        pairs = _sampled(train, config.tokenizer.max_sentences)
         pairs = filters.stream(pairs) if filters.reads_text else pairs
-        tokenizer = Tokenizer.train(text.subword_text(pairs, shares), config.tokenizer, config.data.tags)
+        tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
     return _find_or_make(directory, key, find, make)
 
 
-def _sampled(text: TextKind, train: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
+def _sampled(train: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
     """All training pairs, or `most` of them at random, always the same."""
     if sum(Cut.of(source, size=1).n_pairs for source in train) <= most:
-        return chain.from_iterable(map(text.read, train))
+        return chain.from_iterable(map(read_pairs, train))
     logger.info("learning from %s pairs, which are drawn at random", f"{most:,}")
-    drawn = sampled_pairs(train, most)
-    return chain.from_iterable(text.checked([pair], source, number) for source, number, pair in drawn)
+    return sampled_pairs(train, most)
 
 
 def _store(
     cache_dir: Path,
     config: RunConfig,
-    text: TextKind,
     split: str,
     splits: Mapping[str, list[Source]],
     digests: Mapping[Path, str],
@@ -249,7 +240,6 @@ def _store(
             "filters": _filter_key(filters, splits, digests) if filters is not None else None,
             "keep_text": keep_text,
         }
-        | dict(text.key)
     )
     directory = cache_dir / "stores"
     n_workers = config.data.n_workers or n_cores()
@@ -282,17 +272,15 @@ def _store(
             logger.info("joining %s blocks", f"{work.n_blocks:,}")
             blocks = work.blocks()
             return join_blocks(directory / key, blocks, tokenizer, filters, keep_text, references, made_from)
-        encode = partial(tokenizer.encode, n_threads=n_workers)
         return write_store(
             directory / key,
-            [text.read(source) for source in sources],
+            list(map(read_pairs, sources)),
             tokenizer,
             tags=[source.tag for source in sources],
             filters=filters,
             keep_text=keep_text,
             references=references,
             made_from=made_from,
-            encode_tgt=text.encode_tgt(encode),
             n_threads=n_workers,
         )
 
@@ -304,7 +292,7 @@ def _store(
         if sum(cut.n_pairs for cut in cuts) < LARGE:
             return None
         tags = [source.tag for source in sources]
-        return BlockWork(_blocks_dir(directory, key), directory / key, cuts, tags, text, tokenizer, filters, keep_text)
+        return BlockWork(_blocks_dir(directory, key), directory / key, cuts, tags, tokenizer, filters, keep_text)
 
     def help_others() -> None:
         if (work := large_work()) is not None:
@@ -378,7 +366,6 @@ def _languages(config: DataConfig) -> list[str]:
 
 def _report(
     config: RunConfig,
-    text: TextKind,
     splits: Mapping[str, list[Source]],
     digests: Mapping[Path, str],
     tokenizer: Tokenizer,
@@ -393,7 +380,7 @@ def _report(
     added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
     report: dict[str, Any] = {}
     for name, store in stores.items():
-        split = store.manifest["report"] | text.facts(store)
+        split = store.manifest["report"]
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
         if origins := list(dict.fromkeys(source.origin for source in splits[name] if source.origin is not None)):
             split["origins"] = [asdict(origin) for origin in origins]

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from seq2seq.corpus.filters import PairFilter, nothing_left
 from seq2seq.corpus.hashes import Hashes, file_sha256
 from seq2seq.corpus.report import split_report
-from seq2seq.dataset.encoding import Block, Encode, Encoder
+from seq2seq.dataset.encoding import Block, Encoder
 from seq2seq.dataset.plan import blocks, narrow
 from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
 from seq2seq.dataset.sequences import Sequences
@@ -253,7 +253,6 @@ def write_store(
     keep_text: bool,
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
-    encode_tgt: Encode | None = None,
     n_threads: int = -1,
 ) -> PairStore:
     """Encode pairs into a new store, in one pass and in bounded memory. It appears whole or not at all.
@@ -266,7 +265,6 @@ def write_store(
         keep_text: also store the lines of both sides.
         references: the further references of each pair; only without filters.
         made_from: what the store was made from, in JSON types, for the manifest.
-        encode_tgt: gives the ids of targets that are labels; None: targets are text.
         n_threads: that encode; -1: one for each core.
     Raises:
         CorpusError: `directory` exists, or no pair is left.
@@ -274,7 +272,7 @@ def write_store(
         Exception: whatever iterating over `sources` raises.
     """
     encode = partial(tokenizer.encode, n_threads=n_threads)
-    encoder = Encoder(encode, encode_tgt or encode, id_type(tokenizer), filters, keep_text)
+    encoder = Encoder(encode, id_type(tokenizer), filters, keep_text)
     blocks = [
         _encoded(pairs, encoder, tokenizer.tag(tag))
         for pairs, tag in zip(sources, tags or [""] * len(sources), strict=True)

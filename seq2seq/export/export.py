@@ -14,7 +14,6 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.export.classifier import export_classifier
 from seq2seq.export.conversion import convert
 from seq2seq.export.options import ExportOptions
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
@@ -46,8 +45,6 @@ def export(options: ExportOptions) -> Path:
         CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
         ConfigError: CTranslate2 is not installed.
     """
-    if TrainedModel.read(options.source).saved.labels:
-        return export_classifier(options)
     original = _Original(options.source)
     lines = find_lines(original.config, original.tokenizer, options.parity_input, options.parity_reference)
 

@@ -15,7 +15,6 @@ from seq2seq.errors import RunError
 from seq2seq.evaluation.holm import corrected
 from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS, PairedScores, paired_tests
 from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
-from seq2seq.reports.refusal import refuse_classifier
 from seq2seq.reports.seeds import Recipe, recipes
 from seq2seq.reports.tables import label
 from seq2seq.reports.verdict import SIGNIFICANT
@@ -90,8 +89,6 @@ def compare(
             metric; a run has no references, or is damaged.
     """
     first, *others = read = [read_run(run, label(number)) for number, run in enumerate(runs)]
-    for each in read if method != "none" else ():
-        refuse_classifier(each.run, "a comparison with tests")
     languages = first.run.languages()
     for other in others:
         if (found := other.run.languages()) != languages:

@@ -24,7 +24,6 @@ class Panel:
 PANELS = (
     Panel("loss", "Loss", "cross-entropy, nats per token", {"train/loss": "train", "valid/loss": "valid"}),
     Panel("quality", "Translations of valid", "score, 0 to 100", {"valid/bleu": "BLEU", "valid/chrf": "chrF"}),
-    Panel("labels", "Labels of valid", "share, 0 to 1", {"valid/macro_f1": "macro F1"}),
     Panel("learning_rate", "Learning rate", "", {"train/lr": "learning rate"}),
     Panel("speed", "Speed", "target tokens per second", {"train/tgt_tokens_per_s": "target tokens/s"}),
     Panel("gradient", "Gradient", "norm before clipping", {"train/grad_norm": "gradient norm"}),

@@ -28,8 +28,8 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.fitting import fitting_max_tokens
+from seq2seq.training.module import new_module
 from seq2seq.training.ranks import Ranks
-from seq2seq.training.task import task_of
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, placement_of, set_up_machine
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
@@ -105,7 +105,7 @@ def estimate(config: RunConfig) -> Estimate:
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, None, ranks)
     total_steps = data.total_steps
-    module = task_of(config).new_module(config, prepared, total_steps, start)
+    module = new_module(config, prepared, total_steps, start)
     sizes = CheckpointSizes.of(module.model, config, machine.precision)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     clock = _Clock()

@@ -13,14 +13,14 @@ from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import TrainerConfig
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.selector import Selector
 from seq2seq.training.sharded import Weights, whole_weights
 
 
 def keep_validated(
     run: RunDirectory,
-    module: TrainingModule,
+    module: TranslationModule,
     ema: ExponentialAverage | None,
     step: int,
     metrics: Mapping[str, float],
@@ -51,7 +51,7 @@ def is_kept(config: TrainerConfig, step: int) -> bool:
     return config.keep_every_n_steps > 0 and step % config.keep_every_n_steps == 0
 
 
-def keep_every_n_steps(run: RunDirectory, module: TrainingModule, ema: ExponentialAverage | None, step: int) -> None:
+def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
     """Keep the weights of this step if it is one of every n."""
     if is_kept(module.config.trainer, step):
         weights = _watched(module, ema)
@@ -66,7 +66,7 @@ def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector)
         file.unlink(missing_ok=True)
 
 
-def _watched(module: TrainingModule, ema: ExponentialAverage | None) -> Weights:
+def _watched(module: TranslationModule, ema: ExponentialAverage | None) -> Weights:
     """The weights that are validated, whole."""
     weights = whole_weights(module.model)
     return weights | ema.whole_weights() if ema else weights

@@ -5,9 +5,8 @@ Shapes: B pairs, S source tokens, T target tokens, D d_model
 
 import logging
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytorch_lightning as pl
@@ -18,11 +17,12 @@ from torch import Tensor, nn
 
 from seq2seq.artifacts.checkpoint import description_of
 from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
 from seq2seq.dataset.batches import Batch, Step
+from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
-from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, smoothed_cross_entropy
@@ -30,34 +30,26 @@ from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.pieces import Pieces
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
 from seq2seq.training.sharded import split_by, whole
-from seq2seq.vocabulary import EOS
 
 RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
 
 log = logging.getLogger(__name__)
 
 
-class TrainingModule(pl.LightningModule, ABC):
-    """A model, its loss, and the optimizer that trains it: all of a step that does not depend on what is learned.
+class TranslationModule(pl.LightningModule):
+    """A Transformer that learns to translate, its loss, and the optimizer that trains it.
 
     Args:
         total_steps: optimizer steps of the whole run, at whose end decaying schedules end; 0 if only time limits it.
         seen: what the training text is like, for the checkpoints.
     """
 
-    def __init__(
-        self,
-        config: RunConfig,
-        tokenizer: Tokenizer,
-        model: SourceEncoder,
-        total_steps: int,
-        seen: SeenText | None = None,
-    ) -> None:
+    def __init__(self, config: RunConfig, tokenizer: Tokenizer, total_steps: int, seen: SeenText | None = None) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
         self.total_steps, self.seen = total_steps, seen
         self.automatic_optimization = False  # `training_step` is a whole step of the optimizer
-        self.model = model
+        self.model = Transformer(config.model, tokenizer.vocab_size)
         self.n_steps = 0  # of the optimizer, in all starts of the run; all that is due at a step goes by this count
         self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
         self.replanned: Replanned | None = None
@@ -65,26 +57,19 @@ class TrainingModule(pl.LightningModule, ABC):
         self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
         self.n_step_tokens: int | Tensor = 0  # target tokens of the latest step, on all ranks
         self.of_step: dict[str, Any] = {}  # metrics of the latest step, which callbacks/step_metrics.py logs
-        self.pieces = Pieces(self.training_loss, self._add_gradient, self.model)
+        self.pieces = Pieces(self.loss, self._add_gradient, self.model)
         self.wandb_id = ""  # of the run that a resumed one continues
         self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints
 
-    @property
-    @abstractmethod
-    def n_classes(self) -> int:
-        """Among how many a target is chosen."""
-
-    @abstractmethod
-    def training_loss(self, batch: Batch) -> Loss:
-        """What training minimises."""
-
-    @abstractmethod
-    def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
-        """Targets (B, T) of a batch that stands in for another of its size."""
-
     def forward(self, batch: Batch) -> Loss:
         """For who calls DDP, which stands around this module."""
-        return self.training_loss(batch)
+        return self.loss(batch)
+
+    def loss(self, batch: Batch) -> Loss:
+        """What training minimises."""
+        hidden = self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
+        output, smoothing = self.model.embeddings.output, self.config.optim.label_smoothing
+        return smoothed_cross_entropy(hidden, output, batch.tgt_out, smoothing, batch.n_tgt_tokens)
 
     def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
         """What is stored of the model, with these weights."""
@@ -112,7 +97,7 @@ class TrainingModule(pl.LightningModule, ABC):
     def _loss_with_gradient(self, batch: Batch, is_last: bool) -> Loss:
         """Add the gradient of a micro-batch. With that of the last one, the ranks exchange what they have."""
         if split_by(self.trainer):  # the ranks talk in each pass, so none of them can do it in pieces
-            loss = self.training_loss(batch)
+            loss = self.loss(batch)
         elif self.trainer.world_size > 1 and is_last:
             loss = self.pieces.loss_to_exchange(batch)
         else:
@@ -121,10 +106,13 @@ class TrainingModule(pl.LightningModule, ABC):
         return loss._replace(smoothed=loss.smoothed.detach())
 
     def _add_gradient(self, smoothed: Tensor, exchange: bool = False) -> None:
-        strategy = self.trainer.strategy
-        own = strategy.block_backward_sync() if isinstance(strategy, ParallelStrategy) and not exchange else nullcontext()
-        with own, self._exactly():
+        with nullcontext() if exchange else self._alone(), self._exactly():
             self.manual_backward(self._share(smoothed))
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """In this block, ranks exchange no gradients."""
+        strategy = self.trainer.strategy
+        return strategy.block_backward_sync() if isinstance(strategy, ParallelStrategy) else nullcontext()
 
     def _share(self, smoothed: Tensor) -> Tensor:
         """What a sum over target tokens adds to the mean over a whole step: all micro-batches, all ranks.
@@ -243,36 +231,24 @@ class TrainingModule(pl.LightningModule, ABC):
         return {"schedule": optim.schedule, "end": end}
 
 
-class TranslationModule(TrainingModule):
-    """A Transformer that learns to translate; arguments as `TrainingModule`."""
-
-    model: Transformer
-
-    def __init__(self, config: RunConfig, tokenizer: Tokenizer, total_steps: int, seen: SeenText | None = None) -> None:
-        super().__init__(config, tokenizer, Transformer(config.model, tokenizer.vocab_size), total_steps, seen)
-
-    @property
-    def n_classes(self) -> int:
-        return self.tokenizer.vocab_size
-
-    def loss(self, batch: Batch, label_smoothing: float) -> Loss:
-        return smoothed_cross_entropy(
-            self._hidden(batch), self.model.embeddings.output, batch.tgt_out, label_smoothing, batch.n_tgt_tokens
-        )
-
-    def training_loss(self, batch: Batch) -> Loss:
-        return self.loss(batch, self.config.optim.label_smoothing)
-
-    def random_targets(self, n_pairs: int, n_tgt: int) -> Tensor:
-        return torch.randint(EOS + 1, self.tokenizer.vocab_size, (n_pairs, n_tgt), device=self.device)
-
-    def _hidden(self, batch: Batch) -> Tensor:
-        return self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
-
-
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:
     """Parameter groups in which only matrices decay: a norm's gain or a bias has no reason to be near 0."""
     return [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
     ]
+
+
+def new_module(
+    config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None = None
+) -> TranslationModule:
+    """The module of a run; with the weights of `start`, if there is one."""
+    module = TranslationModule(config, prepared.tokenizer, total_steps, prepared.seen)
+    if start:
+        log.info("starting from the weights of %s", start.path)
+        module.model.load_state_dict(start.build().state_dict())
+    if config.trainer.compile:
+        # Not the model as a whole: training calls its halves, and the loss works on hidden states.
+        module.model.encoder.compile(dynamic=True)
+        module.model.decoder.compile(dynamic=True)
+    return module

@@ -7,17 +7,16 @@ that led into trouble do not come again in the same state. What was learned in b
 
 from typing import Any
 
-import pytorch_lightning as pl
-
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 
 
-def go_back(trainer: pl.Trainer, module: TrainingModule, ema: ExponentialAverage | None, state: dict[str, Any]) -> None:
+def go_back(module: TranslationModule, ema: ExponentialAverage | None, state: dict[str, Any]) -> None:
     """state: the content of a checkpoint of this run, the same on all ranks."""
-    trainer.strategy.load_model_state_dict(state)
-    trainer.strategy.load_optimizer_state_dict(state)
-    trainer.precision_plugin.load_state_dict(state["precision"])  # the scale of fp16: near 0 after many skipped steps
+    module.trainer.strategy.load_model_state_dict(state)
+    module.trainer.strategy.load_optimizer_state_dict(state)
+    if scale := state.get("precision"):  # of fp16, near 0 after many skipped steps
+        module.trainer.precision_plugin.load_state_dict(scale)
     if ema is not None:
         averages = state["callbacks"].get(ema.state_key)  # none, if it was switched on later
         ema.go_back(averages["weights"] if averages else dict(module.model.named_parameters()))

@@ -23,8 +23,10 @@ from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import RunError
 from seq2seq.hardware import gpu_names
-from seq2seq.reports.page_of_run import page_of_run
+from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
@@ -34,7 +36,7 @@ from seq2seq.training.callbacks.milestones import Listener, Milestones
 from seq2seq.training.callbacks.norms import Norms
 from seq2seq.training.callbacks.progress import ProgressReport
 from seq2seq.training.callbacks.step_metrics import StepMetrics
-from seq2seq.training.callbacks.tracking import Introducing
+from seq2seq.training.callbacks.tracking import Tracking
 from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
@@ -42,16 +44,16 @@ from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.lineage import origins
-from seq2seq.training.loggers import log_final_scores, open_loggers
-from seq2seq.training.measuring import Measuring
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
+from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
 from seq2seq.training.ranks import Job, Ranks
-from seq2seq.training.selection import Outcome, finish_run
+from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.sharded import split_by
-from seq2seq.training.task import task_of
+from seq2seq.training.shipping import shipped
 from seq2seq.training.trainer import Machine, build_trainer, placement_of, set_up_machine
+from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +103,8 @@ def _train(
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, _start_of(resumed) if resumed else None, ranks)
     total_steps = data.total_steps
-    task = task_of(config)
-    validation = task.new_validation(config, prepared, machine.uses_bf16)
-    module = task.new_module(config, prepared, total_steps, start)
+    validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
+    module = new_module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     done = resumed.step if resumed else 0
     if ranks.is_first:
@@ -111,9 +112,9 @@ def _train(
         check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
-    tracking = task.new_tracking(config, _facts(module, prepared, machine), validation, counters)
+    tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
     with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
-        divergence = Divergence(run, config.trainer.max_rollbacks, module.n_classes, ema)
+        divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         own_callbacks, milestones = _callbacks(
             config,
             run,
@@ -125,7 +126,6 @@ def _train(
             divergence,
             counters,
             ema,
-            task.alarms(divergence),
         )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(
@@ -144,12 +144,13 @@ def _train(
         outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, module.n_steps)
-            _write_summary(run, task.summary(config, outcome, run, render(prepared.report)))
-            task.show_tests(loggers, config, run, prepared, module.n_steps)
-            if config.logger.upload_model and (product := task.ship(config, run, module)):
+            _write_summary(run, summary(config, outcome, run.path, render(prepared.report)))
+            if config.logger.shows_text:
+                log_extremes(loggers, run, {name: prepared.tests[name] for name in config.data.tests}, module.n_steps)
+            if config.logger.upload_model and (product := shipped(config, run, module.model)):
                 for logger in (each for each in loggers if isinstance(each, Guarded)):
                     logger.log_product(product)
-            task.look_back(config, run, prepared, module, machine.uses_bf16)
+            keep_analyses(module.model, prepared, config, run, machine.uses_bf16)
             _write_report(run)
         return outcome
 
@@ -185,7 +186,7 @@ def _log_origins(loggers: Sequence[Logger], config: RunConfig, prepared: Prepare
         logger.log_origins(found, finetuned)
 
 
-def _facts(module: TrainingModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
+def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
     """What trackers show beside the configuration."""
     return {
         "n_parameters": module.model.n_parameters,
@@ -204,18 +205,17 @@ def _callbacks(
     run: RunDirectory,
     machine: Machine,
     total_steps: int,
-    tracking: Introducing,
+    tracking: Tracking,
     data: TranslationData,
-    validation: Measuring,
+    validation: Validation,
     divergence: Divergence,
     counters: Counters,
     ema: ExponentialAverage | None,
-    alarms: Sequence[Listener],
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics(counters)
     callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), GradientOrder(), counters, meter, Norms(counters)]
-    listeners: list[Listener] = list(alarms)
+    listeners: list[Listener] = [divergence.point_out]
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps)
         callbacks.append(progress)
@@ -230,7 +230,7 @@ def _callbacks(
     return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
 
 
-def _log_start(config: RunConfig, module: TrainingModule, machine: Machine, steps_per_epoch: int) -> None:
+def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, steps_per_epoch: int) -> None:
     log.info(
         "%s: %.1f M parameters, %s on %s, steps: %s an epoch; %s",
         config.name,
@@ -250,7 +250,7 @@ def _write_summary(run: RunDirectory, text: str) -> None:
 def _write_report(run: RunDirectory) -> None:
     """The page of the run. All that it shows is saved already, so a failure costs a warning and not the run."""
     try:
-        run.write_report(page_of_run(run))
+        run.write_report(run_page(AnalysedRun.read(run)))
     except Exception as error:
         log.warning(
             "%s was not made (%s); try again with: python -m seq2seq report %s", run.report_file, error, run.path

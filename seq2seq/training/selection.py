@@ -15,12 +15,12 @@ from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError
 from seq2seq.evaluation.scores import Interval
-from seq2seq.model.source_encoder import SourceEncoder
+from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.measuring import Measuring
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.selector import goodness
 from seq2seq.training.sharded import Weights
+from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +35,11 @@ class Outcome:
 
 
 def finish_run(
-    module: TrainingModule,
+    module: TranslationModule,
     prepared: Prepared,
     run: RunDirectory,
     step: int,
-    validation: Measuring,
+    validation: Validation,
     ema: ExponentialAverage | None,
     is_first_rank: bool,
 ) -> Outcome:
@@ -85,7 +85,7 @@ def finish_run(
 
 
 def candidates(
-    model: SourceEncoder, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
+    model: Transformer, run: RunDirectory, step: int, ema: ExponentialAverage | None, n_recent: int
 ) -> Iterator[tuple[str, Weights]]:
     """Name and weights of each candidate, one at a time: what validations have seen, and the average of the last ones.
 

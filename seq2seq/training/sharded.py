@@ -17,7 +17,6 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.model.transformer import Transformer
 
 Weights = dict[str, Tensor]
@@ -55,11 +54,11 @@ class Sharded(DDPStrategy):
     def configure_ddp(self) -> None:
         assert self.lightning_module is not None
         model = self.lightning_module.model
-        assert isinstance(model, SourceEncoder)
+        assert isinstance(model, Transformer)
         self._skeleton = _without_weights(model)
         _split(model, self.root_device.type, self.world_size)
 
-    def whole_model(self, weights: Mapping[str, Tensor] | None = None) -> SourceEncoder:
+    def whole_model(self, weights: Mapping[str, Tensor] | None = None) -> Transformer:
         """A model of its own that is not split. All processes have to ask for it.
 
         In a search, each process takes as many steps as its own sentences need, so none may wait for the others.
@@ -70,7 +69,7 @@ class Sharded(DDPStrategy):
         assert self.lightning_module is not None
         model = copy.deepcopy(self._skeleton)
         split = self.lightning_module.model
-        assert isinstance(split, SourceEncoder)
+        assert isinstance(split, Transformer)
         own = {name: weight.detach() for name, weight in whole_weights(split).items()}
         model.load_state_dict(own | dict(weights or {}), assign=True)
         return model
@@ -123,22 +122,18 @@ def split_by(trainer: pl.Trainer) -> Sharded | None:
     return trainer.strategy if isinstance(trainer.strategy, Sharded) else None
 
 
-def _split(model: SourceEncoder, device: str, n: int) -> None:
+def _split(model: Transformer, device: str, n: int) -> None:
     """Split each layer as one unit, and what is left of the model (embeddings, last norms) as another."""
     mesh = init_device_mesh(device, (n,))
-    units: list[nn.Module] = list(model.encoder.layers)
-    if isinstance(model, Transformer):
-        # The decoder asks for keys and values before it calls a layer (`CrossAttention.keys_values`).
-        units += [layer.cross_attention.to_kv for layer in model.decoder.layers]
-        units += model.decoder.layers
-    for unit in (*units, model):
+    # The decoder asks for keys and values before it calls a layer (`CrossAttention.keys_values`).
+    keys_values = [layer.cross_attention.to_kv for layer in model.decoder.layers]
+    for unit in (*model.encoder.layers, *keys_values, *model.decoder.layers, model):
         fully_shard(unit, mesh=mesh)
-    if isinstance(model, Transformer):
-        for method in ("encode", "decode"):  # training calls these, not `forward`
-            register_fsdp_forward_method(model, method)
+    for method in ("encode", "decode"):  # training calls these, not `forward`
+        register_fsdp_forward_method(model, method)
 
 
-def _without_weights(model: SourceEncoder) -> SourceEncoder:
+def _without_weights(model: Transformer) -> Transformer:
     """A copy that takes no memory for weights until it gets some. It keeps what is no weight, such as positions."""
     shapes = {id(p): nn.Parameter(torch.empty_like(p, device="meta"), p.requires_grad) for p in model.parameters()}
     return copy.deepcopy(model, memo=dict(shapes))  # so that no weight is copied

@@ -8,13 +8,13 @@ from seq2seq.artifacts.model_directory import write_model_directory, write_safet
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.errors import UserError
-from seq2seq.model.source_encoder import SourceEncoder
+from seq2seq.model.transformer import Transformer
 from seq2seq.training.lineage import Product, artifact_name
 
 log = logging.getLogger(__name__)
 
 
-def shipped(config: RunConfig, run: RunDirectory, model: SourceEncoder) -> Product | None:
+def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product | None:
     """Write the selected weights as `python -m seq2seq export` does. None if that fails: the run has ended well.
 
     Args:
@@ -25,7 +25,7 @@ def shipped(config: RunConfig, run: RunDirectory, model: SourceEncoder) -> Produ
         saved = read_checkpoint(run.selected).model
         vocab_size = len(model.embeddings.source)
         lines = ["`model.safetensors`: weights for PyTorch"]
-        card = model_card(config, model.n_parameters, vocab_size, lines, run, saved.seen, saved.labels)
+        card = model_card(config, model.n_parameters, vocab_size, lines, run, saved.seen)
         write_model_directory(
             directory,
             saved,

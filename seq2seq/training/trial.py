@@ -10,7 +10,7 @@ from seq2seq.config import ModelConfig
 from seq2seq.dataset.batches import Batch, Shape
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import is_out_of_memory
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.vocabulary import EOS
 
 SPARE = 1.25  # Batches of many shapes leave holes in the memory that no single batch shows (docs/performance.md)
@@ -44,7 +44,7 @@ def roomy(max_tokens: int, longest: int) -> Shape:
     return Shape(int(SPARE * max_tokens) // longest, longest, longest)
 
 
-def fits(module: TrainingModule, shape: Shape, precision: Precision, n_reserved: int = 0) -> bool:
+def fits(module: TranslationModule, shape: Shape, precision: Precision, n_reserved: int = 0) -> bool:
     """Whether forward and backward of a batch of this shape fit into memory. Changes nothing that the run knows of.
 
     Args:
@@ -67,18 +67,20 @@ def fits(module: TrainingModule, shape: Shape, precision: Precision, n_reserved:
     return is_fitting
 
 
-def _forward_and_backward(module: TrainingModule, shape: Shape, precision: Precision, n_reserved: int) -> None:
+def _forward_and_backward(module: TranslationModule, shape: Shape, precision: Precision, n_reserved: int) -> None:
     reserved = torch.empty(n_reserved, dtype=torch.uint8, device=module.device)
     with precision.forward_context():
-        loss = module.training_loss(stand_in(shape, module))
+        loss = module.loss(stand_in(shape, module))
     loss.smoothed.backward()
     del reserved  # it was there until now
 
 
-def stand_in(shape: Shape, module: TrainingModule) -> Batch:
+def stand_in(shape: Shape, module: TranslationModule) -> Batch:
     """A batch of this shape. Which tokens it has makes no difference for the memory."""
-    src = torch.randint(EOS + 1, module.tokenizer.vocab_size, (shape.n_pairs, shape.n_src), device=module.device)
-    tgt = module.random_targets(shape.n_pairs, shape.n_tgt)
+    src, tgt = (
+        torch.randint(EOS + 1, module.tokenizer.vocab_size, (shape.n_pairs, n), device=module.device)
+        for n in (shape.n_src, shape.n_tgt)
+    )
     return Batch(src, tgt, tgt, tgt.numel())
 
 

@@ -70,9 +70,9 @@ def test_a_step_has_so_many_micro_batches_and_knows_its_target_tokens(accumulate
     sizes = [len(step.micro_batches) for step in steps]
     assert set(sizes[:-1]) == {accumulate}
     assert accumulate == 1 or 0 < sizes[-1] < accumulate  # the last step is a short one
-    for step in steps:
-        read = [i for batch in step.micro_batches for i in members(batch)]
-        assert step.n_tgt_tokens == sum(int(pairs.tgt_lengths[i]) + 1 for i in read)
+    read = [[i for batch in step.micro_batches for i in members(batch)] for step in steps]
+    assert sorted(i for each in read for i in each) == list(range(200))
+    assert [step.n_tgt_tokens for step in steps] == [sum(int(pairs.tgt_lengths[i]) + 1 for i in each) for each in read]
 
 
 @pytest.mark.slow

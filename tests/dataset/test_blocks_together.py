@@ -25,7 +25,6 @@ from seq2seq.dataset import prepare as prepare_module
 from seq2seq.dataset.block_processes import make_blocks
 from seq2seq.dataset.block_work import BlockWork
 from seq2seq.dataset.encoding import load_block
-from seq2seq.dataset.kinds import ParallelText
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore, join_blocks, write_store
 from seq2seq.errors import CorpusError
@@ -85,7 +84,7 @@ def work_on(folder: Path, sources: list[list[tuple[str, str]]], tokenizer: Token
         cuts.append(Cut.of(source, size))
     tags = ["", "law", "med"][: len(sources)]
     store = folder / "store"
-    return BlockWork(folder / "blocks", store, cuts, tags, ParallelText(), tokenizer, filters(), True)
+    return BlockWork(folder / "blocks", store, cuts, tags, tokenizer, filters(), True)
 
 
 def joined(work: BlockWork) -> dict[str, str]:
@@ -337,32 +336,6 @@ def test_fewer_pairs_than_pay_start_no_process(config: RunConfig, monkeypatch) -
         other = prepare(config)
         assert other.train.manifest == small.train.manifest
         assert other.seen == small.seen
-
-
-def test_large_labelled_text_is_checked_in_blocks(tmp_path, monkeypatch) -> None:
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    for split, n in (("train", 30), ("valid", 4), ("test", 4)):
-        rows = [f"{sentence(i)}\t{'good' if i % 3 else 'bad'}\n" for i in range(n)]
-        (folder / f"{split}.tsv").write_text("".join(rows))
-    data = DataConfig(
-        dir=str(folder),
-        cache_dir=str(tmp_path / "cache"),
-        train="train.tsv",
-        valid="valid.tsv",
-        test="test.tsv",
-        tgt_lang="label",
-        tsv_columns=["fr", "label"],
-        n_workers=1,
-    )
-    config = RunConfig(data=data, tokenizer=TokenizerConfig(vocab_size=300))
-    config.classify.encoder = "fresh"
-    small = prepare(config)
-    data.cache_dir += "_"
-    monkeypatch.setattr(prepare_module, "LARGE", 1)
-    monkeypatch.setattr(prepare_module, "BLOCK", 7)
-    assert prepare(config).train.manifest == small.train.manifest
-    assert small.report["splits"]["train"]["labels"] == {"good": 20, "bad": 10}
 
 
 def test_subwords_of_large_text_are_learned_from_a_sample_of_each_language(config, monkeypatch, caplog) -> None:

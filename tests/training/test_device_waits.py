@@ -65,7 +65,7 @@ def test_the_step_of_a_run_does_not_wait_either() -> None:
     config = RunConfig(data=DataConfig(), model=SIZES, optim=OptimConfig())
     module = TranslationModule(config, tokenizer, total_steps=0).to(META)
     ids = torch.ones(6, 5, dtype=torch.int64, device=META)
-    module.training_loss(Batch(ids, ids, ids, 23)).smoothed.backward()
+    module.loss(Batch(ids, ids, ids, 23)).smoothed.backward()
     assert all(p.grad is not None for p in module.parameters())
 
 

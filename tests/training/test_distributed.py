@@ -14,23 +14,23 @@ from tests.training.two_ranks import train_together
 VALIDATED = "recent-00000002.ckpt"  # of the first validation, after the second step
 # For the second process, 57 of the 60 minutes that it may take are over from the beginning.
 CLOCKS_APART = """
-from pytorch_lightning.callbacks import Timer
+from seq2seq.training.callbacks.counters import Counters
 
-time_elapsed = Timer.time_elapsed
+seconds = Counters.seconds
 if rank == 1:
-    Timer.time_elapsed = lambda self, stage="train": time_elapsed(self, stage) + 57 * 60
+    Counters.seconds = property(lambda self: seconds.fget(self) + 57 * 60)
 """
 
 
 # Each process prints in its first step whether the order in which gradients are summed is the one of all later steps.
 ORDER = """
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 
 def noted(module, outputs, batch, index):
     if index == 1:
         print("settled:", module.trainer.strategy.model._get_ddp_logging_data().get("has_rebuilt_buckets"))
 
-TrainingModule.on_train_batch_end = noted
+TranslationModule.on_train_batch_end = noted
 """
 
 

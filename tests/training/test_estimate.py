@@ -17,7 +17,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
 from seq2seq.training.disk_space import CheckpointSizes
 from seq2seq.training.estimate import Estimate, estimate
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from tests.places import ROOT, made_once
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_here, train_with
@@ -88,14 +88,14 @@ def test_the_second_time_that_each_step_is_done_is_what_counts(
     def tick() -> float:
         return begins[-1]
 
-    training_step = TrainingModule.training_step
+    training_step = TranslationModule.training_step
 
     def timed_step(*args: Any) -> None:
         training_step(*args)
         begins.append(begins[-1] + next(ends))
 
     monkeypatch.setattr(estimates, "time", SimpleNamespace(perf_counter=tick))
-    monkeypatch.setattr(TrainingModule, "training_step", timed_step)
+    monkeypatch.setattr(TranslationModule, "training_step", timed_step)
     monkeypatch.setattr(estimates, "MOST_STEPS", 3)
     monkeypatch.setattr(estimates, "MOST_SECONDS", 1000.0)
     found = estimate(tiny_config(corpus, tmp_path))

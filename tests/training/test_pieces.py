@@ -45,7 +45,7 @@ def pieces_of(fitting: int, place: str) -> tuple[Pieces, nn.Module, list[int]]:
     def loss_of(batch: Batch) -> Loss:
         attempts.append(len(batch.src))
         if len(batch.src) <= fitting:
-            return module.loss(batch, 0.1)
+            return module.loss(batch)
         if place == "forward":
             raise torch.OutOfMemoryError("CUDA out of memory")
         hidden = module.model.decode(batch.tgt_in, Full.apply(module.model.encode(batch.src)), batch.src)
@@ -147,14 +147,14 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.module import TranslationModule
 
 WorstBatch.on_train_start = lambda *_: None
-loss_of = TranslationModule.training_loss
+loss_of = TranslationModule.loss
 
-def training_loss(self, batch):
+def loss(self, batch):
     if rank == 1 and len(batch.src) > 20:
         torch.empty(1 << 60)
     return loss_of(self, batch)
 
-TranslationModule.training_loss = training_loss
+TranslationModule.loss = loss
 """
 
 

@@ -37,9 +37,9 @@ end.summarise_if_tracked = noting("summed-up", end.summarise_if_tracked)
 """
 
 BUG = """
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 if rank == 1:
-    del TrainingModule.training_step
+    del TranslationModule.training_step
 """
 
 # The process that is started is no train.py, and waits for nobody: all others wait for it.

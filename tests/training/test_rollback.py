@@ -256,6 +256,17 @@ def test_without_rollbacks_a_finite_loss_is_not_judged(corpus: Path, tmp_path: P
     assert values(config.run_dir, "train/rollbacks") == {} and names(config.run_dir, "good-*") == []
 
 
+def test_an_average_that_began_after_the_good_state_begins_anew_with_its_weights(corpus: Path, tmp_path: Path) -> None:
+    stop_at(tiny_config(corpus, tmp_path / "run", CHANGES | {"trainer.ema_decay": 0.0}), 12)
+    config = tiny_config(corpus, tmp_path / "run", CHANGES)
+    stop_at(config, 18, Derail(13), resume=True)
+    last = checkpoint(config.run_dir)
+    averages = last["callbacks"]["ExponentialAverage"]["weights"]
+    assert last["rollbacks"] == 1
+    assert all(torch.equal(weight, last["state_dict"][f"model.{name}"]) for name, weight in averages.items())
+    train_with(config, resume=True)  # and goes on
+
+
 def test_a_damaged_state_to_go_back_to_is_named(corpus: Path, tmp_path: Path) -> None:
     class Damage(pl.Callback):
         def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 SAVES_OFTEN = """
 import os
 from seq2seq.training.callbacks import milestones
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 
 def stop(module, outputs, batch, index):
     if module.n_steps == {step} and os.environ.get("RANK") == "1":
@@ -27,7 +27,7 @@ def stop(module, outputs, batch, index):
 
 milestones.SAVE_EVERY_S = 0.0
 milestones.STEPS_BETWEEN_AGREEMENTS = 3
-TrainingModule.on_train_batch_end = stop
+TranslationModule.on_train_batch_end = stop
 """
 # The other process is forked before it is needed. tests/training/test_ranks.py has one that is started.
 FORKED = """

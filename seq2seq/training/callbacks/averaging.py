@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 from torch import nn
 
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.sharded import Weights, split_as, whole
 
 
@@ -32,7 +32,7 @@ class ExponentialAverage(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         self.n_updates = pl_module.n_steps
         decay = min(self.decay, (1 + self.n_updates) / (10 + self.n_updates))
         current = [p.detach().float() for p in _model(pl_module).parameters()]
@@ -50,7 +50,8 @@ class ExponentialAverage(pl.Callback):
 
     def go_back(self, weights: Weights) -> None:
         """Have the average that it had at an earlier step. The number of updates follows the steps, which go on."""
-        self.weights = {name: split_as(weights[name].to(w.device), w) for name, w in self.weights.items()}
+        own = {name: weights[name].detach().to(w.device, torch.float32, copy=True) for name, w in self.weights.items()}
+        self.weights = {name: split_as(own[name], w) for name, w in self.weights.items()}
 
     def whole_weights(self) -> Weights:
         """If they are split, all processes have to ask for them."""

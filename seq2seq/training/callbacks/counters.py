@@ -8,7 +8,7 @@ from typing import Any
 import pytorch_lightning as pl
 
 from seq2seq.training.data import TranslationData
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 
 TOKENS, HOURS = "progress/tgt_tokens", "progress/hours"
 
@@ -34,13 +34,13 @@ class Counters(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_step_tokens
         self._tell_time(trainer, pl_module)
 
     def _tell_time(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Let all ranks go by the clock of the first one. Otherwise their learning rates and weights would drift."""
-        assert isinstance(module, TrainingModule)
+        assert isinstance(module, TranslationModule)
         if limit := module.config.trainer.max_seconds:
             module.time_spent = trainer.strategy.broadcast(self.seconds / limit)
 
@@ -53,7 +53,7 @@ class Counters(pl.Callback):
         finally:
             self.spent[what] += time.perf_counter() - began
 
-    def log_row(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def log_row(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         """Give all loggers the metrics of the latest step."""
         with self.timed("tracking"):
             row = {**metrics, TOKENS: int(self.n_tgt_tokens), HOURS: self.seconds / 3600}

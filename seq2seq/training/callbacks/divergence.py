@@ -12,7 +12,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.loss_watch import LossWatch
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.rollback import go_back
 
 MOST_SKIPPED = 20  # steps in a row; with fp16, the first steps of a run may skip some until its scale fits
@@ -26,7 +26,7 @@ class Divergence(pl.Callback):
 
     A run has diverged if the gradients of many steps in a row are not finite, or if its loss has gone up and does not
     come back (`LossWatch`). A step whose gradient is not finite is skipped, so the weights stay finite in any case
-    (`TrainingModule.configure_gradient_clipping`).
+    (`TranslationModule.configure_gradient_clipping`).
 
     The state to go back to is from before the trouble: a saved state is good once a good window of steps came after
     it. To keep it costs no time, since its file is another link to a `last.ckpt`. There are at most two: a good state,
@@ -50,13 +50,13 @@ class Divergence(pl.Callback):
         return self.max_rollbacks > 0 and self.watch.is_worried
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         self._forget_states_after(trainer, pl_module.n_steps)  # a run that died there takes these steps anew
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         if self.max_rollbacks and not pl_module.n_skipped_in_a_row:
             self.watch.see(pl_module.n_steps, pl_module.of_step["train/loss"])
             if self.is_worried and self.watch.n == 0:  # a bad window ends here
@@ -76,7 +76,7 @@ class Divergence(pl.Callback):
             )
         return ""
 
-    def _go_back(self, trainer: pl.Trainer, module: TrainingModule, trouble: str) -> None:
+    def _go_back(self, trainer: pl.Trainer, module: TranslationModule, trouble: str) -> None:
         """
         Raises:
             RunError: the run went back too often, or has nowhere to go back to.
@@ -85,7 +85,7 @@ class Divergence(pl.Callback):
         if not step:
             raise RunError(f"training has diverged: {trouble}{self._why_it_ends(module)}")
         state = read_state(self.run.good_at(step))
-        go_back(trainer, module, self.ema, state)
+        go_back(module, self.ema, state)
         self.watch.go_back(state["callbacks"][self.state_key]["watch"])
         self.went_back_at = module.n_steps
         self._forget_states_after(trainer, step)
@@ -104,7 +104,7 @@ class Divergence(pl.Callback):
             self.max_rollbacks,
         )
 
-    def _why_it_ends(self, module: TrainingModule) -> str:
+    def _why_it_ends(self, module: TranslationModule) -> str:
         optim = module.config.optim
         remedy = (
             f"start again with a lower optim.lr (it was {optim.lr:g}), more optim.warmup_steps or "
@@ -148,7 +148,7 @@ class Divergence(pl.Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.watch.load_state_dict(state_dict["watch"])
 
-    def point_out(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def point_out(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         """Say once that the decoded text is bad although the loss is good."""
         if self.has_pointed_out or metrics["bleu"] >= _POOR_BLEU or metrics["loss"] >= _GOOD_LOSS:
             return

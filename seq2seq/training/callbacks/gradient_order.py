@@ -5,7 +5,7 @@ from pytorch_lightning.utilities.seed import isolate_rng
 from torch.nn.parallel import DistributedDataParallel
 
 from seq2seq.dataset.batches import Shape
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.trial import stand_in
 
 _SMALL = Shape(2, 3, 4)
@@ -24,7 +24,7 @@ class GradientOrder(pl.Callback):
         ddp = trainer.strategy.model
         if not isinstance(ddp, DistributedDataParallel):
             return  # one process; or weights that are split, whose rows never move
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         with isolate_rng(include_cuda=pl_module.device.type == "cuda"):
             with trainer.precision_plugin.forward_context():
                 loss = ddp(stand_in(_SMALL, pl_module))

@@ -12,17 +12,17 @@ from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import stopped_by
-from seq2seq.model.source_encoder import SourceEncoder
+from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
 from seq2seq.training.data import TranslationData
 from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
-from seq2seq.training.measuring import Measuring
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.selector import Selector
 from seq2seq.training.sharded import split_by
 from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
+from seq2seq.training.validation import Validation
 
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
 STALE_AFTER_S = 3600  # no save takes that long
@@ -30,7 +30,7 @@ STALE_AFTER_S = 3600  # no save takes that long
 STEPS_BETWEEN_AGREEMENTS = 10
 
 log = logging.getLogger(__name__)
-Listener = Callable[[TrainingModule, Mapping[str, float]], None]
+Listener = Callable[[TranslationModule, Mapping[str, float]], None]
 
 
 class Milestones(Checkpoint):
@@ -47,7 +47,7 @@ class Milestones(Checkpoint):
         self,
         run: RunDirectory,
         data: TranslationData,
-        validation: Measuring,
+        validation: Validation,
         divergence: Divergence,
         counters: Counters,
         ema: ExponentialAverage | None = None,
@@ -77,7 +77,7 @@ class Milestones(Checkpoint):
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
         self.signals.install()
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
             self.make_up(trainer, pl_module)
         self._hear(trainer)
@@ -85,7 +85,7 @@ class Milestones(Checkpoint):
         if self._has_lost_patience() or pl_module.time_spent >= 1:
             trainer.should_stop = True
 
-    def make_up(self, trainer: pl.Trainer, module: TrainingModule) -> None:
+    def make_up(self, trainer: pl.Trainer, module: TranslationModule) -> None:
         """Keep the weights of the latest step and validate now, if the run was cut off before it could."""
         if self.has_saved and not self.run.kept_at(module.n_steps).is_file():
             keep_every_n_steps(self.run, module, self.ema, module.n_steps)
@@ -95,7 +95,7 @@ class Milestones(Checkpoint):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         step = pl_module.n_steps
         if pl_module.time_spent >= 1:
             trainer.should_stop = True
@@ -162,7 +162,7 @@ class Milestones(Checkpoint):
     def _is_due(self, step: int) -> bool:
         return step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 0
 
-    def _validate(self, trainer: pl.Trainer, module: TrainingModule) -> None:
+    def _validate(self, trainer: pl.Trainer, module: TranslationModule) -> None:
         step = module.n_steps
         # A validation can take longer than a batch system waits. Several ranks wait for each other, so they end it.
         told = self.signals.cutting_short() if trainer.world_size == 1 else nullcontext()
@@ -180,7 +180,7 @@ class Milestones(Checkpoint):
         self._save(trainer, step)
 
     @contextmanager
-    def _watched_model(self, trainer: pl.Trainer, module: TrainingModule) -> Iterator[SourceEncoder]:
+    def _watched_model(self, trainer: pl.Trainer, module: TranslationModule) -> Iterator[Transformer]:
         """The model with the weights that validations see."""
         if split := split_by(trainer):
             yield split.whole_model(self.ema.whole_weights() if self.ema else None)
@@ -188,7 +188,7 @@ class Milestones(Checkpoint):
         with self.ema.in_place_of_weights(module.model) if self.ema else nullcontext():
             yield module.model
 
-    def _log(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def _log(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         found = {f"valid/{name}": value for name, value in metrics.items()}
         for domain, of_domain in self.validation.of_domains.items():
             found |= {f"valid/{domain}/{name}": value for name, value in of_domain.items()}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.sharded import whole
 
 STEPS_BETWEEN = 100  # a step that is measured takes a copy of the weights, and makes the host wait for a GPU
@@ -44,7 +44,7 @@ class Norms(pl.Callback):
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: torch.optim.Optimizer
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         if pl_module.n_steps % STEPS_BETWEEN == 0:
             names, weights = _weights(pl_module)
             self.before = [weight.detach().clone() for weight in weights]
@@ -55,7 +55,7 @@ class Norms(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: object, batch: object, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         if not self.before:
             return
         names, weights = _weights(pl_module)
@@ -71,7 +71,7 @@ class Norms(pl.Callback):
         self.counters.log_row(pl_module, dict(zip(keys, values, strict=True)))
 
 
-def _weights(module: TrainingModule) -> tuple[list[str], list[nn.Parameter]]:
+def _weights(module: TranslationModule) -> tuple[list[str], list[nn.Parameter]]:
     names, weights = zip(*module.model.named_parameters(), strict=True)
     return list(names), list(weights)
 

@@ -11,13 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from seq2seq.training.callbacks.step_metrics import StepMetrics
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 
 _SHOWN = {  # of a validation: title and digits
     "loss": ("loss", 3),
     "perplexity": ("perplexity", 2),
     "accuracy": ("accuracy", 3),
-    "macro_f1": ("macro F1", 3),
     "bleu": ("BLEU", 2),
     "chrf": ("chrF", 2),
 }
@@ -40,7 +39,7 @@ class ProgressReport(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.began = self.last_line = time.monotonic()
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         self.share_before = self._share(pl_module)  # of a resumed run
         if self.console.is_terminal and trainer.is_global_zero:
             self.bar = Progress(BarColumn(), TextColumn("{task.description}"), console=self.console)
@@ -50,7 +49,7 @@ class ProgressReport(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         now = time.monotonic()
         if not trainer.is_global_zero or (self.bar is None and now - self.last_line < SECONDS_BETWEEN_LINES):
             return
@@ -60,7 +59,7 @@ class ProgressReport(pl.Callback):
         else:
             self.bar.update(self.task, completed=self._share(pl_module), description=self._describe(pl_module, now))
 
-    def tell_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def tell_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         if module.global_rank == 0:
             self.console.print(describe_validation(module.n_steps, metrics), soft_wrap=True)
 
@@ -69,12 +68,12 @@ class ProgressReport(pl.Callback):
             self.bar.stop()
             self.bar = None
 
-    def _share(self, module: TrainingModule) -> float:
+    def _share(self, module: TranslationModule) -> float:
         """How much of the run is done, by whichever limit comes first."""
         by_steps = module.n_steps / self.total_steps if self.total_steps else 0.0
         return min(1.0, max(by_steps, module.time_spent))
 
-    def _describe(self, module: TrainingModule, now: float) -> str:
+    def _describe(self, module: TranslationModule, now: float) -> str:
         elapsed, share = now - self.began, self._share(module)
         left = elapsed * (1 - share) / (share - self.share_before) if share > self.share_before else 0.0
         loss = self.meter.loss

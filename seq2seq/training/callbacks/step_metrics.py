@@ -11,7 +11,7 @@ import torch
 from seq2seq.dataset.batches import Step
 from seq2seq.memory import resident_memory
 from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.vocabulary import PAD
 
 
@@ -41,7 +41,7 @@ class StepMetrics(pl.Callback):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Step, batch_idx: int
     ) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         for each in batch.micro_batches:
             self.n_tokens = self.n_tokens + each.n_tgt_tokens + (each.src != PAD).sum()
             self.n_slots += each.src.numel() + each.tgt_out.numel()
@@ -51,7 +51,7 @@ class StepMetrics(pl.Callback):
         if pl_module.n_steps % pl_module.config.trainer.log_every_n_steps == 0:
             self._log(pl_module)
 
-    def _log(self, module: TrainingModule) -> None:
+    def _log(self, module: TranslationModule) -> None:
         self.tokens_per_s = float(self.n_tgt) / self.seconds
         metrics = {name: float(value) for name, value in module.of_step.items()} | {
             "train/tgt_tokens_per_s": self.tokens_per_s,
@@ -67,6 +67,6 @@ class StepMetrics(pl.Callback):
         self.loss = metrics["train/loss"]
         self.n_tokens, self.n_tgt, self.n_slots, self.seconds = 0, 0, 0, 0.0
 
-    def leave_out_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def leave_out_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         """The time since the latest step was that of a validation."""
         self.began = time.perf_counter()

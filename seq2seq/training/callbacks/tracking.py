@@ -9,46 +9,32 @@ import pytorch_lightning as pl
 from seq2seq.config import RunConfig
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.guarded import Guarded
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.sentence_tables import table_of_samples
 from seq2seq.training.validation import Validation
 
 
-class Introducing(pl.Callback):
-    """Logs the configuration at the start.
+class Tracking(pl.Callback):
+    """Logs the configuration at the start and, after each validation, sample translations and pictures of attention.
 
     Args:
         facts: what a tracker shows beside the configuration.
+        validation: has the translations of the latest validation.
     """
 
-    def __init__(self, config: RunConfig, facts: dict[str, Any], counters: Counters) -> None:
-        self.config, self.facts, self.counters = config, facts, counters
+    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation, counters: Counters) -> None:
+        self.config, self.facts, self.validation, self.counters = config, facts, validation, counters
+        self.has_told_signatures = False
+        self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for logger in trainer.loggers:
             logger.log_hyperparams({**dataclasses.asdict(self.config), **self.facts})
             if isinstance(logger, Guarded) and logger.run_id:
-                assert isinstance(pl_module, TrainingModule)
+                assert isinstance(pl_module, TranslationModule)
                 pl_module.wandb_id = logger.run_id
 
-    def show_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
-        """Show what there is beside the metrics, which others log."""
-
-
-class Tracking(Introducing):
-    """Also shows, after each validation, sample translations and pictures of attention.
-
-    Args:
-        validation: has the translations of the latest validation.
-    """
-
-    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation, counters: Counters) -> None:
-        super().__init__(config, facts, counters)
-        self.validation = validation
-        self.has_told_signatures = False
-        self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
-
-    def show_validation(self, module: TrainingModule, metrics: Mapping[str, float]) -> None:
+    def show_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         trackers = [logger for logger in module.loggers if isinstance(logger, Guarded)]
         if not trackers or module.global_rank:
             return

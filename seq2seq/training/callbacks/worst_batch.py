@@ -9,7 +9,7 @@ from seq2seq.errors import RunError
 from seq2seq.memory import available_memory, limited_memory
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.sharded import split_by
 from seq2seq.training.trial import fits, missing_state, roomy
 
@@ -30,7 +30,7 @@ class WorstBatch(pl.Callback):
         self.config, self.data, self.ema = config, data, ema
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         room, is_cpu = available_memory(), pl_module.device.type == "cpu"
         if (is_cpu and room is None) or split_by(trainer):  # a trial that fails would leave the others waiting
             return
@@ -45,7 +45,7 @@ class WorstBatch(pl.Callback):
         if divisor > 1:
             raise RunError(self._sentence(shape, divisor, is_new=pl_module.n_steps == 0))
 
-    def _divisor(self, module: TrainingModule, shape: Shape, trainer: pl.Trainer) -> int:
+    def _divisor(self, module: TranslationModule, shape: Shape, trainer: pl.Trainer) -> int:
         """By how much batch.max_tokens has to be divided to fit: 1, 2, 4, ..."""
         n_reserved = missing_state(trainer.optimizers[0])
         if self.data.loader.accumulate > 1:  # then the gradient of earlier micro-batches is there, too

@@ -88,11 +88,11 @@ MUTANTS = [
         tests=["tests/dataset/test_batches.py::test_padding_frames_each_row"],
     ),
     Mutant(
-        fault="a resumed run leaves a step out",
+        fault="an epoch begins with its second step",
         file="seq2seq/dataset/batches.py",
         text="divmod(self.n_done, len(self))",
         becomes="divmod(self.n_done + 1, len(self))",
-        tests=["tests/dataset/test_batches.py::test_a_resumed_run_continues_with_the_very_next_step"],
+        tests=["tests/dataset/test_batches.py::test_a_step_has_so_many_micro_batches_and_knows_its_target_tokens"],
     ),
     Mutant(
         fault="every epoch is the first one",

@@ -65,8 +65,8 @@ MUTANTS = [
     Mutant(
         fault="filters count the tag of a source",
         file="seq2seq/dataset/encoding.py",
-        text="ids = [self.encode_src(lines[0]), self.encode_tgt(lines[1])]\n",
-        becomes="ids = [self.encode_src(lines[0]), self.encode_tgt(lines[1])]\n"
+        text="ids = [self.encode(side) for side in lines]\n",
+        becomes="ids = [self.encode(side) for side in lines]\n"
         "        ids[0], tag = [[*tag, *src] if src else src for src in ids[0]], []\n",
         tests=["tests/dataset/test_store.py::test_filters_count_the_tokens_of_the_text_alone"],
     ),

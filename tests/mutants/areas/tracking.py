@@ -71,9 +71,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="logger.text=false does not hide the worst and best sentences of test sets",
-        file="seq2seq/training/task.py",
-        text="        if config.logger.shows_text:\n",
-        becomes="        if config:\n",
+        file="seq2seq/training/run.py",
+        text="            if config.logger.shows_text:\n",
+        becomes="            if config:\n",
         tests=[PRIVACY],
     ),
     Mutant(

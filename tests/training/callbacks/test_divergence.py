@@ -14,7 +14,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.training.callbacks import divergence as module
 from seq2seq.training.callbacks.divergence import Divergence
-from seq2seq.training.module import TrainingModule
+from seq2seq.training.module import TranslationModule
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
 pytestmark = pytest.mark.slow
@@ -28,14 +28,14 @@ class Spoil(pl.Callback):
         self.after: dict[int, tuple[Any, Any]] = {}
 
     def on_after_backward(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         if pl_module.n_steps + 1 in self.steps:
             for parameter in pl_module.parameters():
                 if parameter.grad is not None:
                     parameter.grad.fill_(math.inf)
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
-        assert isinstance(pl_module, TrainingModule)
+        assert isinstance(pl_module, TranslationModule)
         state = trainer.optimizers[0].state_dict()["state"]
         self.after[pl_module.n_steps] = copy.deepcopy((pl_module.state_dict(), state))
 

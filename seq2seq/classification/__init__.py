@@ -1,1 +1,0 @@
-"""A trained classifier as a function from text to a label."""
