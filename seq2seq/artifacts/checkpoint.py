@@ -252,10 +252,15 @@ def _check(content: Any, path: Path) -> None:
     # A view can repeat a byte without end.
     if not is_plain or tokenizer.dtype != torch.uint8 or not tokenizer.is_contiguous():
         raise CheckpointError(f"{path}: its tokenizer is not stored as bytes, so this project did not write it")
-    if not isinstance(content.get("global_step", 0), int):
+    if not _is_count(content.get("global_step", 0)):
         raise CheckpointError(f"{path}: its global_step is not a number, so this project did not write it")
-    position = content.get("position") or {}
-    if not isinstance(position, dict) or not all(isinstance(value, int) for value in position.values()):
+    position = content.get("position", {})
+    is_position = isinstance(position, dict) and all(map(_is_count, position.values()))
+    if not is_position or ("optimizer_states" in content and not position.get("world_size")):
         raise CheckpointError(f"{path}: its position is not one in batches, so this project did not write it")
     if not isinstance(content["state_dict"], dict):
         raise CheckpointError(f"{path}: holds no weights of a Transformer, so this project did not write it")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < 2**40

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import glob
 import io
 import json
 import os
@@ -401,13 +402,22 @@ class RunDirectory:
     ) -> None:
         """Keep the translations of a test set, and all references of each sentence.
 
-        An analysis of older translations goes.
+        What an earlier start of the run kept of it goes.
         """
-        self.analysis_file(test).unlink(missing_ok=True)
+        self.forget_test(test)
         write_text(self._test_file("hypotheses", test, language), _as_lines(hypotheses))
         path = self._test_file("references", test, language)
         for number, column in enumerate(zip_longest(*references, fillvalue="")):
             write_text(path.with_name(f"{path.name}.{number}") if number else path, _as_lines(column))
+
+    def forget_test(self, test: str) -> None:
+        """Delete what is kept of a test set."""
+        src, tgt = self.languages()
+        references = self._test_file("references", test, tgt)
+        further = references.parent.glob(f"{glob.escape(references.name)}.*")
+        hypotheses, sources = self._test_file("hypotheses", test, tgt), self._test_file("sources", test, src)
+        for file in (self.analysis_file(test), hypotheses, sources, references, *further):
+            file.unlink(missing_ok=True)
 
     def write_sources(self, test: str, language: str, sources: Sequence[str]) -> None:
         """Keep the source lines of a test set."""

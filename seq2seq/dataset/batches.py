@@ -227,6 +227,11 @@ class BatchLoader:
     def _rest_of_epoch(self) -> Iterator[Step]:
         epoch, first = divmod(self.n_done, len(self))
         plan, accumulate = self._plan_of(epoch), self.accumulate
+        if (n_steps := -(-len(plan) // accumulate)) != len(self):
+            raise ConfigError(
+                f"an epoch of this run had {len(self):,} steps, and has {n_steps:,} now; resume with the text and the "
+                "settings that it had"
+            )
         loader = DataLoader(
             _Steps(self.pairs, epoch, self.read_pair),
             batch_size=None,

@@ -37,7 +37,7 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], checkpoint: C
             raise ConfigError(
                 f"{override} cannot be used when a run is resumed, which has its configuration; leave it out"
             )
-        OmegaConf.update(merged, key, OmegaConf.select(composed, key))
+        OmegaConf.update(merged, key, OmegaConf.select(composed, key), merge=False)
     config = read_config(merged)
     config.run_dir = str(run_dir)
     check_changes(config, checkpoint)

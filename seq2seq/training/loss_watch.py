@@ -6,6 +6,7 @@ from typing import Any
 
 _LEAST_RISE = 1.0  # nats per token
 _LOST = 0.25  # share of what the run had learned
+_STATE: dict[str, type] = {"best": float, "began": int, "n": int, "sum": float, "n_bad": int, "trusted": int}
 
 
 class LossWatch:
@@ -78,8 +79,8 @@ class LossWatch:
         self.n, self.sum, self.n_bad = 0, 0.0, 0
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("best", "began", "n", "sum", "n_bad", "trusted")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _STATE}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        vars(self).update(state)
+        for name, type_of in _STATE.items():
+            setattr(self, name, type_of(state[name]))

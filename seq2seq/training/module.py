@@ -51,6 +51,7 @@ class TranslationModule(pl.LightningModule):
         self.automatic_optimization = False  # `training_step` is a whole step of the optimizer
         self.model = Transformer(config.model, tokenizer.vocab_size)
         self.n_steps = 0  # of the optimizer, in all starts of the run; all that is due at a step goes by this count
+        self.has_begun = False  # whether the first step of this start comes next, or has been done
         self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
         self.replanned: Replanned | None = None
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
@@ -193,6 +194,20 @@ class TranslationModule(pl.LightningModule):
             dtype=torch.bfloat16 if multiplies_bf16(self.device.type) else torch.float32,
         )
 
+    def begin(self) -> None:
+        """Before the first step of a start, when all of a saved state has been taken.
+
+        Raises:
+            ValueError: the moments of the optimizer are of other weights.
+        """
+        optimizer = self.optimizers()
+        assert isinstance(optimizer, LightningOptimizer)
+        for parameter, state in optimizer.state.items():
+            moments = (value for value in state.values() if isinstance(value, Tensor) and value.dim())
+            if any(moment.shape != parameter.shape for moment in moments):
+                raise ValueError("the moments of the optimizer are of other weights")
+        self.has_begun = True
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint.update(description_of(self.saved({})))
         del checkpoint["loops"], checkpoint["epoch"]  # Lightning's own counts, which are of this start alone
@@ -211,13 +226,14 @@ class TranslationModule(pl.LightningModule):
         checkpoint.pop("loops", None)  # in those of older versions
         self.n_steps = checkpoint["global_step"]
         self.wandb_id = checkpoint["wandb_id"]
-        self.n_skipped, self.n_skipped_in_a_row = checkpoint.get("skipped", (0, 0))
-        self.n_rollbacks = checkpoint.get("rollbacks", 0)
-        self.pieces.n_halved = checkpoint.get("halved_batches", 0)
+        self.n_skipped, self.n_skipped_in_a_row = map(_natural, checkpoint.get("skipped", (0, 0)))
+        self.n_rollbacks = _natural(checkpoint.get("rollbacks", 0))
+        self.pieces.n_halved = _natural(checkpoint.get("halved_batches", 0))
         if before := checkpoint.get("replanned"):
-            self.replanned = Replanned(*before)
+            step, rate = before
+            self.replanned = Replanned(_natural(step), float(rate))
         if checkpoint.get("horizon", self._horizon()) != self._horizon():
-            rate = checkpoint["next_rate"]
+            rate = float(checkpoint["next_rate"])
             self.replanned = Replanned(self.n_steps + 1, rate / self.lowered)
             log.info(
                 "the learning rate is planned anew from step %s on, and goes there from %.2g", f"{self.n_steps:,}", rate
@@ -229,6 +245,12 @@ class TranslationModule(pl.LightningModule):
         ends = optim.schedule in ENDING
         end = [self.total_steps, self.config.trainer.max_seconds, optim.final_lr] if ends else []
         return {"schedule": optim.schedule, "end": end}
+
+
+def _natural(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < 2**40:
+        raise ValueError(f"{value!r} is no count")
+    return value
 
 
 def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) -> list[dict[str, Any]]:

@@ -3,7 +3,8 @@
 import dataclasses
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import RunError
+from seq2seq.errors import CheckpointError, RunError
 from seq2seq.hardware import gpu_names
+from seq2seq.memory import is_out_of_memory
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
@@ -129,14 +131,15 @@ def _train(
         )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(
-            config, machine, loggers, everyone, placement, total_steps - done if total_steps else -1
+            config, machine, loggers, everyone, placement, max(0, total_steps - done) if total_steps else -1
         )
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)
             _log_origins(loggers, config, prepared)
             _log_start(config, module, machine, data.steps_per_epoch)
-        trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
+        with _telling_a_wrong_state(resumed, module):
+            trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
         if split := split_by(trainer):
@@ -165,7 +168,26 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
 def _start_of(resumed: Checkpoint) -> Position:
     found = resumed.position
     n_ranks = found["world_size"]
-    return Position(resumed.step, found.get("steps_per_epoch", 0), n_ranks, found.get("planned_for", n_ranks))
+    return Position(resumed.step, found.get("steps_per_epoch", 0), n_ranks, found.get("planned_for") or n_ranks)
+
+
+@contextmanager
+def _telling_a_wrong_state(resumed: Checkpoint | None, module: TranslationModule) -> Iterator[None]:
+    """In this block, a state that cannot be taken ends the run with one sentence.
+
+    Raises:
+        CheckpointError: that is what happened.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if resumed is None or module.has_begun or is_out_of_memory(error):
+            raise
+        raise CheckpointError(
+            f"{resumed.path}: holds no state of this run, so it was changed after it was saved; take another "
+            f"checkpoint of the run, or start from its weights with finetune={resumed.path} "
+            f"[{type(error).__name__}: {' '.join(str(error).split())[:200]}]"
+        ) from error
 
 
 def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:

@@ -67,8 +67,10 @@ def finish_run(
             module.saved(weights), run.selected, step, selected=selected, valid=valid, provenance=module.provenance
         )
     model.eval()
-    tests = {}
-    for name, test in all_test_sets(config.data).items():
+    tests, test_sets = {}, all_test_sets(config.data)
+    for former in set(run.tests()) - set(test_sets) if is_first_rank else ():
+        run.forget_test(former)  # of an earlier start: other weights made its translations
+    for name, test in test_sets.items():
         store = prepared.tests[name]
         hypotheses = validation.outputs(model, store)
         if not is_first_rank:

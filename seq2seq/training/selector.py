@@ -53,5 +53,5 @@ class Selector:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         ranking = state["ranking"] if "ranking" in state else [(state["best"], state["best_step"])]  # older versions
-        self.ranking = [(found, step) for found, step in ranking if found > -math.inf][: self.n_best]
-        self.n_since = state["n_since"]
+        self.ranking = [(float(found), int(step)) for found, step in ranking if found > -math.inf][: self.n_best]
+        self.n_since = int(state["n_since"])

@@ -35,7 +35,13 @@ def save(path, step=1):
 def save_state(path, step):
     """As a checkpoint to resume from, which also holds the state of Lightning."""
     state_dict = {f"model.{name}": weight for name, weight in MODEL.weights.items()}
-    content = {**description_of(MODEL), "state_dict": state_dict, "global_step": step, "optimizer_states": []}
+    content = {
+        **description_of(MODEL),
+        "state_dict": state_dict,
+        "global_step": step,
+        "optimizer_states": [],
+        "position": {"world_size": 1},
+    }
     write_checkpoint(content, path)
     return path
 

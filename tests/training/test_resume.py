@@ -250,6 +250,24 @@ def refusal(*words):
     return done.stderr
 
 
+def test_what_an_earlier_start_kept_of_test_sets_goes(corpus, tmp_path, own_signals):
+    run_dir = tmp_path / "run"
+    words = arguments(
+        corpus, run_dir, {"trainer.max_steps": 1, "decoding.beam_size": 1, "data.test": "{old: test, both: test}"}
+    )
+    assert train_here(*words).returncode == 0
+    run = RunDirectory(run_dir)
+    (run_dir / "references/both.en.1").write_text("another\n" * 7)  # as if there had been two references
+    assert run.tests() == ["both", "old"] and len(run.references("both")[0]) == 2
+    done = train_here(f"resume={run_dir}", "trainer.max_steps=2", "data.test={both: test, new: valid}")
+    assert done.returncode == 0, done.stderr
+    assert run.tests() == ["both", "new"] == sorted(run.scores())
+    assert {len(each) for test in run.tests() for each in run.references(test)} == {1}
+    assert not [file for file in run_dir.rglob("*old*") if file.suffix in (".en", ".fr", ".json")]
+    assert train_here(f"resume={run_dir}", "trainer.max_steps=1").returncode == 0  # fewer steps than are done
+    assert checkpoint(run_dir)["global_step"] == 2
+
+
 def test_the_command_that_resumes(corpus, tmp_path, own_signals, caplog):
     """`train.py resume=RUN` takes everything from the checkpoint but what may change; a job script has `resume=auto`.
 

@@ -121,7 +121,7 @@ def checkpoint(run_dir: Path | str, name: str = "last.ckpt") -> dict[str, Any]:
 
 def callback_states(content: dict[str, Any]) -> dict[str, Any]:
     """Those in a checkpoint, without what a clock measured."""
-    states = {name: state for name, state in content["callbacks"].items() if "Timer" not in name}
+    states = content["callbacks"]
     return states | {"Counters": states["Counters"]["tgt_tokens"]}
 
 

@@ -27,6 +27,8 @@ class ExponentialAverage(pl.Callback):
         own = {name: p.detach() for name, p in _model(pl_module).named_parameters()}
         if not self.weights:
             self.weights = {name: p.clone().float() for name, p in own.items()}
+        if {name: w.shape for name, w in self.weights.items()} != {name: p.shape for name, p in own.items()}:
+            raise ValueError("the average is of other weights")
         self.weights = {name: split_as(w.to(pl_module.device), own[name]) for name, w in self.weights.items()}
 
     def on_train_batch_end(
@@ -61,7 +63,7 @@ class ExponentialAverage(pl.Callback):
         return {"weights": self.whole_weights(), "n_updates": self.n_updates}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]
+        self.weights, self.n_updates = dict(state_dict["weights"]), int(state_dict["n_updates"])
 
 
 def _model(module: pl.LightningModule) -> nn.Module:

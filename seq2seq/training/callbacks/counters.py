@@ -76,5 +76,5 @@ class Counters(pl.Callback):
         return {"tgt_tokens": int(self.n_tgt_tokens), "seconds": self.seconds, "spent": self._spent()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.n_tgt_tokens, self.seconds_before = state_dict["tgt_tokens"], state_dict["seconds"]
-        self.spent |= state_dict["spent"]
+        self.n_tgt_tokens, self.seconds_before = int(state_dict["tgt_tokens"]), float(state_dict["seconds"])
+        self.spent = {what: float(state_dict["spent"][what]) for what in self.spent}

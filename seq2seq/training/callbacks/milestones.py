@@ -76,8 +76,9 @@ class Milestones(Checkpoint):
             with suppress(FileNotFoundError):  # another rank was faster
                 if time.time() - unfinished.stat().st_mtime > STALE_AFTER_S:
                     unfinished.unlink()
-        self.signals.install()
         assert isinstance(pl_module, TranslationModule)
+        pl_module.begin()
+        self.signals.install()
         with suppress(CutShort):  # it is still owed, and nothing has changed since the last save
             self.make_up(trainer, pl_module)
         self._hear(trainer)
@@ -148,7 +149,7 @@ class Milestones(Checkpoint):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.has_saved, self.owes_validation = True, state_dict["owes_validation"]
+        self.has_saved, self.owes_validation = True, bool(state_dict["owes_validation"])
         if state_dict["watched"] == self._watched():
             self.selector.load_state_dict(state_dict["selector"])
         else:

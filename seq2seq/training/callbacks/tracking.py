@@ -58,4 +58,4 @@ class Tracking(pl.Callback):
         return {"chrf": self.chrf}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.chrf = state_dict["chrf"]
+        self.chrf = {int(pair): float(score) for pair, score in state_dict["chrf"].items()}
