@@ -64,7 +64,10 @@ def test_what_is_written_is_read(tmp_path):
 
 def test_a_checkpoint_of_training_is_read_as_one_of_a_model(tmp_path):
     more = {"state_dict": {"model.w": torch.ones(3), "loss.w": torch.ones(2)}, "global_step": 4, "wandb_id": "a1"}
-    write_checkpoint({**description_of(MODEL), **more, "optimizer_states": [{}]}, tmp_path / "last.ckpt")
+    write_checkpoint(
+        {**description_of(MODEL), **more, "optimizer_states": [{}], "position": {"world_size": 1}},
+        tmp_path / "last.ckpt",
+    )
     found = read_checkpoint(tmp_path / "last.ckpt")
     assert found.model.weights.keys() == {"w"}
     assert (found.step, found.wandb_id) == (4, "a1")
