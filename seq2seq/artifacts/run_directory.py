@@ -295,14 +295,12 @@ class RunDirectory:
             RunError: they were not kept, or there are not as many as hypotheses.
         """
         language = self.languages()[1]
-        path = self._test_file("references", test, language)
+        path, *further = self._reference_files(test, language)
         if not path.is_file():
             raise RunError(
                 f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
                 f"one a line, or test again with: python train.py resume={self.path}"
             )
-        n_further = len(list(path.parent.glob(f"{path.name}.*")))
-        further = [path.with_name(f"{path.name}.{number}") for number in range(1, n_further + 1)]
         references = list(read_aligned([path, *further]))
         if len(references) != (n := len(self.hypotheses(test))):
             raise RunError(
@@ -402,22 +400,29 @@ class RunDirectory:
     ) -> None:
         """Keep the translations of a test set, and all references of each sentence.
 
-        What an earlier start of the run kept of it goes.
+        An analysis of older translations goes, and so do further references that it had.
         """
-        self.forget_test(test)
+        self.analysis_file(test).unlink(missing_ok=True)
         write_text(self._test_file("hypotheses", test, language), _as_lines(hypotheses))
-        path = self._test_file("references", test, language)
+        former, files = self._reference_files(test, language), []
         for number, column in enumerate(zip_longest(*references, fillvalue="")):
-            write_text(path.with_name(f"{path.name}.{number}") if number else path, _as_lines(column))
+            files.append(former[0].with_name(f"{former[0].name}.{number}") if number else former[0])
+            write_text(files[-1], _as_lines(column))
+        for file in set(former) - set(files):
+            file.unlink()
 
     def forget_test(self, test: str) -> None:
         """Delete what is kept of a test set."""
         src, tgt = self.languages()
-        references = self._test_file("references", test, tgt)
-        further = references.parent.glob(f"{glob.escape(references.name)}.*")
-        hypotheses, sources = self._test_file("hypotheses", test, tgt), self._test_file("sources", test, src)
-        for file in (self.analysis_file(test), hypotheses, sources, references, *further):
+        texts = self._test_file("hypotheses", test, tgt), self._test_file("sources", test, src)
+        for file in (*texts, *self._reference_files(test, tgt), self.analysis_file(test)):
             file.unlink(missing_ok=True)
+
+    def _reference_files(self, test: str, language: str) -> list[Path]:
+        """The file of the first references, and those of further ones that are there."""
+        first = self._test_file("references", test, language)
+        n_further = len(list(first.parent.glob(f"{glob.escape(first.name)}.*")))
+        return [first, *(first.with_name(f"{first.name}.{number}") for number in range(1, n_further + 1))]
 
     def write_sources(self, test: str, language: str, sources: Sequence[str]) -> None:
         """Keep the source lines of a test set."""

@@ -1,6 +1,7 @@
 """One training run from its configuration to its scores: where all pieces meet."""
 
 import dataclasses
+import gc
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -94,6 +95,7 @@ def train_as_told(ranks: Ranks) -> None:
 def _train(
     config: RunConfig, run_id: str, resumed: Checkpoint | None, callbacks: Sequence[pl.Callback], ranks: Ranks
 ) -> Outcome:
+    gc.collect()  # an earlier run of this process may hold files open
     run = RunDirectory(Path(config.run_dir))
     machine = set_up_machine(config.trainer)
     placement = placement_of(config.trainer, machine, ranks)

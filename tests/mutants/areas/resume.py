@@ -8,7 +8,7 @@ MUTANTS = [
     Mutant(
         fault="the average of weights begins anew when a run is resumed",
         file="seq2seq/training/callbacks/averaging.py",
-        text='self.weights, self.n_updates = state_dict["weights"], state_dict["n_updates"]',
+        text='self.weights, self.n_updates = dict(state_dict["weights"]), int(state_dict["n_updates"])',
         becomes='self.n_updates = state_dict["n_updates"]',
         tests=[f"{RESUMED}[plain]"],
     ),

@@ -9,14 +9,14 @@ MUTANTS = [
     Mutant(
         fault="a resumed run counts its target tokens from 0",
         file="seq2seq/training/callbacks/counters.py",
-        text='= state_dict["tgt_tokens"], state_dict["seconds"]',
+        text='= int(state_dict["tgt_tokens"]), float(state_dict["seconds"])',
         becomes='= 0, state_dict["seconds"]',
         tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
     ),
     Mutant(
         fault="a resumed run counts its hours from 0",
         file="seq2seq/training/callbacks/counters.py",
-        text='= state_dict["tgt_tokens"], state_dict["seconds"]',
+        text='= int(state_dict["tgt_tokens"]), float(state_dict["seconds"])',
         becomes='= state_dict["tgt_tokens"], 0.0',
         tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
     ),
