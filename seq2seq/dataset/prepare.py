@@ -380,7 +380,7 @@ def _report(
     added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
     report: dict[str, Any] = {}
     for name, store in stores.items():
-        split = store.manifest["report"]
+        split = dict(store.manifest["report"])
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
         if origins := list(dict.fromkeys(source.origin for source in splits[name] if source.origin is not None)):
             split["origins"] = [asdict(origin) for origin in origins]
