@@ -8,8 +8,6 @@ Shapes: B sentences, T target tokens, N target tokens of the batch without paddi
 V vocabulary
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -39,15 +37,6 @@ class Loss(NamedTuple):
     n_correct: Tensor  # target tokens with the highest score; bf16 has ties, and they count as correct
 
 
-class Sums(NamedTuple):
-    """What `with_gradient` needs: sums over rows, and the gradient of `smoothed`, which is None if it is not wanted."""
-
-    smoothed: Tensor
-    nll: Tensor
-    n_correct: Tensor
-    gradients: tuple[Tensor, Tensor] | None  # for the hidden states (N, D) and for the output embeddings (V, D)
-
-
 def smoothed_cross_entropy(
     hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float, n_tokens: int | None = None
 ) -> Loss:
@@ -65,9 +54,13 @@ def smoothed_cross_entropy(
         n_tokens: N, if the caller knows it; see `target_rows`.
     """
     rows = target_rows(tgt_out, n_tokens)  # (N,)
-    targets = tgt_out.flatten()[rows]  # (N,)
-    sums_of = partial(_sums, targets=targets, eps=label_smoothing, wants_gradient=torch.is_grad_enabled())
-    smoothed, nll, n_correct = with_gradient(sums_of, hidden, weight, rows)
+    smoothed, nll, n_correct = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
+        hidden.flatten(0, 1).index_select(0, rows),
+        weight,
+        tgt_out.flatten()[rows],
+        label_smoothing,
+        torch.is_grad_enabled(),
+    )
     return Loss(smoothed, nll, torch.full((), len(rows), device=hidden.device), n_correct)
 
 
@@ -83,118 +76,56 @@ def target_rows(tgt_out: Tensor, n_tokens: int | None = None) -> Tensor:
     return is_token.byte().argsort(descending=True, stable=True)[:n_tokens]
 
 
-def with_gradient(
-    sums_of: Callable[[Tensor, Tensor], Sums], hidden: Tensor, weight: Tensor, rows: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """`smoothed`, `nll` and `n_correct` of some rows of hidden states (B, T, D); only the first has a gradient."""
-    smoothed, nll, n_correct = _KnownGradient.apply(  # type: ignore[no-untyped-call]
-        hidden.flatten(0, 1).index_select(0, rows), weight, sums_of
-    )
-    return smoothed, nll, n_correct
-
-
-class _KnownGradient(torch.autograd.Function):
-    """Sums whose gradient is computed together with them."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, sums_of: Callable[[Tensor, Tensor], Sums]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        sums = sums_of(hidden, weight)
-        if sums.gradients is not None:
-            ctx.save_for_backward(*sums.gradients)
-        ctx.mark_non_differentiable(sums.nll, sums.n_correct)
-        return sums.smoothed, sums.nll, sums.n_correct
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_smoothed: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
-        grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None
-
-
-def _sums(hidden: Tensor, weight: Tensor, targets: Tensor, eps: float, wants_gradient: bool) -> Sums:
-    loss = ChunkedLoss(hidden, weight, targets, eps, wants_gradient)
-    for chunk in loss.chunks():
-        p = chunk.logits.exp_()  # (n, V); softmax, but not yet divided by the row's total
-        total = loss.add(chunk, p)
-        if wants_gradient:
-            loss.subtract_target(chunk, p, total)
-            loss.add_gradient(chunk, p, total)
-    return loss.sums()
-
-
-class Chunk(NamedTuple):
-    """Some rows, and their logits."""
-
-    rows: slice
-    hidden: Tensor  # (n, D)
-    targets: Tensor  # (n, 1)
-    highest: Tensor  # (n, 1), the highest logit of each row
-    target_logit: Tensor  # (n, 1)
-    logits: Tensor  # (n, V), less the highest
-
-
-class ChunkedLoss:
-    """The smoothed cross-entropy of rows, and its gradient, added up chunk by chunk.
+class _ChunkedLoss(torch.autograd.Function):
+    """`smoothed`, `nll` and `n_correct` of rows, added up chunk by chunk, together with the gradient of the first.
 
     The gradient for the logits is softmax minus the smoothed target. The smoothing is the same for all rows, so it
     needs no pass over the logits: the mean logit of a row is its product with the mean of all output embeddings.
     """
 
-    def __init__(self, hidden: Tensor, weight: Tensor, targets: Tensor, eps: float, wants_gradient: bool) -> None:
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, eps: float, wants_gradient: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """hidden: (N, D); weight: (V, D); targets: (N,)."""
         device = hidden.device
         is_mixed = torch.is_autocast_enabled(device.type)
         dtype = torch.get_autocast_dtype(device.type) if is_mixed else hidden.dtype
-        self.exact = torch.promote_types(dtype, torch.float32)  # sums are never in half precision
-        self.hidden, self.weight = hidden.to(dtype), weight.to(dtype)
-        self.targets, self.eps = targets, eps
-        self.mean_weight, self.sum_hidden = weight.mean(0, dtype=self.exact), hidden.sum(0, dtype=self.exact)  # (D,)
-        self.nll = torch.zeros((), dtype=self.exact, device=device)
-        self.log_totals = torch.zeros_like(self.nll)
-        self.n_correct = torch.zeros((), dtype=torch.int64, device=device)
-        self.n_rows = chunk_rows(device.type)
-        self.wants_gradient = wants_gradient
+        exact = torch.promote_types(dtype, torch.float32)  # sums are never in half precision
+        rounded_hidden, rounded_weight = hidden.to(dtype), weight.to(dtype)
+        mean_weight, sum_hidden = weight.mean(0, dtype=exact), hidden.sum(0, dtype=exact)  # (D,)
+        nll = torch.zeros((), dtype=exact, device=device)
+        log_totals, n_correct = torch.zeros_like(nll), torch.zeros((), dtype=torch.int64, device=device)
+        n_rows = chunk_rows(device.type)
         if wants_gradient:
-            self.weight_dtype = weight.dtype
-            self.grad_hidden = torch.empty_like(hidden)
-            self.grad_weight = (self.sum_hidden * (-eps / len(weight))).expand_as(self.weight).contiguous()  # (V, D)
-            self.row_numbers = torch.arange(self.n_rows, device=device)
-
-    def chunks(self) -> Iterator[Chunk]:
-        """All rows, some at a time. The caller may change the logits."""
-        for start in range(0, len(self.hidden), self.n_rows):
-            rows = slice(start, start + self.n_rows)
-            hidden, targets = self.hidden[rows], self.targets[rows, None]
-            logits = hidden @ self.weight.T
-            highest = logits.amax(-1, keepdim=True)
-            target_logit = logits.gather(1, targets)
-            logits -= highest
-            yield Chunk(rows, hidden, targets, highest, target_logit, logits)
-
-    def add(self, chunk: Chunk, p: Tensor) -> Tensor:
-        """Add the loss of a chunk, and return the totals (n, 1) of p = exp(chunk.logits), (n, V)."""
-        total = p.sum(-1, keepdim=True, dtype=self.exact)
-        log_total = total.log() + chunk.highest  # (n, 1), of exp(logits)
-        self.nll += (log_total - chunk.target_logit).sum()
-        self.log_totals += log_total.sum()
-        self.n_correct += (chunk.target_logit == chunk.highest).sum()
-        return total
-
-    def subtract_target(self, chunk: Chunk, p: Tensor, total: Tensor) -> None:
-        """Make p, in place, the gradient for the logits times `total`. The smoothing is added elsewhere."""
-        p[self.row_numbers[: len(p)], chunk.targets[:, 0]] -= ((1 - self.eps) * total[:, 0]).to(p.dtype)
-
-    def add_gradient(self, chunk: Chunk, p: Tensor, total: Tensor) -> None:
-        """Add the gradients that follow from p / total, the gradient for the logits."""
-        # Dividing (n, D) by the totals is cheaper than dividing (n, V), and more accurate.
-        self.grad_hidden[chunk.rows] = (p @ self.weight) / total - self.eps * self.mean_weight
-        self.grad_weight += p.T @ (chunk.hidden / total).to(p.dtype)
-
-    def sums(self) -> Sums:
+            grad_hidden = torch.empty_like(hidden)
+            grad_weight = (sum_hidden * (-eps / len(weight))).expand_as(weight).contiguous()  # (V, D)
+            row_numbers = torch.arange(n_rows, device=device)
+        for start in range(0, len(hidden), n_rows):
+            rows = slice(start, start + n_rows)
+            x, y = rounded_hidden[rows], targets[rows, None]  # (n, D) and (n, 1)
+            logits = x @ rounded_weight.T  # (n, V)
+            highest, target_logit = logits.amax(-1, keepdim=True), logits.gather(1, y)  # (n, 1)
+            p = (logits.sub_(highest)).exp_()  # (n, V); softmax, but not yet divided by the row's total
+            total = p.sum(-1, keepdim=True, dtype=exact)  # (n, 1)
+            log_total = total.log() + highest  # of exp(logits)
+            nll += (log_total - target_logit).sum()
+            log_totals += log_total.sum()
+            n_correct += (target_logit == highest).sum()
+            if wants_gradient:
+                p[row_numbers[: len(p)], y[:, 0]] -= ((1 - eps) * total[:, 0]).to(dtype)
+                # Dividing (n, D) by the totals is cheaper than dividing (n, V), and more accurate.
+                grad_hidden[rows] = (p @ rounded_weight) / total - eps * mean_weight
+                grad_weight += p.T @ (x / total).to(dtype)
+        if wants_gradient:
+            ctx.save_for_backward(grad_hidden, grad_weight.to(weight.dtype))
+        ctx.mark_non_differentiable(nll, n_correct)
         # Mean over v of -log p(v), summed over rows. Not `@`: autocast would round its operands.
-        uniform = self.log_totals - (self.sum_hidden * self.mean_weight).sum()
-        smoothed = (1 - self.eps) * self.nll + self.eps * uniform
-        gradients = (self.grad_hidden, self.grad_weight.to(self.weight_dtype)) if self.wants_gradient else None
-        return Sums(smoothed, self.nll, self.n_correct, gradients)
+        uniform = log_totals - (sum_hidden * mean_weight).sum()
+        return (1 - eps) * nll + eps * uniform, nll, n_correct
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_smoothed: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None, None, None
