@@ -172,8 +172,10 @@ class Search:
             for each in trials:
                 is_left = each.state == optuna.trial.TrialState.RUNNING and each.number not in ours
                 if is_left and (lease := self._leased(each.number)):
-                    trial = optuna.Trial(self.study, each._trial_id)
-                    break
+                    if self.study.trials[each.number].state == optuna.trial.TrialState.RUNNING:
+                        trial = optuna.Trial(self.study, each._trial_id)
+                        break
+                    lease.close()  # its worker has told how it ended, and let it go, after we had looked
             else:
                 n_begun = sum(each.state != optuna.trial.TrialState.WAITING for each in trials)
                 if n_begun >= self.space.trials:

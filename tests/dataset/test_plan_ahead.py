@@ -98,7 +98,7 @@ def test_batches_are_the_same_however_their_plans_are_made(monkeypatch, n_worker
     ahead.n_done = len(ahead) + 2
     assert all(map(torch.equal, [batch.src for batch in micro_batches(ahead)], expected[1][4:]))
     assert all(map(torch.equal, [batch.src for batch in micro_batches(ahead)], expected[2]))
-    assert planned == [0, 1, 2, 3, 1, 2, 3]
+    assert planned[:6] == [0, 1, 2, 3, 1, 2] and planned[6:] in ([], [3])  # the last one may still be in the making
 
 
 ENDLESS = """

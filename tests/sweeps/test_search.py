@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
@@ -181,6 +182,25 @@ def test_two_workers_share_a_search(tmp_path: Path) -> None:
     assert states(search) == [TrialState.COMPLETE] * 2
     workers = {sweep.worker_lease_file(number).read_text() for number in range(2)}
     assert len(list(sweep.path.glob("*/scores.json"))) == len(workers) == 2
+
+
+def test_a_trial_that_ends_while_another_worker_looks_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = new(SweepDirectory(tmp_path / "search"), space_of(trials=1), [])
+    theirs = search.study.ask(search.space.distributions())
+    lease_of = search._leased
+
+    def ends_just_before(number: int) -> ExitStack | None:
+        if search.study.trials[number].state == TrialState.RUNNING:
+            search.study.tell(theirs, 0.5)
+        return lease_of(number)
+
+    monkeypatch.setattr(search, "_leased", ends_just_before)
+    search.command = [sys.executable, "-c", "raise SystemExit('done again')"]
+    search.work(1)
+    assert states(search) == [TrialState.COMPLETE] and not list(search.sweep.path.glob("*/*.log"))
+    assert lease_of(0) is not None  # nobody keeps it
 
 
 def test_what_is_drawn_depends_on_the_seed_and_the_number_of_a_trial_alone(tmp_path: Path) -> None:

@@ -8,6 +8,13 @@ NAMES = "tests/artifacts/test_sweep_directory.py"
 
 MUTANTS = [
     Mutant(
+        fault="a trial that ends while another worker looks is done again",
+        file="seq2seq/sweeps/search.py",
+        text="if self.study.trials[each.number].state == optuna.trial.TrialState.RUNNING:",
+        becomes="if each:",
+        tests=["tests/sweeps/test_search.py::test_a_trial_that_ends_while_another_worker_looks_is_not_done_again"],
+    ),
+    Mutant(
         fault="a sweep that goes on does finished jobs again",
         file="seq2seq/sweeps/sweep.py",
         text="left = [job for job in jobs if not sweep.run(job.name).is_scored]",
