@@ -126,7 +126,9 @@ def train(model: Classifier, text: Sequence[Example], valid: Sequence[Example], 
     best, weights = -1.0, model.state_dict()
     for epoch in range(1, n_epochs + 1):
         model.train()
-        for src, labels in batches(random.sample(text, len(text))):
+        alike = sorted(random.sample(text, len(text)), key=lambda each: len(each.ids))  # little padding
+        of_epoch = list(batches(alike))
+        for src, labels in random.sample(of_epoch, len(of_epoch)):
             optimizer.zero_grad()
             F.cross_entropy(model(src), labels).backward()
             optimizer.step()
