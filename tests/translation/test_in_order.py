@@ -1,5 +1,6 @@
 """Lines come back in their order, soon, and few of them are held at once."""
 
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
@@ -199,15 +200,21 @@ def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, blocks:
 
 
 def test_workers_go_on_with_the_next_block_while_the_last_batches_of_one_are_searched(workers: Workers) -> None:
-    n_read = 0
+    n_read, has_read_on = 0, threading.Event()
 
     def lines() -> Iterator[Numbers]:
         nonlocal n_read
         for n_read in range(1, 61):
+            if n_read > 20:
+                has_read_on.set()
             yield Line(n_read, [10], [10], 1, n_read // 20)
 
+    def slow_square(engine: object, items: list[int]) -> list[int]:
+        has_read_on.wait(10)  # a limit for the case that nobody reads on
+        return square(engine, items)
+
     found = InOrder[int, int, int](
-        workers, lambda items: workers.submit(square, items), Pool(22, 1), None, lambda n: None
+        workers, lambda items: workers.submit(slow_square, items), Pool(22, 1), None, lambda n: None
     ).run(lines())
     next(found)
     assert n_read > 20
