@@ -4,7 +4,7 @@
     python examples/classify.py RUN train.tsv valid.tsv test.tsv --encoder frozen --predict texts.txt > labels.txt
 
 Each line of the three files has a text, a tab and its label. The accuracy and the confusion matrix of the test set go
-to stderr, the labels of `--predict` to stdout, a line for each. docs/classification.md says what an encoder is worth.
+to stderr, the labels of `--predict` to stdout, a line for each. See docs/classification.md.
 
 Shapes: B texts, S tokens, D width of the encoder, C labels
 """

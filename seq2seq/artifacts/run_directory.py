@@ -31,7 +31,7 @@ _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # wh
 _IDENTITY = "run.json"
 _LEASE = "run.lock"
 _CLAIM = (_IDENTITY, _LEASE)  # all that a run has before it has done anything
-_OF_TESTS = ("hypotheses", "references", "sources", "analysis", "confusion")  # folders with files for each test set
+_OF_TESTS = ("hypotheses", "references", "sources", "analysis")  # folders with files for each test set
 METRICS_HEADER = ("step", "metric", "value", "unix_time")
 
 

@@ -1,16 +1,16 @@
 """A trained model in any of its forms: a run directory, a checkpoint file, or a model directory."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from seq2seq.artifacts.model_directory import CONFIG, CTRANSLATE2, WEIGHTS, read_model_directory
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
-from seq2seq.config import ModelConfig, RunConfig, read_config
+from seq2seq.config import RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
@@ -18,10 +18,7 @@ from seq2seq.tokenizer import Tokenizer
 if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
     from torch import Tensor
 
-    from seq2seq.model.source_encoder import SourceEncoder
     from seq2seq.model.transformer import Transformer
-
-_M = TypeVar("_M", bound="SourceEncoder")
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,6 @@ class TrainedModel:
         sizes = self.config.model
         if attention:
             sizes = replace(sizes, hard_attention=attention == "hard")
-        return self._filled(lambda: Transformer(sizes, self.tokenizer.vocab_size), sizes)
-
-    def _filled(self, make: Callable[[], _M], sizes: ModelConfig) -> _M:
-        """The model that `make` makes, with these weights. `sizes` are those of its layers."""
         if not self.weights:
             raise CheckpointError(f"{self.path}: holds weights for CTranslate2 only; give the run that it came from")
         weights = dict(self.weights)
@@ -100,7 +93,7 @@ class TrainedModel:
             n_stored = sum(w.numel() for w in weights.values() if w.device.type == "cpu" and w.is_contiguous())
             if sizes.n_weights_at_least > n_stored:
                 raise ValueError("the configuration is of a larger model")
-            model = make()
+            model = Transformer(sizes, self.tokenizer.vocab_size)
             model.load_state_dict(weights)
         except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(

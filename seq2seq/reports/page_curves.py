@@ -12,7 +12,7 @@ from seq2seq.reports.learning_curve import PANELS
 _POINTS = 300  # of a curve: more than a screen shows
 _HOURS, _TOKENS = "progress/hours", "progress/tgt_tokens"
 _VALIDATION = {"valid/loss": "loss", "valid/perplexity": "perplexity", "valid/accuracy": "accuracy"}
-_VALIDATION |= {"valid/macro_f1": "macro F1", "valid/bleu": "BLEU", "valid/chrf": "chrF"}
+_VALIDATION |= {"valid/bleu": "BLEU", "valid/chrf": "chrF"}
 
 
 @dataclass

@@ -120,16 +120,7 @@ def _train(
     with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         own_callbacks, milestones = _callbacks(
-            config,
-            run,
-            machine,
-            total_steps,
-            tracking,
-            data,
-            validation,
-            divergence,
-            counters,
-            ema,
+            config, run, machine, total_steps, tracking, data, validation, divergence, counters, ema
         )
         everyone = [*callbacks, *own_callbacks, milestones]
         trainer = build_trainer(

@@ -131,7 +131,7 @@ def test_a_plan_takes_four_bytes_a_pair():
 
 @pytest.mark.parametrize("lengths", [some_lengths(300_000), np.full((2, 300_000), 9)])
 def test_to_make_a_plan_takes_twice_its_memory_and_little_more(lengths, monkeypatch):
-    """Also where all pairs have one length, as the labels of a classifier have."""
+    """Also where all pairs have one length."""
     monkeypatch.setattr(plan_module, "BLOCK", 10_000)
     src, tgt = (side.astype(np.uint8) for side in lengths)
     tracemalloc.start()

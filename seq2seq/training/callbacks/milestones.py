@@ -36,9 +36,8 @@ Listener = Callable[[TranslationModule, Mapping[str, float]], None]
 class Milestones(Checkpoint):
     """Validates when it is due, keeps what the end of the run chooses from, saves, and stops the run when it is told.
 
-    All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is
-    made up for. Told to stop, also in the middle of a validation, the run saves at once, and validates when it is
-    resumed.
+    All ranks decide alike. A validation that is due belongs to the state, so that one that was cut off is made up for.
+    Told to stop, also in the middle of a validation, the run saves at once, and validates when it is resumed.
 
     It is a `Checkpoint`, and the last in the list, so that Lightning calls it after all callbacks whose state it saves.
     """
