@@ -21,7 +21,9 @@ def script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path.parent)  # as for a program: a benchmark imports others
+        spec.loader.exec_module(module)
     return module
 
 

@@ -24,7 +24,7 @@ _MARK = {
     "curly": re.compile("[“”„‟]"),
     "guillemets": re.compile(r"«[\s\u2060\ufeff]{0,3}|[^\S\n]{0,3}»"),
 }
-_OPENS = re.compile(r"(?<!\w\()(?<![^\s(\[’'])(?=.\S)|(?=«)")  # print("a") is code
+_OPENS = re.compile(r"(?<!\w\()(?<![^\s(\[’‘ʼ‛'])(?=.\S)|(?=«)")  # print("a") is code
 _CLOSES = re.compile(r"(?<=\S).(?!\w)|(?=\s{0,3}»)")
 
 
