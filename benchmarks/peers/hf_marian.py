@@ -151,14 +151,10 @@ def renamed(settings: dict[str, Any], weights: dict[str, Tensor], vocab_size: in
     ours = {name.removeprefix("model."): weight.float() for name, weight in weights.items()}
     theirs: dict[str, Tensor] = {}
 
-    def attention(source: str, target: str, stacks: dict[str, str]) -> None:
-        """stacks: which of Marian's projections one of our matrices holds, one below the other."""
-        for stack, names in stacks.items():
-            for name, weight in zip(
-                names.split(), ours[f"{source}.{stack}.weight"].chunk(len(names.split())), strict=True
-            ):
-                theirs[f"{target}.{name}.weight"] = weight
-                theirs[f"{target}.{name}.bias"] = torch.zeros(len(weight))
+    def attention(source: str, target: str) -> None:
+        for name, their_name in (("to_q", "q_proj"), ("to_k", "k_proj"), ("to_v", "v_proj"), ("to_out", "out_proj")):
+            weight = theirs[f"{target}.{their_name}.weight"] = ours[f"{source}.{name}.weight"]
+            theirs[f"{target}.{their_name}.bias"] = torch.zeros(len(weight))
 
     def same(source: str, target: str) -> None:
         for kind in ("weight", "bias"):
@@ -169,18 +165,10 @@ def renamed(settings: dict[str, Any], weights: dict[str, Tensor], vocab_size: in
         theirs[f"model.{side}.embed_tokens.weight"] = ours["embeddings.tables.shared"]
         for number in range(settings[f"n_{side}_layers"]):
             layer, to = f"{side}.layers.{number}", f"model.{side}.layers.{number}"
-            attention(
-                f"{layer}.self_attention",
-                f"{to}.self_attn",
-                {"to_qkv": "q_proj k_proj v_proj", "to_out": "out_proj"},
-            )
+            attention(f"{layer}.self_attention", f"{to}.self_attn")
             same(f"{layer}.around_self_attention.norm", f"{to}.self_attn_layer_norm")
             if side == "decoder":
-                attention(
-                    f"{layer}.cross_attention",
-                    f"{to}.encoder_attn",
-                    {"to_q": "q_proj", "to_kv": "k_proj v_proj", "to_out": "out_proj"},
-                )
+                attention(f"{layer}.cross_attention", f"{to}.encoder_attn")
                 same(f"{layer}.around_cross_attention.norm", f"{to}.encoder_attn_layer_norm")
             same(f"{layer}.feed_forward.to_hidden", f"{to}.fc1")
             same(f"{layer}.feed_forward.to_out", f"{to}.fc2")

@@ -37,7 +37,8 @@ SUMS = "SHA256SUMS"
 MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 
 FORMAT = "seq2seq model directory"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
 # Keys whose values mean something on one machine or account only.
 _LOCAL_KEYS = {
     "": ("run_dir", "resume"),
@@ -227,9 +228,10 @@ def _description(file: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{file}: does not describe a model of this project; make one with python -m seq2seq export"
         )
-    if content.get("format_version") != FORMAT_VERSION:
+    version = content.get("format_version")
+    if not isinstance(version, int) or not OLDEST_VERSION <= version <= FORMAT_VERSION:
         raise CheckpointError(
-            f"{file}: has format version {content.get('format_version')} and this version of seq2seq reads "
+            f"{file}: has format version {version} and this version of seq2seq reads {OLDEST_VERSION} to "
             f"{FORMAT_VERSION}; install the seq2seq that wrote it, or export the model again"
         )
     if missing := [name for name in ("config", "tokenizer_sha256") if name not in content]:

@@ -1,8 +1,8 @@
 """Convert our Transformer to the form in which CTranslate2 stores one.
 
-CTranslate2 lays its layers out as we do (fused queries, keys and values; a norm inside each sublayer), so weights only
-get other names. Three things are set here that CTranslate2 would otherwise choose: the table of positions, which tokens
-are special, and which are never generated.
+CTranslate2 lays its layers out as we do (a norm inside each sublayer), but joins the projections to queries, keys and
+values. Otherwise weights only get other names. Three things are set here that CTranslate2 would otherwise choose: the
+table of positions, which tokens are special, and which are never generated.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from seq2seq.config import DROPOUTS, ModelConfig
 from seq2seq.errors import CheckpointError
 from seq2seq.model.attention import CrossAttention, SelfAttention
-from seq2seq.model.feed_forward import FeedForward, SwiGLU
+from seq2seq.model.layers import FeedForward, SwiGLU
 from seq2seq.model.masks import HIDDEN
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -165,31 +165,32 @@ def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
 
 
 def _self_attention(attention: SelfAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    for linear, projection in zip(spec.linear, (attention.to_qkv, attention.to_out), strict=True):
-        _linear(projection, linear, read)
+    _linear(spec.linear[0], read, attention.to_q, attention.to_k, attention.to_v)
+    _linear(spec.linear[1], read, attention.to_out)
     _norm(norm, spec.layer_norm, read)
 
 
 def _cross_attention(attention: CrossAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    for linear, projection in zip(spec.linear, (attention.to_q, attention.to_kv, attention.to_out), strict=True):
-        _linear(projection, linear, read)
+    _linear(spec.linear[0], read, attention.to_q)
+    _linear(spec.linear[1], read, attention.to_k, attention.to_v)
+    _linear(spec.linear[2], read, attention.to_out)
     _norm(norm, spec.layer_norm, read)
 
 
-def _linear(projection: nn.Linear, spec: Any, read: _Reader) -> None:
-    """Projections that stand side by side here do so there, in the same order."""
-    spec.weight = read(projection.weight)
-    if projection.bias is not None:
-        spec.bias = read(projection.bias)
+def _linear(spec: Any, read: _Reader, *projections: nn.Linear) -> None:
+    """Several projections of one input become one."""
+    spec.weight = np.concatenate([read(projection.weight) for projection in projections])
+    if projections[0].bias is not None:
+        spec.bias = np.concatenate([read(projection.bias) for projection in projections])
 
 
 def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any, read: _Reader) -> None:
     if isinstance(network, SwiGLU):
-        gate, value = np.split(read(network.to_gate_and_value.weight), 2)  # (F, D) each
-        spec.linear_0.weight, spec.linear_0_noact.weight = gate, value
+        _linear(spec.linear_0, read, network.to_gate)
+        _linear(spec.linear_0_noact, read, network.to_value)
     else:
-        _linear(network.to_hidden, spec.linear_0, read)
-    _linear(network.to_out, spec.linear_1, read)
+        _linear(spec.linear_0, read, network.to_hidden)
+    _linear(spec.linear_1, read, network.to_out)
     _norm(norm, spec.layer_norm, read)
 
 

@@ -19,7 +19,6 @@ from seq2seq.inspection.ablating import Ablation
 from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.inspection.head_figures import FigureSums
 from seq2seq.inspection.link_scores import LinkCounts, Reference
-from seq2seq.model.recording import uncompiled
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import SPACE, Tokenizer
 from seq2seq.translation.attention_kinds import KINDS
@@ -119,7 +118,7 @@ def look_at_heads(
     is_end, is_mark = (found.to(device) for found in _classes(tokenizer))
     for indices, batch in valid_batches(encoded, batch_tokens, rank=0, world_size=1):
         src, tgt_in, tgt_out = (each.to(device) for each in (batch.src, batch.tgt_in, batch.tgt_out))
-        with torch.inference_mode(), uncompiled():
+        with torch.inference_mode():
             weights = model.attention_weights(src, tgt_in)
         for kind in KINDS:
             queries, keys = (src if kind == "encoder" else tgt_out), (tgt_in if kind == "decoder" else src)

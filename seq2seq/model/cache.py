@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.model.masks import HIDDEN
-from seq2seq.model.patterns import Pattern
+from seq2seq.model.variants.patterns import Pattern
 
 ROUND = 32
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from seq2seq.config import ModelConfig
 from seq2seq.model.cache import DecoderState, KeyValueCache
 from seq2seq.model.layers import DecoderLayer, final_norm
-from seq2seq.model.patterns import pattern
+from seq2seq.model.variants.patterns import pattern
 
 
 class Decoder(nn.Module):
@@ -27,7 +27,14 @@ class Decoder(nn.Module):
         self.norm = final_norm(config)
         self.pattern = pattern(config)
 
-    def forward(self, x: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+        weights: tuple[list[Tensor], list[Tensor]] | tuple[None, None] = (None, None),
+    ) -> Tensor:
         """All target tokens at once.
 
         Args:
@@ -35,9 +42,10 @@ class Decoder(nn.Module):
             mask: additive and causal, (T, T); for a pattern (1, T).
             memory: (B, S, E).
             memory_mask: additive, (B, 1, 1, S).
+            weights: as in `DecoderLayer`.
         """
         for layer in self.layers:
-            x = layer(x, mask, layer.cross_attention.keys_values(memory), memory_mask)
+            x = layer(x, mask, layer.cross_attention.keys_values(memory), memory_mask, weights)
         return self.norm(x)
 
     def start(self, memory: Tensor, memory_mask: Tensor) -> DecoderState:

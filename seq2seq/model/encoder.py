@@ -23,8 +23,8 @@ class Encoder(nn.Module):
         self.layers = layers  # type: ignore[assignment]  # a ModuleList has no type for its modules
         self.norm = final_norm(config)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x: (B, S, D); mask: additive, (B, 1, 1, S). Returns (B, S, D)."""
+    def forward(self, x: Tensor, mask: Tensor, weights: list[Tensor] | None = None) -> Tensor:
+        """x: (B, S, D); mask: additive, (B, 1, 1, S); weights: as in `EncoderLayer`. Returns (B, S, D)."""
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, weights)
         return self.norm(x)

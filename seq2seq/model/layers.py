@@ -1,19 +1,54 @@
 """The layers of Figure 1 of Vaswani et al. 2017.
 
-Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model
+Shapes: B sentences, T target tokens, S source tokens, N hypotheses, D d_model, F d_ff
 """
 
 from collections.abc import Callable
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
-from seq2seq.model.attention import CrossAttention, SelfAttention
+from seq2seq.model.attention import linear
 from seq2seq.model.cache import DecoderState, KeyValueCache
 from seq2seq.model.dropout import Dropout
-from seq2seq.model.feed_forward import FeedForward, SwiGLU
+from seq2seq.model.variants.choice import cross_attention, self_attention
 
 Sublayer = Callable[[Tensor], Tensor]
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2, equation 2 of the paper; or GELU (Hendrycks & Gimpel 2016) for the maximum."""
+
+    def __init__(self, d_model: int, d_ff: int, activation: str, dropout: float) -> None:
+        super().__init__()
+        self.to_hidden = linear(d_model, d_ff, bias=True)
+        self.activation = ACTIVATIONS[activation]
+        self.dropout = Dropout(dropout)
+        self.to_out = linear(d_ff, d_model, bias=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        hidden = self.activation(self.to_hidden(x))  # (B, T, F)
+        return self.to_out(self.dropout(hidden))
+
+
+class SwiGLU(nn.Module):
+    """(swish(x W) * x V) W2, without biases (Shazeer 2020).
+
+    It has three matrices in place of two. With two thirds of the d_ff it has as many parameters as `FeedForward`.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, dropout: float) -> None:
+        super().__init__()
+        self.to_gate, self.to_value = linear(d_model, d_ff), linear(d_model, d_ff)
+        self.dropout = Dropout(dropout)
+        self.to_out = linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        return self.to_out(self.dropout(F.silu(self.to_gate(x)) * self.to_value(x)))
 
 
 class PostNorm(nn.Module):
@@ -48,13 +83,13 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config)
+        self.self_attention = self_attention(config)
         self.feed_forward = feed_forward(config)
         self.around_self_attention, self.around_feed_forward = residual(config), residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x: (B, S, D); mask: additive, (B, 1, 1, S). Returns (B, S, D)."""
-        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask))
+    def forward(self, x: Tensor, mask: Tensor, weights: list[Tensor] | None = None) -> Tensor:
+        """x: (B, S, D); mask: additive, (B, 1, 1, S); weights: takes those (B, H, S, S) too. Returns (B, S, D)."""
+        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask, weights=weights))
         return self.around_feed_forward(x, self.feed_forward)
 
 
@@ -63,14 +98,21 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config)
-        self.cross_attention = CrossAttention(config)
+        self.self_attention = self_attention(config)
+        self.cross_attention = cross_attention(config)
         self.feed_forward = feed_forward(config)
         self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
             residual(config) for _ in range(3)
         )
 
-    def forward(self, x: Tensor, mask: Tensor, memory: tuple[Tensor, Tensor], memory_mask: Tensor) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor,
+        memory: tuple[Tensor, Tensor],
+        memory_mask: Tensor,
+        weights: tuple[list[Tensor], list[Tensor]] | tuple[None, None] = (None, None),
+    ) -> Tensor:
         """All target tokens at once.
 
         Args:
@@ -78,9 +120,11 @@ class DecoderLayer(nn.Module):
             mask: additive and causal, (T, T).
             memory: keys and values of the source, which `CrossAttention.keys_values` made.
             memory_mask: additive, (B, 1, 1, S).
+            weights: take those of self-attention (B, H, T, T) and of cross-attention (B, H, T, S) too.
         """
-        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask, is_causal=True))
-        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask))
+        of_self, of_cross = weights
+        x = self.around_self_attention(x, lambda x: self.self_attention(x, mask, is_causal=True, weights=of_self))
+        x = self.around_cross_attention(x, lambda x: self.cross_attention(x, memory, memory_mask, of_cross))
         return self.around_feed_forward(x, self.feed_forward)
 
     def step(

@@ -1,21 +1,32 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need").
 
-Shapes: B sentences, S source tokens, T target tokens, N hypotheses a sentence, D d_model, H n_heads, V vocabulary
+Shapes: B sentences, S source tokens, T target tokens, L tokens, N hypotheses a sentence, D d_model, H n_heads,
+V vocabulary
 """
 
+import math
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import masks
 from seq2seq.model.cache import DecoderState
 from seq2seq.model.decoder import Decoder
+from seq2seq.model.dropout import Dropout
+from seq2seq.model.encoder import Encoder
 from seq2seq.model.positions import ADDED_POSITIONS, AddedPositions, check_length
-from seq2seq.model.recording import recorded_weights
-from seq2seq.model.source_encoder import SourceEncoder
+
+# By `model.embeddings`, the tables of source, target and output. The paper's section 3.4 shares one for all three.
+TABLES = {
+    "shared": ("shared", "shared", "shared"),
+    "decoder": ("source", "target", "target"),
+    "separate": ("source", "target", "output"),
+}
 
 
 class AttentionWeights(NamedTuple):
@@ -26,49 +37,102 @@ class AttentionWeights(NamedTuple):
     cross: list[Tensor]  # (B, H, T, S)
 
 
-class Transformer(SourceEncoder):
+class Embeddings(nn.Module):
+    """The (V, D) tables of source, target and output. Several of them may be one shared table.
+
+    A shared table has one name in a checkpoint.
+    """
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__()
+        self._source, self._target, self._output = TABLES[config.embeddings]
+        widths = {self._output: config.d_model, self._target: config.d_model, self._source: config.d_memory}
+        # The variance is 1/D. The input is multiplied by sqrt(D), so both the input and the logits have variance 1.
+        self.tables = nn.ParameterDict(
+            {
+                name: nn.Parameter(torch.randn(vocab_size, widths[name]) * widths[name] ** -0.5)
+                for name in TABLES[config.embeddings]
+            }
+        )
+
+    @property
+    def source(self) -> Tensor:
+        return self.tables[self._source]
+
+    @property
+    def target(self) -> Tensor:
+        return self.tables[self._target]
+
+    @property
+    def output(self) -> Tensor:
+        return self.tables[self._output]
+
+
+class Transformer(nn.Module):
     """Source and target token ids to the scores of each next target token.
 
     The methods `start`, `step`, `reorder` and `select` serve a search; see `NextTokenScores`.
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
-        super().__init__(config, vocab_size, config.embeddings)
-        self.decoder = Decoder(config)
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config, vocab_size)
+        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_memory)
         if config.d_memory != config.d_model:  # otherwise one table serves both halves
             self.target_positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
-
-    @property
-    def decoder_positions(self) -> AddedPositions:
-        return self.positions if self.config.d_memory == self.config.d_model else self.target_positions
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
         return self.project(self.decode(tgt_in, self.encode(src), src))
 
-    def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor) -> Tensor:
-        """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits."""
-        positions = self.decoder_positions(0, tgt_in.size(1))  # (T, D)
+    def encode(self, src: Tensor, weights: AttentionWeights | None = None) -> Tensor:
+        """Memory (B, S, D) of sources (B, S). What stands at padding has no meaning.
+
+        Args:
+            weights: takes those of the encoder too.
+        """
+        x = self._embed(src, self.embeddings.source, self.positions(0, src.size(1)))
+        return self.encoder(x, masks.additive(masks.may_attend_to(src)), weights.encoder if weights else None)
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor, weights: AttentionWeights | None = None) -> Tensor:
+        """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits.
+
+        Args:
+            weights: takes those of the decoder too.
+        """
         return self.decoder(
-            self._embed(tgt_in, self.embeddings.target, positions),
+            self._embed(tgt_in, self.embeddings.target, self.decoder_positions(0, tgt_in.size(1))),
             masks.additive(self._past(tgt_in.size(1), tgt_in.device)),
             memory,
             masks.additive(masks.may_attend_to(src)),
+            (weights.decoder, weights.cross) if weights else (None, None),
         )
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states (..., D) to logits (..., V)."""
         return F.linear(hidden, self.embeddings.output)
 
+    @property
+    def decoder_positions(self) -> AddedPositions:
+        return self.positions if self.config.d_memory == self.config.d_model else self.target_positions
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of weights. A shared table counts once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    # --- who looks at whom ---
+
     def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Who looks at whom in each layer and head; each row sums to 1."""
-        with recorded_weights() as weights:
-            self.decode(tgt_in, self.encode(src), src)
-        return AttentionWeights(
-            encoder=[weights[layer.self_attention] for layer in self.encoder.layers],
-            decoder=[weights[layer.self_attention] for layer in self.decoder.layers],
-            cross=[weights[layer.cross_attention] for layer in self.decoder.layers],
-        )
+        weights = AttentionWeights([], [], [])
+        with _uncompiled():
+            self.decode(tgt_in, self.encode(src, weights), src, weights)
+        return weights
 
     def alignment_weights(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """How much each target token looks at each source token (B, T, S), for word alignments; each row sums to 1.
@@ -77,6 +141,8 @@ class Transformer(SourceEncoder):
         alignments.
         """
         return self.attention_weights(src, tgt_in).cross[-2:][0].float().mean(1)
+
+    # --- one token after the other ---
 
     def start(self, src: Tensor, max_length: int) -> DecoderState:
         """Read sources (B, S) for a search of at most `max_length` steps."""
@@ -99,8 +165,25 @@ class Transformer(SourceEncoder):
         state.select(sentences)
         return state
 
+    def _embed(self, ids: Tensor, table: Tensor, positions: Tensor) -> Tensor:
+        """sqrt(D) * embeddings + positions (L, D), (B, L, D): the paper's sections 3.4, 3.5 and 5.4.
+
+        Word dropout (Gal and Ghahramani 2016) hides each token on its own, not all tokens of a word. The others are not
+        scaled up, so that they look the same in training and in use.
+        """
+        tokens = F.embedding(ids, table)
+        if self.training and self.config.word_dropout:
+            is_seen = torch.rand(ids.shape, device=ids.device) >= self.config.word_dropout
+            tokens = tokens * is_seen.unsqueeze(-1)
+        return self.dropout(torch.add(positions, tokens, alpha=math.sqrt(table.size(1))))
+
     def _past(self, length: int, device: torch.device) -> Tensor:
         """Which target tokens the decoder may attend to: (T, T); or (1, T) where a pattern will hide the future."""
         if self.decoder.pattern is None:
             return masks.causal(length, device)
         return torch.ones(1, length, dtype=torch.bool, device=device)
+
+
+def _uncompiled() -> AbstractContextManager[object]:
+    """Compiled code would be compiled anew for weights. To import the compiler only to switch it off takes seconds."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()

@@ -22,7 +22,6 @@ from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
-from seq2seq.model.recording import uncompiled
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import EOS
@@ -137,7 +136,7 @@ class Looks:
         device = next(self.model.parameters()).device
         for batch in _batches(indices, [max(len(store.src(i)), len(ids)) + 1 for i, ids in enumerate(targets)]):
             padded = collate([store.src(i) for i in batch], [targets[i] for i in batch])
-            with torch.inference_mode(), uncompiled(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
+            with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 weights = self.model.alignment_weights(padded.src.to(device), padded.tgt_in.to(device)).cpu().numpy()
             for i, each in zip(batch, weights, strict=True):
                 yield i, each[: len(targets[i]) + 1, : len(store.src(i)) + 1]

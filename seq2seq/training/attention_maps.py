@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.store import PairStore
-from seq2seq.model.recording import uncompiled
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.domains import Domains
@@ -56,7 +55,7 @@ def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, p
     maps = []
     for pair in pairs:
         batch = collate([store.src(pair)], [store.tgt(pair)])
-        with torch.inference_mode(), uncompiled():
+        with torch.inference_mode():
             found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
         heads = torch.stack(found).float()[:, 0]  # (B, H, T, S) of each layer -> (L, H, T, S)
         source, target = (tokenizer.pieces(ids[0].tolist()) for ids in (batch.src, batch.tgt_out))

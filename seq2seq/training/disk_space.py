@@ -44,7 +44,7 @@ class CheckpointSizes:
         n_trained = sum(p.numel() for p in model.parameters())
         n_moments = 2 * n_trained  # of Adam; Muon has one
         if config.optim.optimizer == "muon":
-            n_moments -= sum(p.numel() for group in parameters_of(model)[0] for p in group["params"])
+            n_moments -= sum(p.numel() for weights in parameters_of(model)[0] for p in weights)
         state = width * (n_weights + n_moments) + (_EMA_BYTES * n_trained if has_ema else 0)
         return cls(state, n_weights * (max(width, _EMA_BYTES) if has_ema else width))
 

@@ -172,26 +172,22 @@ class TranslationModule(pl.LightningModule):
 
     def new_optimizer(self) -> torch.optim.Optimizer:
         optim = self.config.optim
-        is_muon = optim.optimizer == "muon"
-        trained = [p for p in self.model.parameters() if p.requires_grad]
-        matrices, others = parameters_of(self.model) if is_muon else ([], trained)
-        adamw = torch.optim.AdamW(
-            _decay_matrices_only(others, optim.weight_decay),
-            lr=optim.lr,
-            betas=(optim.beta1, optim.beta2),
-            eps=optim.eps,
+        options: dict[str, Any] = {
+            "lr": optim.lr,
+            "betas": (optim.beta1, optim.beta2),
+            "eps": optim.eps,
             # With fp16, gradients must be unscaled before they are clipped; a fused optimizer does it afterwards.
-            fused=self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
-        )
-        if not is_muon:
-            return adamw
+            "fused": self.device.type in ("cpu", "cuda") and self.config.trainer.precision != "16-mixed",
+        }
+        if optim.optimizer != "muon":
+            trained = [p for p in self.model.parameters() if p.requires_grad]
+            return torch.optim.AdamW(_decay_matrices_only(trained, optim.weight_decay), **options)
+        matrices, others = parameters_of(self.model)
+        muon = {"momentum": optim.momentum, "weight_decay": optim.weight_decay}
         return MuonWithAdamW(
-            matrices,
-            adamw,
-            lr=optim.lr,
-            momentum=optim.momentum,
-            weight_decay=optim.weight_decay,
+            [{"params": weights} | muon for weights in matrices] + _decay_matrices_only(others, optim.weight_decay),
             dtype=torch.bfloat16 if multiplies_bf16(self.device.type) else torch.float32,
+            **options,
         )
 
     def begin(self) -> None:
@@ -223,16 +219,15 @@ class TranslationModule(pl.LightningModule):
         checkpoint["precision"] = self.trainer.precision_plugin.state_dict()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint.pop("loops", None)  # in those of older versions
         self.n_steps = checkpoint["global_step"]
         self.wandb_id = checkpoint["wandb_id"]
-        self.n_skipped, self.n_skipped_in_a_row = map(_natural, checkpoint.get("skipped", (0, 0)))
-        self.n_rollbacks = _natural(checkpoint.get("rollbacks", 0))
-        self.pieces.n_halved = _natural(checkpoint.get("halved_batches", 0))
-        if before := checkpoint.get("replanned"):
+        self.n_skipped, self.n_skipped_in_a_row = map(_natural, checkpoint["skipped"])
+        self.n_rollbacks = _natural(checkpoint["rollbacks"])
+        self.pieces.n_halved = _natural(checkpoint["halved_batches"])
+        if before := checkpoint["replanned"]:
             step, rate = before
             self.replanned = Replanned(_natural(step), float(rate))
-        if checkpoint.get("horizon", self._horizon()) != self._horizon():
+        if checkpoint["horizon"] != self._horizon():
             rate = float(checkpoint["next_rate"])
             self.replanned = Replanned(self.n_steps + 1, rate / self.lowered)
             log.info(

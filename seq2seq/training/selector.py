@@ -52,6 +52,5 @@ class Selector:
         return {"ranking": [list(each) for each in self.ranking], "n_since": self.n_since}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        ranking = state["ranking"] if "ranking" in state else [(state["best"], state["best_step"])]  # older versions
-        self.ranking = [(float(found), int(step)) for found, step in ranking if found > -math.inf][: self.n_best]
+        self.ranking = [(float(found), int(step)) for found, step in state["ranking"]][: self.n_best]
         self.n_since = int(state["n_since"])

@@ -35,14 +35,6 @@ def split_as(tensor: Tensor, like: Tensor) -> Tensor:
     return distribute_tensor(tensor.to(like.device), mesh, placements, src_data_rank=None)
 
 
-def own_rows(tensor: Tensor) -> tuple[Tensor, int]:
-    """The rows that this process has of a tensor, and the number of the first one among all."""
-    if not isinstance(tensor, DTensor):
-        return tensor, 0
-    n_rows = -(-len(tensor) // tensor.device_mesh.size())
-    return tensor.to_local(), min(tensor.device_mesh.get_local_rank() * n_rows, len(tensor))
-
-
 def whole_weights(model: nn.Module) -> Weights:
     """The state of a model, whole. If it is split, all processes have to ask for it."""
     return {name: whole(weight) for name, weight in model.state_dict().items()}
@@ -126,7 +118,8 @@ def _split(model: Transformer, device: str, n: int) -> None:
     """Split each layer as one unit, and what is left of the model (embeddings, last norms) as another."""
     mesh = init_device_mesh(device, (n,))
     # The decoder asks for keys and values before it calls a layer (`CrossAttention.keys_values`).
-    keys_values = [layer.cross_attention.to_kv for layer in model.decoder.layers]
+    across = [layer.cross_attention for layer in model.decoder.layers]
+    keys_values = [linear for attention in across for linear in (attention.to_k, attention.to_v)]
     for unit in (*model.encoder.layers, *keys_values, *model.decoder.layers, model):
         fully_shard(unit, mesh=mesh)
     for method in ("encode", "decode"):  # training calls these, not `forward`

@@ -87,7 +87,7 @@ def stand_in(shape: Shape, module: TranslationModule) -> Batch:
 def missing_state(optimizer: torch.optim.Optimizer) -> int:
     """Bytes of the moments that an optimizer will take at its first step; of Adam two numbers a weight, of Muon one."""
     return sum(
-        p.nbytes * (1 if "n_stacked" in group else 2)
+        p.nbytes * (1 if "momentum" in group else 2)
         for group in optimizer.param_groups
         for p in group["params"]
         if p not in optimizer.state

@@ -88,7 +88,7 @@ def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(tmp_path):
 def test_another_format_version_is_refused_by_its_number(tmp_path, version):
     content = {**description_of(MODEL), "state_dict": {"model.w": torch.ones(3)}, "format_version": version}
     write_checkpoint({name: value for name, value in content.items() if value is not None}, tmp_path / "a.ckpt")
-    message = rf"a\.ckpt: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the"
+    message = rf"a\.ckpt: has format version {version} and this version of seq2seq reads 1 to {FORMAT_VERSION}; use the"
     with pytest.raises(CheckpointError, match=message):
         read_checkpoint(tmp_path / "a.ckpt")
 
@@ -183,9 +183,9 @@ def test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps(tmp_path,
 
 def test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last(tmp_path):
     folder = tmp_path / "checkpoints"
-    last, best = save_state(folder / "last.ckpt", 8), save_state(folder / "best.ckpt", 9)  # as older versions kept it
-    assert resumable(RunDirectory(tmp_path)).path == best
-    save_state(best, 8)
+    last, previous = save_state(folder / "last.ckpt", 8), save_state(folder / "previous.ckpt", 9)
+    assert resumable(RunDirectory(tmp_path)).path == previous
+    save_state(previous, 8)
     assert resumable(RunDirectory(tmp_path)).path == last
 
 

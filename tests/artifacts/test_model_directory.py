@@ -199,7 +199,7 @@ def test_weights_that_were_copied_in_part_are_refused(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 1}, "has format version 1 and this version of seq2seq reads 2; install"),
+        ({"format_version": 1}, "has format version 1 and this version of seq2seq reads 2 to 3; install"),
         ({"config": None}, "has no config, so it was changed"),
         ({"tokenizer_sha256": None}, "has no tokenizer_sha256, so it was changed"),
         ({"tokenizer_sha256": "0" * 64}, r"tokenizer\.model: is damaged, or not the tokenizer that config\.json names"),

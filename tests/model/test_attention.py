@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import attention as attention_module
@@ -20,7 +20,6 @@ from seq2seq.model.attention import (
     scaled_dot_product_attention,
 )
 from seq2seq.model.cache import KeyValueCache
-from seq2seq.model.recording import recorded_weights
 
 SMALL = ModelConfig(d_model=12, n_heads=3)
 
@@ -103,35 +102,36 @@ def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
 def test_self_attention_agrees_with_torch() -> None:
     torch.manual_seed(0)
     ours, theirs = SelfAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    theirs.in_proj_weight.data, theirs.out_proj.weight.data = ours.to_qkv.weight.data, ours.to_out.weight.data
+    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_k.weight, ours.to_v.weight]).detach()
+    theirs.out_proj.weight.data = ours.to_out.weight.data
     x = torch.randn(2, 7, 12)
     is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
-    with recorded_weights() as recorded:
-        output = ours(x, masks.additive(~is_pad[:, None, None, :]))
+    recorded: list[Tensor] = []
+    output = ours(x, masks.additive(~is_pad[:, None, None, :]), weights=recorded)
     expected, weights = theirs(x, x, x, key_padding_mask=is_pad, average_attn_weights=False)
     torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(recorded[ours], weights)
+    torch.testing.assert_close(recorded, [weights])
 
 
 def test_cross_attention_agrees_with_torch() -> None:
     torch.manual_seed(0)
     ours, theirs = CrossAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_kv.weight]).detach()
+    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_k.weight, ours.to_v.weight]).detach()
     theirs.out_proj.weight.data = ours.to_out.weight.data
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
     is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
-    with recorded_weights() as recorded:
-        output = ours(x, ours.keys_values(memory), masks.additive(~is_pad[:, None, None, :]))
+    recorded: list[Tensor] = []
+    output = ours(x, ours.keys_values(memory), masks.additive(~is_pad[:, None, None, :]), recorded)
     expected, weights = theirs(x, memory, memory, key_padding_mask=is_pad, average_attn_weights=False)
     torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(recorded[ours], weights)
+    torch.testing.assert_close(recorded, [weights])
 
 
-def test_fused_projections_are_initialised_each_for_its_own_size() -> None:
+def test_projections_are_initialised_for_their_size() -> None:
     torch.manual_seed(0)
     bound = (6 / (256 + 256)) ** 0.5  # Glorot & Bengio 2010, for a 256 x 256 matrix
     attention = SelfAttention(ModelConfig(d_model=256, n_heads=4))
-    for weight in (*attention.to_qkv.weight.chunk(3), attention.to_out.weight):
+    for weight in (linear.weight for linear in (attention.to_q, attention.to_k, attention.to_v, attention.to_out)):
         assert 0.99 * bound < weight.abs().max() <= bound
         assert weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
 
@@ -149,8 +149,7 @@ def test_rotary_positions_leave_the_values_as_they_are() -> None:
     """One token attends to itself alone, so that its output is its projected value."""
     attention = SelfAttention(ModelConfig(d_model=12, n_heads=3, positions="rotary"))
     x, mask = torch.randn(2, 1, 12), nothing_hidden(1, 1)
-    value = attention.to_qkv.weight[24:]
-    expected = attention.to_out(x @ value.T)
+    expected = attention.to_out(attention.to_v(x))
     past = KeyValueCache()
     torch.testing.assert_close(attention(x, mask), expected)
     torch.testing.assert_close(attention.step(x, past, place=0, position=7, mask=mask), expected)
@@ -159,11 +158,10 @@ def test_rotary_positions_leave_the_values_as_they_are() -> None:
 class First(nn.Module):
     """Every query takes the value of the first key."""
 
-    def forward(self, q, k, v, mask, p_dropout, *, is_causal=False):
+    def forward(self, q, k, v, mask, p_dropout, *, is_causal=False, weights=None):
+        if weights is not None:
+            weights.append(torch.eye(k.size(-2))[:1].expand(*q.shape[:-1], -1))
         return v[..., :1, :].expand_as(q)
-
-    def with_weights(self, q, k, v, mask, p_dropout):
-        return self(q, k, v, mask, p_dropout), torch.eye(k.size(-2))[:1].expand(*q.shape[:-1], -1)
 
 
 def test_heads_attend_as_they_are_told() -> None:
@@ -171,10 +169,10 @@ def test_heads_attend_as_they_are_told() -> None:
     x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
     itself, across = SelfAttention(SMALL), CrossAttention(SMALL)
     itself.attend = across.attend = First()
-    value = itself.to_out(itself.to_qkv(x)[:, :1, 24:])
+    value = itself.to_out(itself.to_v(x)[:, :1])
     torch.testing.assert_close(itself(x, mask), value.expand(-1, 7, -1))
-    value = across.to_out(across.to_kv(x)[:, :1, 12:])
+    value = across.to_out(across.to_v(x)[:, :1])
     torch.testing.assert_close(across(x, across.keys_values(x), mask), value.expand(-1, 7, -1))
-    with recorded_weights() as recorded:
-        itself(x, mask)
-    assert torch.equal(recorded[itself][1, 2].sum(0), torch.tensor([7.0, 0, 0, 0, 0, 0, 0]))
+    recorded: list[Tensor] = []
+    itself(x, mask, weights=recorded)
+    assert torch.equal(recorded[0][1, 2].sum(0), torch.tensor([7.0, 0, 0, 0, 0, 0, 0]))

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seq2seq.model.feed_forward import FeedForward, SwiGLU
+from seq2seq.model.layers import FeedForward, SwiGLU
 
 
 def test_relu_network_is_equation_2() -> None:
@@ -25,7 +25,7 @@ def test_gelu_is_the_exact_one() -> None:
 def test_swiglu_gates_values_by_swish() -> None:
     torch.manual_seed(0)
     network, x = SwiGLU(12, 20, dropout=0.0), torch.randn(5, 7, 12)
-    gate, value = network.to_gate_and_value.weight.chunk(2)
+    gate, value = network.to_gate.weight, network.to_value.weight
     hidden = (x @ gate.T) * torch.sigmoid(x @ gate.T) * (x @ value.T)
     torch.testing.assert_close(network(x), F.linear(hidden, network.to_out.weight))
 

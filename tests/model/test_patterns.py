@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import ModelConfig
-from seq2seq.model import patterns
-from seq2seq.model.attention import attend, scaled_dot_product_attention
-from seq2seq.model.blocks import attend_in_blocks, block_size
+from seq2seq.model.attention import attention, scaled_dot_product_attention
 from seq2seq.model.masks import HIDDEN, additive, causal
-from seq2seq.model.patterns import Strided, Window
-from seq2seq.model.scores import AddedScores, Explicit, soft
 from seq2seq.model.transformer import Transformer
+from seq2seq.model.variants import self_attention
+from seq2seq.model.variants.blocks import attend_in_blocks, block_size
+from seq2seq.model.variants.patterns import Strided, Window
+from seq2seq.model.variants.scores import AddedScores, Explicit, soft
 
 CPU = torch.device("cpu")
 
@@ -64,8 +64,7 @@ def test_blocks_equal_full_attention_with_a_mask(length: int, w: int, is_causal:
         may_attend = may_attend & causal(length, CPU)
     keys = padded(length)
     expected, _ = scaled_dot_product_attention(q, k, v, torch.minimum(keys, additive(may_attend)))
-    inner = attend(ModelConfig(d_model=12, n_heads=3))
-    outputs = attend_in_blocks(inner, q, k, v, keys, w, 0.0, is_causal=is_causal)
+    outputs = attend_in_blocks(attention, q, k, v, keys, w, 0.0, is_causal=is_causal)
     # A token of padding that sees no token but padding has no meaning.
     is_token = (keys > HIDDEN).transpose(-2, -1)
     results = [(x := y * is_token, *torch.autograd.grad(x.square().sum(), (q, k, v))) for y in (outputs, expected)]
@@ -83,7 +82,7 @@ def test_blocks_serve_scores_of_other_kinds() -> None:
 def test_blocks_are_dropped_from_like_anything_else() -> None:
     torch.manual_seed(0)
     q, k, v = heads(100)
-    outputs = attend_in_blocks(attend(ModelConfig()), q, k, v, torch.zeros(1, 100), 0, 0.5, is_causal=False)
+    outputs = attend_in_blocks(attention, q, k, v, torch.zeros(1, 100), 0, 0.5, is_causal=False)
     assert 0.4 < (outputs == 0).double().mean() < 0.6  # the only weight of a token is dropped or not
     torch.testing.assert_close(outputs[outputs != 0], 2 * v[outputs != 0], atol=0.05, rtol=0.02)
 
@@ -103,14 +102,14 @@ def test_a_window_as_long_as_the_sentence_is_full_attention() -> None:
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_long_sequences_take_blocks_and_short_ones_the_mask(is_causal: bool, monkeypatch) -> None:
     in_blocks = Mock(wraps=attend_in_blocks)
-    monkeypatch.setattr(patterns, "attend_in_blocks", in_blocks)
-    within = Window(5).around(attend(ModelConfig(d_model=12, n_heads=3)), is_causal=is_causal)
-    longest = patterns.SHORT * block_size(5)
+    monkeypatch.setattr(self_attention, "attend_in_blocks", in_blocks)
+    config = ModelConfig(d_model=12, n_heads=3)
+    module = self_attention.PatternedSelfAttention(config, attention, Window(5))
+    longest = self_attention.SHORT * block_size(5)
     for length in (longest, longest + 1):
-        q, k, v = heads(length)
-        mask = torch.zeros(1, length)
+        x, mask = torch.randn(2, length, 12), torch.zeros(1, length)
         torch.testing.assert_close(
-            within(q, k, v, mask, 0.0, is_causal=is_causal), within.with_weights(q, k, v, mask, 0.0)[0]
+            module(x, mask, is_causal=is_causal), module(x, mask, is_causal=is_causal, weights=[])
         )
     assert [call.args[1].size(-2) for call in in_blocks.call_args_list] == [longest + 1]
 
@@ -121,12 +120,9 @@ def test_a_token_costs_the_same_in_a_sequence_of_any_length(w: int) -> None:
     seen = []
 
     class Counting(torch.nn.Module):
-        def forward(self, q, k, v, mask, p_dropout, *, is_causal=False):
+        def forward(self, q, k, v, mask, p_dropout, *, is_causal=False, weights=None):
             seen.append(q[..., 0].numel() * k.size(-2))
             return v[..., : q.size(-2), :]
-
-        def with_weights(self, q, k, v, mask, p_dropout):
-            raise NotImplementedError
 
     for n in (2, 16):
         x = torch.zeros(1, 1, n * block_size(w), 2)

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import masks
-from seq2seq.model.attention import attend, scaled_dot_product_attention
-from seq2seq.model.scores import AddedScores, Explicit, MultipliedScores, hard, soft
+from seq2seq.model.attention import Attend, scaled_dot_product_attention
+from seq2seq.model.variants.choice import heads
+from seq2seq.model.variants.scores import AddedScores, Explicit, MultipliedScores, hard, soft
 
 BASEBALL_BAT = torch.tensor([[2.0, 0, 0], [1, 1, 0]])
 NOTHING_HIDDEN = torch.zeros(1, 1)
@@ -23,14 +24,21 @@ def close(actual: Tensor, expected: list[list[float]], within: float = 1e-4) -> 
     torch.testing.assert_close(actual, torch.tensor(expected, dtype=torch.float32), atol=within, rtol=0)
 
 
+def weights_of(head: Attend, q: Tensor, k: Tensor, mask: Tensor = NOTHING_HIDDEN) -> Tensor:
+    """(..., T, S)"""
+    recorded: list[Tensor] = []
+    head(q, k, k, mask, 0.0, weights=recorded)
+    return recorded[0]
+
+
 def on_the_example(mask: Tensor = NOTHING_HIDDEN, **keys: Any) -> tuple[Tensor, Tensor]:
     """Outputs (T, K) and weights (T, S) of one head of three numbers."""
-    head = attend(ModelConfig(d_model=3, n_heads=1, **keys))
+    head = heads(ModelConfig(d_model=3, n_heads=1, **keys))
     if isinstance(head, Explicit) and isinstance(head.scores, AddedScores):
         head.scores.u.data.fill_(1.0)
     x = BASEBALL_BAT[None]
-    outputs, weights = head.with_weights(x, x, x, mask, 0.0)
-    torch.testing.assert_close(head(x, x, x, mask, 0.0), outputs)
+    outputs, weights = head(x, x, x, mask, 0.0), weights_of(head, x, x, mask)
+    torch.testing.assert_close(weights @ x, outputs)
     return outputs[0].detach(), weights[0].detach()
 
 
@@ -90,11 +98,11 @@ def test_beta_goes_from_equal_weights_to_hard_ones(beta: float, first_row: float
 def test_a_temperature_divides_scores_of_every_kind() -> None:
     q, k = torch.randn(2, 1, 5, 4)
     for attention in ("scaled", "unscaled", "additive"):
-        warm = attend(ModelConfig(d_model=4, n_heads=1, attention=attention, temperature=2.5))
-        plain = attend(ModelConfig(d_model=4, n_heads=1, attention=attention))
+        warm = heads(ModelConfig(d_model=4, n_heads=1, attention=attention, temperature=2.5))
+        plain = heads(ModelConfig(d_model=4, n_heads=1, attention=attention))
         if isinstance(warm, Explicit) and isinstance(plain, Explicit):
             warm.load_state_dict(plain.state_dict())
-        logs = [head.with_weights(q, k, k, NOTHING_HIDDEN, 0.0)[1].log() for head in (warm, plain)]
+        logs = [weights_of(head, q, k).log() for head in (warm, plain)]
         differences = [row - row[..., :1] for row in logs]  # without what softmax divides by
         torch.testing.assert_close(differences[0] * 2.5, differences[1], atol=1e-4, rtol=1e-4)
 
@@ -126,9 +134,7 @@ def test_without_the_scale_the_largest_weight_leaves_nothing_to_the_others(
     torch.manual_seed(0)
     q, k = torch.randn(4000, 1, d), torch.randn(4000, 10, d)
     for attention, expected in (("unscaled", unscaled), ("scaled", scaled)):
-        _, weights = attend(ModelConfig(d_model=d, n_heads=1, attention=attention)).with_weights(
-            q, k, k, NOTHING_HIDDEN, 0.0
-        )
+        weights = weights_of(heads(ModelConfig(d_model=d, n_heads=1, attention=attention)), q, k)
         assert weights.amax(-1).mean().item() == pytest.approx(expected, abs=0.01)
 
 
@@ -143,7 +149,7 @@ def test_a_token_is_most_like_itself() -> None:
 def test_each_output_lies_between_the_least_and_the_largest_value(keys: dict[str, Any]) -> None:
     torch.manual_seed(0)
     q, k, v = torch.randn(3, 2, 1, 7, 4)
-    outputs = attend(ModelConfig(d_model=4, n_heads=1, **keys))(q, k, v, NOTHING_HIDDEN, 0.0)
+    outputs = heads(ModelConfig(d_model=4, n_heads=1, **keys))(q, k, v, NOTHING_HIDDEN, 0.0)
     assert (outputs <= v.amax(-2, keepdim=True) + 1e-6).all()
     assert (outputs >= v.amin(-2, keepdim=True) - 1e-6).all()
 
@@ -152,9 +158,8 @@ def test_for_inputs_of_equal_norm_attention_is_kernel_regression() -> None:
     """Weights exp(-|x - y|^2 / (2 tau)), normalised: those of Nadaraya and Watson."""
     tau = 0.5
     x = torch.tensor([[1.0, 0.0], [math.cos(1), math.sin(1)]])  # one radian apart
-    _, weights = attend(ModelConfig(d_model=2, n_heads=1, attention="unscaled", temperature=tau)).with_weights(
-        x[None], x[None], x[None], NOTHING_HIDDEN, 0.0
-    )
+    head = heads(ModelConfig(d_model=2, n_heads=1, attention="unscaled", temperature=tau))
+    weights = weights_of(head, x[None], x[None])
     kernel = torch.exp(-torch.cdist(x, x).square() / (2 * tau))
     torch.testing.assert_close(weights[0], kernel / kernel.sum(-1, keepdim=True))
     close(weights[0], [[0.7149, 0.2851], [0.2851, 0.7149]])

@@ -13,10 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
-from seq2seq.model import patterns
 from seq2seq.model.attention import CrossAttention, SelfAttention
-from seq2seq.model.recording import recorded_weights
-from seq2seq.model.transformer import Transformer
+from seq2seq.model.transformer import AttentionWeights, Transformer
+from seq2seq.model.variants import self_attention
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 pytestmark = pytest.mark.slow
@@ -52,7 +51,7 @@ def name_of(case: tuple[dict[str, Any], str]) -> str:
 def variant(request, monkeypatch) -> dict[str, Any]:
     keys, way = request.param
     if way == "blocks":
-        monkeypatch.setattr(patterns, "SHORT", 0)
+        monkeypatch.setattr(self_attention, "SHORT", 0)
     return keys
 
 
@@ -90,7 +89,15 @@ class Reference(nn.Module):
         self.u = None if u is None else nn.Parameter(u)
 
     def forward(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor,
+        p_dropout: float,
+        *,
+        is_causal: bool = False,
+        weights: list[Tensor] | None = None,
     ) -> Tensor:
         k, v = (x.expand(-1, q.size(1), -1, -1) for x in (k, v))  # one group, or as many as heads
         if self.u is not None:
@@ -108,26 +115,20 @@ class Reference(nn.Module):
             allowed = allowed & torch.tensor(
                 [[attends(self.config, t, s) for s in range(length)] for t in range(length)]
             )
-        weights = scores.masked_fill(~allowed, -1e9).softmax(-1)
+        shares = scores.masked_fill(~allowed, -1e9).softmax(-1)
         if self.config.hard_attention:
-            weights = F.one_hot(weights.argmax(-1), weights.size(-1)) + weights - weights.detach()
-        return torch.einsum("bhts,bhsk->bhtk", weights, v)
-
-    def with_weights(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> tuple[Tensor, Tensor]:
-        raise NotImplementedError
+            shares = F.one_hot(shares.argmax(-1), shares.size(-1)) + shares - shares.detach()
+        return torch.einsum("bhts,bhsk->bhtk", shares, v)
 
 
 def referred(model: Transformer) -> Transformer:
     """The same model, with the definitions in place of its own attention."""
-    other = Transformer(model.config, 31)
+    other = Transformer(replace(model.config, window=0, stride=0), 31)
     other.load_state_dict(model.state_dict())
     for module in other.modules():
         if isinstance(module, SelfAttention | CrossAttention):
             u = getattr(getattr(module.attend, "scores", None), "u", None)
             module.attend = Reference(model.config, u, isinstance(module, SelfAttention))
-            if isinstance(module, SelfAttention):
-                module.pattern = None
-    other.decoder.pattern = None
     return other
 
 
@@ -171,8 +172,8 @@ def test_recorded_weights_are_those_of_the_fast_path(variant: dict[str, Any]) ->
         outside = [(t, s) for t in range(length) for s in range(length) if not attends(model.config, t, s)]
         assert all((layer[0, :, t, s] == 0).all() for t, s in outside)
     fast = model(src, tgt_in)
-    with recorded_weights():
-        torch.testing.assert_close(model(src, tgt_in), fast)
+    memory = model.encode(src, AttentionWeights([], [], []))
+    torch.testing.assert_close(model.project(model.decode(tgt_in, memory, src, weights)), fast)
 
 
 def test_decoding_step_by_step_equals_decoding_at_once(variant: dict[str, Any]) -> None:

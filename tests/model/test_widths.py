@@ -16,12 +16,10 @@ from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.search import search
 from seq2seq.model import masks
 from seq2seq.model.attention import CrossAttention, SelfAttention
-from seq2seq.model.feed_forward import FeedForward
-from seq2seq.model.layers import norm
+from seq2seq.model.layers import FeedForward, norm
 from seq2seq.model.positions import SinusoidalPositions
-from seq2seq.model.recording import recorded_weights
-from seq2seq.model.source_encoder import SourceEncoder
 from seq2seq.model.transformer import Transformer
+from seq2seq.model.variants.choice import cross_attention, self_attention
 
 ODD = ModelConfig(
     d_model=12, d_encoder=8, n_heads=4, n_kv_heads=2, d_head=5, d_value=3, bias=True, embeddings="decoder", dropout=0.0
@@ -58,16 +56,15 @@ def one_head_after_the_other(
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1}, {"n_kv_heads": 4, "bias": False}, {"d_value": 9}], ids=str)
 def test_self_attention_is_one_head_after_the_other(changes: dict[str, Any], is_causal: bool) -> None:
     config = replace(ODD, **changes)
-    attention = SelfAttention(config)
+    attention = self_attention(config)
     random_parameters(attention)
     x, mask = torch.randn(2, 5, 12), masks.additive(masks.causal(5, torch.device("cpu")))
-    n = config.n_heads * config.d_k, config.n_groups * config.d_k, config.n_groups * config.d_v
-    queries, keys, values = attention.to_qkv(x).split(n, -1)
+    queries, keys, values = attention.to_q(x), attention.to_k(x), attention.to_v(x)
     expected, weights = one_head_after_the_other(queries, keys, values, attention.to_out, mask, config)
     torch.testing.assert_close(attention(x, mask, is_causal=is_causal), expected)
-    with recorded_weights() as recorded:
-        torch.testing.assert_close(attention(x, mask, is_causal=is_causal), expected)
-    torch.testing.assert_close(recorded[attention], weights)
+    recorded: list[Tensor] = []
+    torch.testing.assert_close(attention(x, mask, is_causal=is_causal, weights=recorded), expected)
+    torch.testing.assert_close(recorded, [weights])
 
 
 @pytest.mark.parametrize(
@@ -75,17 +72,17 @@ def test_self_attention_is_one_head_after_the_other(changes: dict[str, Any], is_
 )
 def test_cross_attention_is_one_head_after_the_other(changes: dict[str, Any]) -> None:
     config = replace(ODD, **changes)
-    attention = CrossAttention(config)
+    attention = cross_attention(config)
     random_parameters(attention)
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, config.d_memory)
     is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
-    keys, values = attention.to_kv(memory).split([config.n_groups * config.d_k, config.n_groups * config.d_v], -1)
+    keys, values = attention.to_k(memory), attention.to_v(memory)
     hidden = masks.additive(~is_pad[:, None, :])
     expected, weights = one_head_after_the_other(attention.to_q(x), keys, values, attention.to_out, hidden, config)
-    with recorded_weights() as recorded:
-        output = attention(x, attention.keys_values(memory), hidden[:, None])
+    recorded: list[Tensor] = []
+    output = attention(x, attention.keys_values(memory), hidden[:, None], recorded)
     torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(recorded[attention], weights)
+    torch.testing.assert_close(recorded, [weights])
 
 
 def test_memory_of_another_width_and_biases_agree_with_torch() -> None:
@@ -93,8 +90,8 @@ def test_memory_of_another_width_and_biases_agree_with_torch() -> None:
     ours, theirs = CrossAttention(config), nn.MultiheadAttention(12, 3, kdim=8, vdim=8, batch_first=True)
     random_parameters(ours)
     theirs.q_proj_weight.data = ours.to_q.weight.data
-    theirs.k_proj_weight.data, theirs.v_proj_weight.data = ours.to_kv.weight.data.chunk(2)
-    theirs.in_proj_bias.data = torch.cat([ours.to_q.bias, ours.to_kv.bias]).detach()
+    theirs.k_proj_weight.data, theirs.v_proj_weight.data = ours.to_k.weight.data, ours.to_v.weight.data
+    theirs.in_proj_bias.data = torch.cat([ours.to_q.bias, ours.to_k.bias, ours.to_v.bias]).detach()
     theirs.out_proj.load_state_dict(ours.to_out.state_dict())
     x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 8)
     expected, _ = theirs(x, memory, memory)
@@ -120,7 +117,7 @@ def test_the_number_of_heads_changes_neither_weights_nor_operations() -> None:
 def test_what_biases_add() -> None:
     attention = SelfAttention(ModelConfig(d_model=512, n_heads=8, bias=True))
     assert n_weights(attention) == 1_050_624  # 4 x 512 more
-    assert n_weights(attention) - attention.to_qkv.bias.numel() == 1_049_088  # a bias of the output alone
+    assert n_weights(attention) - 3 * attention.to_q.bias.numel() == 1_049_088  # a bias of the output alone
     across = CrossAttention(ModelConfig(d_model=512, n_heads=8, bias=True))
     assert n_weights(across) == 1_050_624
     assert not any(
@@ -164,12 +161,9 @@ def with_keys_and_values_for_each_head(model: Transformer) -> Transformer:
     full = Transformer(replace(config, n_kv_heads=0), 31)
     weights = model.state_dict()
     for name, weight in weights.items():
-        if name.endswith(("to_qkv.weight", "to_kv.weight")):
-            heads = weight.split(config.d_k)  # d_v is d_k
-            n_queries = config.n_heads if "to_qkv" in name else 0
+        if name.endswith(("to_k.weight", "to_v.weight")):
             copies = config.n_heads // config.n_groups
-            repeated = [head for head in heads[n_queries:] for _ in range(copies)]
-            weights[name] = torch.cat([*heads[:n_queries], *repeated])
+            weights[name] = torch.cat([head for head in weight.split(config.d_k) for _ in range(copies)])  # d_v is d_k
     full.load_state_dict(weights)
     return full
 
@@ -226,8 +220,8 @@ def test_an_encoder_may_be_wider_than_its_decoder() -> None:
     assert model.embeddings.source.shape == (31, 18)
     assert model.embeddings.target.shape == model.embeddings.output.shape == (31, 12)
     assert model.embeddings.source.std().item() == pytest.approx(18**-0.5, rel=0.1)
-    assert model.encoder.layers[0].self_attention.to_qkv.weight.shape == (3 * 18, 18)
-    assert model.decoder.layers[0].cross_attention.to_kv.weight.shape == (2 * 12, 18)
+    assert model.encoder.layers[0].self_attention.to_q.weight.shape == (18, 18)
+    assert model.decoder.layers[0].cross_attention.to_k.weight.shape == (12, 18)
     memory.square().sum().backward()
     assert model.positions.table.grad is not None  # and those of the target are other ones
     assert model.decoder_positions.table.shape == (1024, 12)
@@ -240,12 +234,6 @@ def test_each_half_scales_its_embeddings_by_its_own_width() -> None:
     src = torch.randint(4, 31, (3, 7))
     positions = SinusoidalPositions(7, 18)(0, 7)
     torch.testing.assert_close(model.encode(src), model.embeddings.source[src] * 18**0.5 + positions)
-
-
-def test_an_encoder_alone_has_a_table_of_its_own_width() -> None:
-    encoder = SourceEncoder(replace(build().config, d_encoder=18), 31)
-    assert encoder.encode(torch.randint(4, 31, (3, 7))).shape == (3, 7, 18)
-    assert encoder.embeddings.source.shape == (31, 18)
 
 
 # --- norms and feed-forward networks ---

@@ -15,8 +15,9 @@ from seq2seq.model import masks
 from seq2seq.model.transformer import Transformer
 
 TORCHS_NAMES = {
-    "self_attention.to_qkv.weight": "self_attn.in_proj_weight",
+    "self_attention.to_q.weight": "self_attn.in_proj_weight",
     "self_attention.to_out": "self_attn.out_proj",
+    "cross_attention.to_q.weight": "multihead_attn.in_proj_weight",
     "cross_attention.to_out": "multihead_attn.out_proj",
     "feed_forward.to_hidden": "linear1",
     "feed_forward.to_out": "linear2",
@@ -29,13 +30,12 @@ def in_torchs_names(ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Weights (or their gradients) of our two halves, as `nn.Transformer` has them."""
     theirs = {}
     for name, tensor in ours.items():
-        if name.startswith(("encoder", "decoder")) and "cross_attention.to_kv" not in name:
+        if name.startswith(("encoder", "decoder")) and not name.endswith(("to_k.weight", "to_v.weight")):
+            if "to_q" in name:
+                tensor = torch.cat([tensor, *(ours[name.replace("to_q", other)] for other in ("to_k", "to_v"))])
             for our_part, their_part in TORCHS_NAMES.items():
                 name = name.replace(our_part, their_part)
             name = name.replace("around_feed_forward.norm", "norm2" if name.startswith("encoder") else "norm3")
-            if "cross_attention.to_q" in name:
-                tensor = torch.cat([tensor, ours[name.replace("to_q", "to_kv")]])
-                name = name.replace("cross_attention.to_q.weight", "multihead_attn.in_proj_weight")
             theirs[name] = tensor
     return theirs
 

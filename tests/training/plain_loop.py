@@ -23,10 +23,13 @@ from tests.training.tiny_runs import checkpoint
 
 
 def optimizer_of(model, optim):
-    matrices, others = parameters_of(model) if optim.optimizer == "muon" else ([], model.parameters())
-    adamw = torch.optim.AdamW(others, betas=(optim.beta1, optim.beta2), eps=optim.eps, weight_decay=0.0)
+    options = {"lr": optim.lr, "betas": (optim.beta1, optim.beta2), "eps": optim.eps, "weight_decay": 0.0}
+    if optim.optimizer != "muon":
+        return torch.optim.AdamW(model.parameters(), **options)
+    matrices, others = parameters_of(model)
+    groups = [{"params": weights, "momentum": optim.momentum} for weights in matrices]
     dtype = torch.bfloat16 if multiplies_bf16("cpu") else torch.float32
-    return MuonWithAdamW(matrices, adamw, lr=optim.lr, dtype=dtype) if matrices else adamw
+    return MuonWithAdamW([*groups, {"params": others}], dtype=dtype, **options)
 
 
 def steps_of(store, config, n_ranks):

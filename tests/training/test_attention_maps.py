@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from seq2seq.dataset.prepare import prepare
-from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.attention_maps import attention_maps, choose_readable
 from seq2seq.training.domains import Domains
@@ -52,12 +51,12 @@ def test_a_map_is_the_mean_of_the_cross_attention_of_all_layers_and_heads(prepar
     assert model.training  # as it was, and without dropout meanwhile
     (src,), (tgt,) = (prepared.tokenizer.encode([text]) for text in ("ba be", "be ba"))
     model.eval()
-    with recorded_weights() as weights, torch.no_grad():
-        model(torch.tensor([[*src, EOS]]), torch.tensor([[BOS, *tgt]]))
-    layers = [weights[layer.cross_attention][0].mean(0) for layer in model.decoder.layers]
+    with torch.no_grad():
+        cross = model.attention_weights(torch.tensor([[*src, EOS]]), torch.tensor([[BOS, *tgt]])).cross
+    layers = [layer[0].mean(0) for layer in cross]
     torch.testing.assert_close(torch.from_numpy(found.weights), (layers[0] + layers[1]) / 2)
     assert found.heads.shape[:2] == (2, config.model.n_heads)
-    torch.testing.assert_close(torch.from_numpy(found.heads[1]), weights[model.decoder.layers[1].cross_attention][0])
+    torch.testing.assert_close(torch.from_numpy(found.heads[1]), cross[1][0])
     assert found.source == [*prepared.tokenizer.pieces(src), "</s>"]
     assert found.target == [*prepared.tokenizer.pieces(tgt), "</s>"]  # a row is what the model predicts there
     assert found.weights.sum(1) == pytest.approx(1.0)

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from seq2seq.config import ModelConfig
-from seq2seq.model import patterns
 from seq2seq.model.transformer import Transformer
+from seq2seq.model.variants import self_attention
 
 
 @pytest.mark.slow  # importing the compiler takes most of it
@@ -28,7 +28,7 @@ def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any],
     # Without dropout, so that the logits can be compared.
     sizes = ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0)
     model = Transformer(replace(sizes, **changes), 100)
-    monkeypatch.setattr(patterns, "SHORT", 0)  # a window is always computed in blocks
+    monkeypatch.setattr(self_attention, "SHORT", 0)  # a window is always computed in blocks
     plain = Transformer(model.config, 100)
     plain.load_state_dict(model.state_dict())
     for half in (model.encoder, model.decoder):

@@ -19,7 +19,7 @@ CHANGES = {
     "trainer.max_epochs": 2,
     "trainer.val_every_n_steps": 3,
     "trainer.monitor": "valid/loss",
-    "optim.lr": 0.4,  # good and bad steps
+    "optim.lr": 0.5,  # good and bad steps
     "trainer.ema_decay": 0.8,
 }
 KEEPING = CHANGES | {"trainer.keep_best": 2, "trainer.keep_every_n_steps": 7}

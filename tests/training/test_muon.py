@@ -1,14 +1,12 @@
 """Muon against torch's own, which takes one matrix at a time."""
 
 import copy
-from itertools import chain
 
 import pytest
 import torch
 from torch import nn
 
 from seq2seq.config import ModelConfig
-from seq2seq.model.stacked import StackedLinear
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.muon import MuonWithAdamW, orthogonal, parameters_of
 
@@ -16,19 +14,18 @@ LR, MOMENTUM, DECAY = 0.02, 0.9, 0.3
 
 
 class Layers(nn.Module):
-    """Matrices of all kinds: wide, tall, stacked, two of one shape; and what is left to AdamW."""
+    """Matrices of all kinds: wide, tall, square, two of one shape; and what is left to AdamW."""
 
     def __init__(self):
         super().__init__()
         self.table = nn.Parameter(torch.randn(11, 8))
-        self.stacked, self.uneven = StackedLinear(8, [8, 8, 8]), StackedLinear(8, [20, 4, 8], bias=True)
-        self.tall = StackedLinear(8, [12, 12])
+        self.square = nn.Linear(8, 8, bias=False)
         self.one, self.other = nn.Linear(8, 20), nn.Linear(8, 20)
         self.wide = nn.Linear(20, 8, bias=False)
         self.norm = nn.LayerNorm(8)
 
     def forward(self, x):
-        x = self.stacked(self.norm(x)).chunk(3, -1)[1] * 2 + self.uneven(x)[..., 24:] + self.tall(x)[..., :8] + x
+        x = self.square(self.norm(x)) * 2 + x
         return self.wide(self.one(x).relu() * self.other(x)) @ self.table.T
 
 
@@ -37,8 +34,8 @@ INPUTS = torch.randn(6, 5, 8, generator=torch.Generator().manual_seed(1))  # one
 
 def make_optimizer(model, weight_decay=DECAY):
     matrices, others = parameters_of(model)
-    adamw = torch.optim.AdamW(others, lr=LR, fused=True, weight_decay=0.0)
-    return MuonWithAdamW(matrices, adamw, lr=LR, momentum=MOMENTUM, weight_decay=weight_decay)
+    groups = [{"params": weights, "momentum": MOMENTUM, "weight_decay": weight_decay} for weights in matrices]
+    return MuonWithAdamW([*groups, {"params": others}], lr=LR, fused=True, weight_decay=0.0)
 
 
 def train(model, optimizer, inputs=INPUTS):
@@ -48,33 +45,20 @@ def train(model, optimizer, inputs=INPUTS):
         optimizer.step()
 
 
-def test_steps_are_those_of_torch_for_each_projection_by_itself():
+def test_steps_are_those_of_torch():
     torch.manual_seed(0)
     model = Layers()
     plain = copy.deepcopy(model)
-    split = {plain.stacked.weight: (8, 8, 8), plain.uneven.weight: (20, 4, 8), plain.tall.weight: (12, 12)}
-    blocks = {weight: [nn.Parameter(b.clone()) for b in weight.split(sizes)] for weight, sizes in split.items()}
-    others = [plain.one.weight, plain.other.weight, plain.wide.weight]
-    theirs = torch.optim.Muon(
-        [*chain(*blocks.values()), *others],
-        lr=LR,
-        momentum=MOMENTUM,
-        weight_decay=DECAY,
-        adjust_lr_fn="match_rms_adamw",
-    )
-    rest = [plain.table, plain.uneven.bias, plain.one.bias, plain.other.bias, *plain.norm.parameters()]
+    matrices = [plain.square.weight, plain.one.weight, plain.other.weight, plain.wide.weight]
+    theirs = torch.optim.Muon(matrices, lr=LR, momentum=MOMENTUM, weight_decay=DECAY, adjust_lr_fn="match_rms_adamw")
+    rest = [plain.table, plain.one.bias, plain.other.bias, *plain.norm.parameters()]
     adamw = torch.optim.AdamW(rest, lr=LR, weight_decay=0.0)
     ours = make_optimizer(model)
     for _ in range(6):
         for p, q in zip(model.parameters(), plain.parameters(), strict=True):
             p.grad = q.grad = torch.randn_like(p)
-            if q in blocks:
-                for block, grad in zip(blocks[q], q.grad.split(split[q]), strict=True):
-                    block.grad = grad
         for optimizer in (ours, theirs, adamw):
             optimizer.step()
-    for weight, parts in blocks.items():
-        weight.data = torch.cat([part.detach() for part in parts])
     for weight, expected in zip(model.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(weight, expected, rtol=0, atol=LR / 50)  # bf16 products, summed in another order
 
@@ -100,13 +84,12 @@ def test_a_gradient_of_zero_moves_nothing():
 @pytest.mark.parametrize("activation", ["relu", "swiglu"])
 def test_every_linear_layer_of_the_transformer_is_meant_and_nothing_else(activation):
     model = Transformer(ModelConfig(d_model=8, n_heads=2, d_ff=16, activation=activation), vocab_size=50)
-    names = {p: name for name, p in model.named_parameters()}
+    names: dict[torch.Tensor, str] = {p: name for name, p in model.named_parameters()}
     matrices, others = parameters_of(model)
-    stacked = {names[p]: group["n_stacked"] for group in matrices for p in group["params"]}
-    assert stacked.keys() == {name for p, name in names.items() if p.dim() == 2 and "embeddings" not in name}
-    assert sorted(names[p] for p in others) == sorted(set(names.values()) - stacked.keys())
-    several = {"to_qkv": 3, "to_kv": 2, "to_gate_and_value": 2}
-    assert stacked == {name: several.get(name.split(".")[-2], 1) for name in stacked}
+    found = [names[p] for weights in matrices for p in weights]
+    assert sorted(found) == sorted(name for p, name in names.items() if p.dim() == 2 and "embeddings" not in name)
+    assert sorted(names[p] for p in others) == sorted(set(names.values()) - set(found))
+    assert all(len({p.shape for p in weights}) == 1 for weights in matrices)
 
 
 def test_its_state_continues_bit_by_bit():
@@ -142,5 +125,5 @@ def test_frozen_weights_are_left_out():
     model.one.requires_grad_(False)
     model.table.requires_grad_(False)
     matrices, others = parameters_of(model)
-    trained = {p for group in matrices for p in group["params"]} | set(others)
+    trained = {p for weights in matrices for p in weights} | set(others)
     assert trained == set(model.parameters()) - {model.one.weight, model.one.bias, model.table}

@@ -40,13 +40,3 @@ def test_a_continued_selector_goes_on_and_can_remember_fewer_or_more() -> None:
         assert not selector.see(4, {"bleu": 6.0})
         assert selector.best_steps == expected
         assert selector.has_lost_patience(2)
-
-
-def test_older_versions_remembered_the_best_one_alone() -> None:
-    selector = Selector("valid/bleu", 2)
-    selector.load_state_dict({"best": 7.0, "best_step": 2, "n_since": 1})
-    assert not selector.see(4, {"bleu": 6.0})
-    assert selector.best_steps == [2, 4]
-    selector.load_state_dict({"best": -math.inf, "best_step": 0, "n_since": 1})  # nothing but NaN
-    assert selector.see(4, {"bleu": 6.0})
-    assert selector.best_steps == [4]

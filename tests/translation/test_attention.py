@@ -13,12 +13,10 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
-from seq2seq.model.recording import recorded_weights
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.attention import PairAttention, Tokens, View, tokens_of
 from seq2seq.translation.attention_kinds import KINDS
-from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
@@ -81,22 +79,6 @@ def test_the_weights_are_those_that_the_model_uses(rotary_run: Path, precision: 
     assert (pair.tgt_in.pieces[0], pair.tgt_out.pieces[-1], pair.src_tokens.pieces[-1]) == ("<s>", "</s>", "</s>")
     assert pair.tgt_in.pieces[1:] == pair.tgt_out.pieces[:-1] == translator.tokenizer.pieces(tgt_ids)
     assert (pair.src, pair.tgt, pair.is_given) == (src, tgt, True)
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("n_tokens", [7, 300])
-def test_what_is_looked_at_changes_no_output(rotary_run: Path, precision: str, n_tokens: int) -> None:
-    """300 tokens are more than plain products are used for, so the fast way is another kernel."""
-    engine = load(rotary_run, precision).engine
-    assert isinstance(engine, PyTorchEngine)
-    torch.manual_seed(1)
-    source, target = (torch.randint(4, 300, (n,)).tolist() for n in (n_tokens, n_tokens + 2))
-    fast = engine.score([source], [target])
-    with recorded_weights() as recorded:
-        looked_at = engine.score([source], [target])
-    assert len(recorded) == 3 + 2 * 2  # self-attention of all layers, and cross-attention
-    tolerance = {"float32": 1e-4, "bfloat16": 0.1 if n_tokens == 300 else 0}[precision]
-    np.testing.assert_allclose(looked_at, fast, atol=tolerance, rtol=0)
 
 
 def test_a_pair_has_the_same_weights_in_any_batch(rotary_run: Path) -> None:

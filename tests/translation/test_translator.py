@@ -32,18 +32,18 @@ def test_the_package_loads_a_model_and_translates_with_it(run_dir: Path, transla
 
 
 def test_a_translation_is_what_the_search_finds_for_the_ids_of_the_line(translator: Translator) -> None:
-    source = translator.tokenizer.encode([SENTENCES[1]])[0]
+    source = translator.tokenizer.encode([SENTENCES[2]])[0]
     # With a rule against repetitions there is no second search.
     decoding = dataclasses.replace(translator.config.decoding, n_best=2, no_repeat_ngram=4)
     with torch.inference_mode():
         src = torch.tensor([[*source, EOS]])
         (expected,) = search(engine_of(translator).models[0], src, decoding, max_length=60)
-    (found,) = translator.translate([SENTENCES[1]], decoding)
+    (found,) = translator.translate([SENTENCES[2]], decoding)
     assert [each.text for each in found.hypotheses] == translator.tokenizer.decode([h.tokens for h in expected])
     assert [each.score for each in found.hypotheses] == pytest.approx([h.score for h in expected], abs=1e-5)
     assert [each.log_prob for each in found.hypotheses] == pytest.approx([h.log_prob for h in expected], abs=1e-4)
     assert found.text == found.hypotheses[0].text
-    assert (found.source, found.parts) == (SENTENCES[1], [SENTENCES[1]])
+    assert (found.source, found.parts) == (SENTENCES[2], [SENTENCES[2]])
     assert all((each.tokens, each.attention, each.alignment) == (None, None, None) for each in found.hypotheses)
 
 

@@ -12,13 +12,13 @@ from seq2seq.model.attention import scaled_dot_product_attention
 def at(beta: float):
     """Equation 1, with scores that are multiplied by `beta` once more."""
 
-    def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float = 0.0) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(beta * q, k, v, mask, p_dropout)
+    def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest: float | None) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(beta * q, k, v, mask, *rest)
 
     return attend
 
 
-def hard(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float = 0.0) -> tuple[Tensor, Tensor]:
+def hard(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *rest: float | None) -> tuple[Tensor, Tensor]:
     """All weight to the largest one."""
     _, weights = scaled_dot_product_attention(q, k, v, mask)
     weights = F.one_hot(weights.argmax(-1), weights.size(-1)).to(v.dtype)

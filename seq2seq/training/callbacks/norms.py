@@ -12,7 +12,7 @@ from seq2seq.training.sharded import whole
 
 STEPS_BETWEEN = 100  # a step that is measured takes a copy of the weights, and makes the host wait for a GPU
 
-# What the name of a parameter contains, from the first that fits: `encoder.layers.0.self_attention.to_qkv.weight`.
+# What the name of a parameter contains, from the first that fits: `encoder.layers.0.self_attention.to_q.weight`.
 _KINDS = {
     "norm": "norms",
     "self_attention": "self_attention",

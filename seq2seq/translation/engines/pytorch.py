@@ -19,7 +19,7 @@ from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.model.states import encoder_states
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.packed import pack
+from seq2seq.translation.engines.packed import join_products, pack
 from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS
 
@@ -62,6 +62,7 @@ class PyTorchEngine:
         self.shares = shares_of(weights, len(models))
         self.models = [model.to(device).eval() for model in models]
         for model in self.models:
+            join_products(model)
             if precision in _ROUNDED:
                 _round_matrices(model, _ROUNDED[precision])
             if device.type == "cpu":

@@ -60,8 +60,8 @@ MUTANTS = [
     Mutant(
         fault="the temperature of attention stays what it was",
         file=f"{_EXERCISES}/other_temperatures.py",
-        text="scaled_dot_product_attention(beta * q, k, v, mask, p_dropout)",
-        becomes="scaled_dot_product_attention(q, k, v, mask, p_dropout)",
+        text="scaled_dot_product_attention(beta * q, k, v, mask, *rest)",
+        becomes="scaled_dot_product_attention(q, k, v, mask, *rest)",
         tests=[
             "tests/learn/test_exercises.py::test_bleu_is_high_at_the_temperature_of_training_and_low_without_any_choice"
         ],

@@ -28,13 +28,6 @@ MUTANTS = [
         tests=["tests/dataset/test_batches.py"],
     ),
     Mutant(
-        fault="Muon changes the first rows of a matrix in each process that has some of its rows",
-        file="seq2seq/training/sharded.py",
-        text="min(tensor.device_mesh.get_local_rank() * n_rows, len(tensor))",
-        becomes="0 * n_rows",
-        tests=["tests/training/test_sharded.py"],
-    ),
-    Mutant(
         fault="the exponential average is saved empty",
         file="seq2seq/training/callbacks/averaging.py",
         text='{"weights": self.whole_weights(), "n_updates"',

@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="embeddings are not scaled by the root of their width",
-        file="seq2seq/model/source_encoder.py",
+        file="seq2seq/model/transformer.py",
         text="alpha=math.sqrt(table.size(1))",
         becomes="alpha=1.0",
         tests=["tests/model/test_transformer.py::test_embeddings_are_scaled_and_positions_added"],
@@ -124,14 +124,14 @@ MUTANTS = [
     ),
     Mutant(
         fault="heads of queries read the keys and values of other groups than their own",
-        file="seq2seq/model/groups.py",
+        file="seq2seq/model/variants/groups.py",
         text="x.unsqueeze(2).expand(-1, -1, n_heads // n_groups, -1, -1)",
         becomes="x.unsqueeze(1).expand(-1, n_heads // n_groups, -1, -1, -1)",
         tests=["tests/model/test_widths.py::test_self_attention_is_one_head_after_the_other"],
     ),
     Mutant(
         fault="the mask of a search is not that of each head of a group",
-        file="seq2seq/model/groups.py",
+        file="seq2seq/model/variants/groups.py",
         text="mask = mask.repeat(*[1] * (mask.dim() - 2), n_heads // k.size(1), 1)",
         becomes="mask = mask.repeat_interleave(n_heads // k.size(1), -2)",
         tests=["tests/model/test_cache.py::test_a_long_random_search_equals_decoding_each_hypothesis_anew"],
@@ -145,9 +145,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="projections of attention have no biases, whatever the configuration says",
-        file="seq2seq/model/stacked.py",
-        text="super().__init__(d_in, sum(widths), bias=bias)",
-        becomes="super().__init__(d_in, sum(widths), bias=False)",
+        file="seq2seq/model/attention.py",
+        text="projection = nn.Linear(d_in, d_out, bias=bias)\n",
+        becomes="projection, bias = nn.Linear(d_in, d_out, bias=False), False\n",
         tests=["tests/model/test_widths.py::test_what_biases_add"],
     ),
     Mutant(
@@ -166,9 +166,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="SwiGLU takes its values for its gates",
-        file="seq2seq/model/feed_forward.py",
-        text="F.silu(gate) * value",
-        becomes="F.silu(value) * gate",
+        file="seq2seq/model/layers.py",
+        text="F.silu(self.to_gate(x)) * self.to_value(x)",
+        becomes="F.silu(self.to_value(x)) * self.to_gate(x)",
         tests=["tests/model/test_feed_forward.py::test_swiglu_gates_values_by_swish"],
     ),
 ]

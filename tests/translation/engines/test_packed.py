@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.sentences import pad_sources
 from seq2seq.translation.engines import packed
-from seq2seq.translation.engines.packed import PackedLinear, pack
+from seq2seq.translation.engines.packed import PackedLinear, join_products, pack
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.vocabulary import BOS
@@ -43,9 +43,13 @@ def batch() -> tuple[Tensor, Tensor]:
 def test_packing_changes_no_result(changes: dict[str, Any]) -> None:
     model, (src, tgt_in) = random_model(**changes), batch()
     plain = copy.deepcopy(model)
+    join_products(model)
+    n_linear = sum(isinstance(module, nn.Linear) for module in model.modules())
+    n_layers = plain.config.n_encoder_layers + plain.config.n_decoder_layers
+    assert n_linear == sum(isinstance(module, nn.Linear) for module in plain.modules()) - 2 * n_layers
+    torch.testing.assert_close(model(src, tgt_in), plain(src, tgt_in), atol=1e-5, rtol=1e-5)
     pack(model)
     assert not any(isinstance(module, nn.Linear) for module in model.modules())
-    n_linear = sum(isinstance(module, nn.Linear) for module in plain.modules())
     assert sum(isinstance(module, PackedLinear) for module in model.modules()) == n_linear > 0
     torch.testing.assert_close(model.encode(src), plain.encode(src), atol=1e-5, rtol=1e-5)
     expected = plain(src, tgt_in)
@@ -62,8 +66,10 @@ def test_packing_changes_no_result(changes: dict[str, Any]) -> None:
 def test_packing_twice_is_packing_once() -> None:
     """As for an ensemble in which a model comes twice."""
     model, (src, tgt_in) = random_model(), batch()
+    join_products(model)
     pack(model)
     expected = model(src, tgt_in)
+    join_products(model)
     pack(model)
     assert torch.equal(model(src, tgt_in), expected)
 

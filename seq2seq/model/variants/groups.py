@@ -7,29 +7,38 @@ Shapes: B sentences, H n_heads, G groups, R = H / G heads of a group, T queries,
 
 from torch import Tensor
 
-from seq2seq.model.attend import Attend
+from seq2seq.model.attention import Attend
 
 
 class GroupedQueries:
     """Around another way to attend: it sees the heads of a group as one head with R times as many queries.
 
-    So no key and no value is copied. Keys and values that have as many heads as the queries are no groups.
+    So no key and no value is copied. Only where a whole sequence attends to itself, which kernels for as many heads of
+    keys as of queries do faster, they are.
     """
 
     def __init__(self, attend: Attend) -> None:
         self.attend = attend
 
     def __call__(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor,
+        p_dropout: float,
+        *,
+        is_causal: bool = False,
+        weights: list[Tensor] | None = None,
     ) -> Tensor:
-        if k.size(1) == q.size(1):
-            return self.attend(q, k, v, mask, p_dropout, is_causal=is_causal)
-        outputs = self.attend(*_as_one_head(q, k, v, mask), p_dropout)
+        if q.size(-2) == k.size(-2):
+            k, v = repeated(k, q.size(1)), repeated(v, q.size(1))
+            return self.attend(q, k, v, mask, p_dropout, is_causal=is_causal, weights=weights)
+        grouped: list[Tensor] | None = None if weights is None else []
+        outputs = self.attend(*_as_one_head(q, k, v, mask), p_dropout, weights=grouped)
+        if weights is not None:
+            weights += [each.reshape(*q.shape[:3], -1) for each in grouped or ()]  # (B, G, R T, S) -> (B, H, T, S)
         return outputs.reshape(*q.shape[:3], -1)  # (B, G, R T, K) -> (B, H, T, K)
-
-    def with_weights(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> tuple[Tensor, Tensor]:
-        outputs, weights = self.attend.with_weights(*_as_one_head(q, k, v, mask), p_dropout)
-        return outputs.reshape(*q.shape[:3], -1), weights.reshape(*q.shape[:3], -1)
 
 
 def repeated(x: Tensor, n_heads: int) -> Tensor:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from seq2seq.model.attention import queries_by_keys
 from seq2seq.model.dropout import dropout
-from seq2seq.model.groups import repeated
-from seq2seq.model.products import queries_by_keys
+from seq2seq.model.variants.groups import repeated
 
 
 class Explicit(nn.Module):
@@ -29,24 +29,31 @@ class Explicit(nn.Module):
         self.to_weights = to_weights
 
     def forward(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float, *, is_causal: bool = False
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor,
+        p_dropout: float,
+        *,
+        is_causal: bool = False,
+        weights: list[Tensor] | None = None,
     ) -> Tensor:
-        return self.with_weights(q, k, v, mask, p_dropout)[0]
-
-    def with_weights(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, p_dropout: float) -> tuple[Tensor, Tensor]:
         k, v = repeated(k, q.size(1)), repeated(v, q.size(1))
-        weights = self.to_weights(self.scores(q, k) + mask)  # in float32, like the mask
-        return dropout(weights, p_dropout).to(v.dtype) @ v, weights
+        computed = self.to_weights(self.scores(q, k) + mask)  # in float32, like the mask
+        if weights is not None:
+            weights.append(computed)
+        return dropout(computed, p_dropout).to(v.dtype) @ v
 
 
 class MultipliedScores:
-    """beta q k^T"""
+    """scale q k^T"""
 
-    def __init__(self, beta: float) -> None:
-        self.beta = beta
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
 
     def __call__(self, q: Tensor, k: Tensor) -> Tensor:
-        return self.beta * queries_by_keys(q, k)
+        return self.scale * queries_by_keys(q, k)
 
 
 class AddedScores(nn.Module):

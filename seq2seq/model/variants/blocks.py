@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seq2seq.model.attend import Attend
+from seq2seq.model.attention import Attend
 from seq2seq.model.masks import HIDDEN, additive
 
 _SHORTEST = 32  # smaller products would take as long
