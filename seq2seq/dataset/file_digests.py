@@ -57,6 +57,7 @@ class FileDigests:
         if not self._new:
             return
         with suppress(OSError, NotImplementedError):  # a cache may be read-only, or have no locks
+            self._file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._file.with_suffix(".lock")):
                 files = _read(self._file) | self._new
                 files = {name: entry for name, entry in files.items() if Path(name).is_file()}
