@@ -178,7 +178,9 @@ def test_make_help_describes_every_target() -> None:
 
 @needs_make
 def test_the_demo_ends_with_the_command_that_shows_attention() -> None:
-    shown = subprocess.run(["make", "-n", "demo", "VENV=.venv"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run(
+        ["make", "-n", "demo", "VENV=.venv"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     (command,) = re.findall(r"[\w./]+python -m seq2seq attention --model .*? --output \w+\.html", shown)
     assert command in (ROOT / "README.md").read_text(encoding="utf-8")
 
