@@ -7,6 +7,7 @@ It is noted in `provenance.json` of the run directory, in every checkpoint, and 
         command     the words of the command; secrets are masked
         code        in a checkout: its commit, and whether files differ from it
         python, packages, machine
+        ended       after which step and why; missing while it trains, and if it was killed
     corpus          SHA-256 of each file, by split
     tokenizer       SHA-256
     data_report     counts of the text

@@ -30,6 +30,7 @@ def origin(run: RunDirectory) -> list[tuple[str, str]]:
             "commit": code and f"{code['commit']}{', with changes' if code.get('is_dirty') else ''}",
             "command": " ".join(start["command"]),
             "started": f"{start['time']}{f', the last of {len(starts)} starts' if len(starts) > 1 else ''}",
+            "ended": start.get("ended"),
         }
         return [(name, str(value)) for name, value in known.items() if value]
 

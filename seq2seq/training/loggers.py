@@ -117,6 +117,12 @@ def log_final_scores(
             logger.log_metrics(flat, step)
 
 
+def log_ending(loggers: Sequence[Logger], ending: str, step: int) -> None:
+    """Show trackers how the run ended."""
+    for tracker in (logger for logger in loggers if isinstance(logger, Guarded)):
+        tracker.log_results({}, {"ended": ending}, step)
+
+
 def log_extremes(loggers: Sequence[Logger], run: RunDirectory, tests: Mapping[str, PairStore], step: int) -> None:
     """Show trackers the worst and the best translations of each test set."""
     trackers = [logger for logger in loggers if isinstance(logger, Guarded)]

@@ -44,6 +44,7 @@ from seq2seq.training.callbacks.worst_batch import WorstBatch
 from seq2seq.training.claim import claimed
 from seq2seq.training.data import TranslationData
 from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
+from seq2seq.training.ending import tell_ending, telling_failure
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.lineage import origins
@@ -117,7 +118,11 @@ def _train(
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
     tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
-    with open_loggers(config, run, resumed) as loggers, telling_lack_of_memory(config.run_dir):
+    with (
+        open_loggers(config, run, resumed) as loggers,
+        telling_failure(run, module, loggers),
+        telling_lack_of_memory(config.run_dir),
+    ):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         own_callbacks, milestones = _callbacks(
             config, run, machine, total_steps, tracking, data, validation, divergence, counters, ema
@@ -135,12 +140,13 @@ def _train(
             trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
+        ending = tell_ending(run, module, loggers, milestones.why(module))
         if split := split_by(trainer):
             split.put_together(module, ema)
         outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, module.n_steps)
-            _write_summary(run, summary(config, outcome, run.path, render(prepared.report)))
+            _write_summary(run, summary(config, outcome, ending, run.path, render(prepared.report)))
             if config.logger.shows_text:
                 log_extremes(loggers, run, {name: prepared.tests[name] for name in config.data.tests}, module.n_steps)
             if config.logger.upload_model and (product := shipped(config, run, module.model)):

@@ -18,7 +18,7 @@ from seq2seq.evaluation.scores import Interval
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.selector import goodness
+from seq2seq.training.selector import Goodness, goodness
 from seq2seq.training.sharded import Weights
 from seq2seq.training.validation import Validation
 
@@ -49,7 +49,7 @@ def finish_run(
     """
     model, config = module.model, module.config
     valid: dict[str, dict[str, float]] = {}
-    winner: tuple[float, str, Weights, list[str]] | None = None
+    winner: tuple[Goodness, str, Weights, list[str]] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
         model.load_state_dict(weights)
         metrics = validation.of_all(model)
@@ -128,9 +128,10 @@ def average_checkpoints(paths: Sequence[Path]) -> Weights:
     return {name: weight / len(paths) if name in moved else first[name].float() for name, weight in total.items()}
 
 
-def summary(config: RunConfig, outcome: Outcome, run_dir: Path, report: str) -> str:
-    """One screen that says what the run was, what won, what it scored and what to do next."""
+def summary(config: RunConfig, outcome: Outcome, ending: str, run_dir: Path, report: str) -> str:
+    """One screen that says what the run was, why it ended, what won, what it scored and what to do next."""
     lines = [f"{config.name}: {config.data.name}, {config.data.src_lang} to {config.data.tgt_lang}, seed {config.seed}"]
+    lines[0] += f"; training ended {ending}"
     lines += ["", report.rstrip(), "", "valid, decoded as in the test:"]
     for name, scores in outcome.valid.items():
         mark = "*" if name == outcome.selected else " "

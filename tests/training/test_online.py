@@ -85,6 +85,7 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     assert [loss for _, loss in steps] == pytest.approx(in_csv, rel=1e-5)
     scores = json.loads((tmp_path / "run/scores.json").read_text())["test"]
     assert run.summary["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
+    assert run.summary["ended"] == f"after step {N_STEPS}: trainer.max_steps={N_STEPS} was reached"
     assert run.exit_code == 0
     assert "ArtifactType" not in server.operations  # for whose answer the run would wait at each table
     assert run.config["starts"][0]["command"] and len(run.config["starts"]) == 2

@@ -16,6 +16,7 @@ import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
+from seq2seq.reports.origin import origin
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.stop_signals import TrainingInterrupted
 from tests.training.tiny_runs import (
@@ -154,6 +155,13 @@ def test_early_stopping_counts_on(corpus, tmp_path):
     parts = tiny_config(corpus, tmp_path / "parts", changes)
     train_in_parts(parts, n_steps - 1)
     assert metrics(parts.run_dir) == found
+
+    ends = [start["ended"] for start in RunDirectory(Path(parts.run_dir)).provenance()["starts"]]
+    best = f"{[row[0] for row in found if row[1] == 'valid/loss'][-3] + 1:,}"
+    why = f"after step {n_steps:,}: valid/loss was not better than at step {best} in trainer.patience=2 validations"
+    assert ends == [f"after step {n_steps - 1:,}: SIGTERM told it to stop", why]
+    for run in (RunDirectory(Path(each.run_dir)) for each in (whole, parts)):
+        assert f"; training ended {why}\n" in run.summary() and ("ended", why) in origin(run)
 
     assert train_with(whole, resume=True) == outcome
     assert metrics(whole.run_dir) == found

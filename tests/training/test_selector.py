@@ -8,7 +8,7 @@ from seq2seq.training.selector import Selector
 def seen(monitor: str, values: list[float], n_best: int = 1) -> Selector:
     selector = Selector(monitor, n_best)
     for step, value in enumerate(values, start=1):
-        selector.see(step, {monitor.removeprefix("valid/"): value})
+        selector.see(step, {"loss": 1.0} | {monitor.removeprefix("valid/"): value})
     return selector
 
 
@@ -28,15 +28,26 @@ def test_what_is_not_a_number_is_never_among_the_best() -> None:
 def test_patience_looks_at_the_best_one_alone() -> None:
     selector = seen("valid/bleu", [5.0, 3.0, 4.0], n_best=3)  # the last one is among the best three
     assert selector.has_lost_patience(2) and not selector.has_lost_patience(3)
-    assert selector.see(4, {"bleu": 5.5}) and not selector.has_lost_patience(1)
+    assert selector.see(4, {"bleu": 5.5, "loss": 1.0}) and not selector.has_lost_patience(1)
 
 
 def test_a_continued_selector_goes_on_and_can_remember_fewer_or_more() -> None:
     state = seen("valid/bleu", [3.0, 7.0, 5.0], n_best=2).state_dict()
-    assert state == {"ranking": [[7.0, 2], [5.0, 3]], "n_since": 1}
+    assert state == {"ranking": [[7.0, -1.0, 2], [5.0, -1.0, 3]], "n_since": 1, "n_alike": 0}
     for n_best, expected in ((1, [2]), (2, [2, 4]), (3, [2, 4, 3])):
         selector = Selector("valid/bleu", n_best)
         selector.load_state_dict(state)
-        assert not selector.see(4, {"bleu": 6.0})
+        assert not selector.see(4, {"bleu": 6.0, "loss": 1.0})
         assert selector.best_steps == expected
         assert selector.has_lost_patience(2)
+
+
+def test_a_metric_that_never_moves_uses_up_no_patience_and_the_loss_decides() -> None:
+    selector = Selector("valid/bleu")
+    for step, loss in enumerate([5.0, 4.0, 4.5], start=1):
+        selector.see(step, {"bleu": 0.0, "loss": loss})
+    assert selector.best_steps == [2] and selector.n_alike == 3 and not selector.has_lost_patience(1)
+    continued = Selector("valid/bleu")
+    continued.load_state_dict(selector.state_dict())
+    assert continued.see(4, {"bleu": 0.1, "loss": 9.0})
+    assert not continued.see(5, {"bleu": 0.0, "loss": 3.0}) and continued.has_lost_patience(1)

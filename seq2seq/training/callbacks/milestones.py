@@ -24,6 +24,7 @@ from seq2seq.training.sharded import split_by
 from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
 from seq2seq.training.validation import Validation
 
+N_ALIKE = 3  # validations with one value of the monitor, which is pointed out then
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
 STALE_AFTER_S = 3600  # no save takes that long
 # To ask all ranks whether to stop makes the host wait for its GPU, so it is not done at each step.
@@ -159,6 +160,19 @@ class Milestones(Checkpoint):
         config = self.validation.config
         return {"monitor": self.config.monitor, "sentences": self.config.valid_sentences, **vars(config.decoding)}
 
+    def why(self, module: TranslationModule) -> str:
+        """Why the training has ended."""
+        config, total = self.config, self.data.total_steps
+        if module.n_steps >= total > 0:
+            limit = "max_steps" if config.max_steps and config.max_steps == total else "max_epochs"
+            return f"trainer.{limit}={getattr(config, limit)} was reached"
+        if self._has_lost_patience():
+            return (
+                f"{config.monitor} was not better than at step {self.selector.best_steps[0]:,} in "
+                f"trainer.patience={config.patience} validations"
+            )
+        return f"trainer.max_time={config.max_time} was over" if module.time_spent >= 1 else "a callback stopped it"
+
     def _is_due(self, step: int) -> bool:
         return step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 0
 
@@ -171,6 +185,12 @@ class Milestones(Checkpoint):
         self.owes_validation = False
         self._log(module, metrics)
         self.selector.see(step, metrics)
+        if self.selector.n_alike == N_ALIKE and trainer.is_global_zero:
+            log.warning(
+                "%s was the same in all %d validations, so it uses up no patience; valid/loss would be another monitor",
+                self.config.monitor,
+                N_ALIKE,
+            )
         with self.counters.timed("saving"):
             keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self._has_lost_patience():

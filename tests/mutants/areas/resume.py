@@ -6,6 +6,29 @@ RESUMED = "tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_ru
 
 MUTANTS = [
     Mutant(
+        fault="a score of 0 each time uses up the patience",
+        file="seq2seq/training/selector.py",
+        text="0 if is_best or self.n_alike else",
+        becomes="0 if is_best else",
+        tests=[
+            "tests/training/test_selector.py::test_a_metric_that_never_moves_uses_up_no_patience_and_the_loss_decides"
+        ],
+    ),
+    Mutant(
+        fault="a run that lost its patience says that its time was over",
+        file="seq2seq/training/callbacks/milestones.py",
+        text="        if self._has_lost_patience():\n            return (\n",
+        becomes="        if False:\n            return (\n",
+        tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
+    ),
+    Mutant(
+        fault="how a failed run ended is not kept",
+        file="seq2seq/training/ending.py",
+        text="        tell_ending(run, module, loggers, _why(error))\n",
+        becomes="",
+        tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
+    ),
+    Mutant(
         fault="the average of weights begins anew when a run is resumed",
         file="seq2seq/training/callbacks/averaging.py",
         text='self.weights, self.n_updates = dict(state_dict["weights"]), int(state_dict["n_updates"])',

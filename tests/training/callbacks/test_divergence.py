@@ -78,6 +78,8 @@ def test_many_in_a_row_end_a_run_that_cannot_go_back_and_what_is_saved_is_good(
         train_with(config, Spoil(*range(4, 4 + 5)))
     saved = checkpoint(config.run_dir)
     assert saved["global_step"] == 6
+    (start,) = RunDirectory(tmp_path / "run").provenance()["starts"]
+    assert start["ended"].startswith("after step 8: training has diverged: ")
     assert all(weight.isfinite().all() for weight in saved["state_dict"].values())
 
 
