@@ -159,8 +159,8 @@ MUTANTS = [
     Mutant(
         fault="the highest loss is the best one",
         file="seq2seq/training/selector.py",
-        text="return -value if monitor in FALLING else value",
-        becomes="return value",
+        text="(-value if monitor in FALLING else value)",
+        becomes="value",
         tests=["tests/training/callbacks/test_milestones.py::test_one_metric_decides_what_is_best_and_what_is_chosen"],
     ),
     Mutant(
