@@ -187,6 +187,8 @@ def test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_l
     assert resumable(RunDirectory(tmp_path)).path == previous
     save_state(previous, 8)
     assert resumable(RunDirectory(tmp_path)).path == last
+    save(previous, 9)  # weights to translate with, from which no run can go on
+    assert resumable(RunDirectory(tmp_path)).path == last
 
 
 def test_a_flipped_bit_is_told_from_a_file_that_was_cut_off(tmp_path):

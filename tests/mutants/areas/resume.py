@@ -112,7 +112,7 @@ MUTANTS = [
         text="[checkpoint for checkpoint in found if checkpoint.is_state]",
         becomes="found",
         tests=[
-            "tests/artifacts/test_checkpoint.py::test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps"
+            "tests/artifacts/test_checkpoint.py::test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last"
         ],
     ),
     Mutant(
