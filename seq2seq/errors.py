@@ -4,6 +4,21 @@ A message says what is wrong, where (file, line, config key) and what to do. If 
 line that says all of this.
 """
 
+import shlex
+from pathlib import Path
+
+
+def command(name: str, *words: object) -> str:
+    """A command of this project that the user can paste into a shell.
+
+    It is `python train.py WORDS` in a clone, and `seq2seq train WORDS` where there is no train.py.
+    """
+    if not (Path(__file__).parents[1] / "train.py").is_file():
+        program = f"seq2seq {name}"
+    else:
+        program = f"python {name}.py" if name in ("train", "translate") else f"python -m seq2seq {name}"
+    return " ".join([program, *(shlex.quote(str(word)) for word in words)])
+
 
 class UserError(Exception):
     """Base of every error that a user can repair."""

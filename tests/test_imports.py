@@ -138,8 +138,8 @@ def test_text_is_handled_without_torch(part: str) -> None:
     assert not list(ways(part, "torch", "pytorch_lightning", "safetensors", "ctranslate2"))
 
 
-def test_only_the_command_train_knows_hydra() -> None:
-    assert [module for module in modules() if named(module, "hydra")] == ["seq2seq.commands.train"]
+def test_only_the_command_train_and_its_words_know_hydra() -> None:
+    assert [m for m in modules() if named(m, "hydra")] == ["seq2seq.commands.train", "seq2seq.config.command"]
 
 
 def test_lightning_stays_in_training() -> None:

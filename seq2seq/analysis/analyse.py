@@ -9,7 +9,7 @@ from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.errors import RunError
+from seq2seq.errors import RunError, command
 from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
 
 Alignment = Sequence[tuple[int, int]]
@@ -34,14 +34,13 @@ def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
         except _DAMAGE as error:
             raise RunError(
                 f"{file}: is not an analysis of this version of seq2seq, so it is damaged; restore it, or make it "
-                f"again with: python train.py resume={run.path}"
+                f"again with: {command('train', f'resume={run.path}')}"
             ) from error
     sources = run.sources(test)
     analysis = analysed(test, sources, run.hypotheses(test), run.references(test), ignore_case=run.ignored_case(test))
     missing = "its model and its training text" if sources else "its sources, its model and its training text"
-    note = (
-        f"This run kept no analysis, so what needs {missing} is left out; python train.py resume={run.path} makes it."
-    )
+    again = command("train", f"resume={run.path}")
+    note = f"This run kept no analysis, so what needs {missing} is left out; {again} makes it."
     return replace(analysis, notes=[note])
 
 

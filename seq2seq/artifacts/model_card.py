@@ -53,7 +53,7 @@ def model_card(
         "",
         "## Use",
         "",
-        "    python translate.py --model DIR --input FILE --output FILE",
+        "    seq2seq translate --model DIR --input FILE --output FILE",
         "",
         "or, in Python,",
         "",

@@ -23,7 +23,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.config.checks import names_a_language
 from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
-from seq2seq.errors import ConfigError, RunError
+from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import atomic_file, write_json, write_text
 
@@ -299,7 +299,7 @@ class RunDirectory:
         if not path.is_file():
             raise RunError(
                 f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
-                f"one a line, or test again with: python train.py resume={self.path}"
+                f"one a line, or test again with: {command('train', f'resume={self.path}')}"
             )
         references = list(read_aligned([path, *further]))
         if len(references) != (n := len(self.hypotheses(test))):

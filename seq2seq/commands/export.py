@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note
 from seq2seq.export.options import FORMATS, QUANTIZATIONS, ExportOptions
 
@@ -55,5 +55,5 @@ def run(args: argparse.Namespace) -> int:
     except ParityError as error:
         note(f"error: {error}")
         return 1
-    print(f"wrote {output}; translate with: python translate.py --model {output}")
+    print(f"wrote {output}; translate with: {command('translate', '--model', output)}")
     return 0

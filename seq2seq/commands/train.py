@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seq2seq.errors import ConfigError, RunError, UserError
+from seq2seq.errors import ConfigError, RunError, UserError, command
 from seq2seq.exit_status import exit_status, note, raise_if_stopped
 
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
@@ -113,7 +113,7 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
     from omegaconf.errors import OmegaConfBaseException
 
     from seq2seq.config import RunConfig
-    from seq2seq.config.command import PATHS, Composed, path_word
+    from seq2seq.config.command import PATHS, Composed, path_word, readable
     from seq2seq.files import conf_dir
 
     jobs: list[Composed] = []
@@ -133,7 +133,7 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
     argv = sys.argv
     with tempfile.TemporaryDirectory() as folder:
         unwanted = [path_word("hydra.sweep.dir", folder)] if not _MULTIRUN.isdisjoint(words) else []  # multirun.yaml
-        sys.argv = [argv[0], *map(_readable, words), *unwanted]  # Hydra reads it
+        sys.argv = [argv[0], *(readable(word, is_sweep=bool(unwanted)) for word in words), *unwanted]  # Hydra reads it
         try:
             _check_choices(words, conf_dir())
             hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(note_job)()
@@ -153,14 +153,6 @@ def _compose(words: Sequence[str]) -> "list[Composed]":
             sys.argv = argv
     HydraConfig.instance().cfg = context  # answers ${hydra:...} when the configuration is read
     return jobs
-
-
-def _readable(word: str) -> str:
-    """Put a path with `=` into quotes, as the run of a sweep has it; otherwise Hydra refuses it."""
-    from seq2seq.config.command import PATHS, path_word
-
-    key, _, value = word.partition("=")
-    return path_word(key, value) if key in PATHS and "=" in value and value[0] not in "'\"" else word
 
 
 def _launched() -> "Ranks | None":
@@ -290,23 +282,23 @@ def _launch(job: "Composed", ranks: "Ranks | None") -> None:
         from seq2seq.training.workers import started
 
     run = RunDirectory(Path(config.run_dir))
-    command = f"continue with: python train.py resume={run.path}"
+    going_on = f"continue with: {command('train', f'resume={run.path}')}"
     try:
         with started(config, run) if ranks is None else contextlib.nullcontext(ranks) as all_ranks:
             train(config, checkpoint, sweep=place, ranks=all_ranks)
     except TrainingInterrupted as interrupted:
-        note(f"stopped and saved; {command}")
+        note(f"stopped and saved; {going_on}")
         sys.exit(128 + interrupted.signum)
     except (KeyboardInterrupt, StoppedAtOnce):
-        note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
+        note(f"stopped at once; {going_on if run.has_checkpoints else 'nothing was saved yet'}")
         sys.exit(128 + signal.SIGINT)
     except SystemExit:  # a signal where there was nothing to save: while text is prepared, in the selection, in a test
-        note(f"stopped at once; {command if run.has_checkpoints else 'nothing was saved yet'}")
+        note(f"stopped at once; {going_on if run.has_checkpoints else 'nothing was saved yet'}")
         raise
     except RuntimeError as error:
         if "DataLoader worker" not in str(error):  # torch raises it wherever the run just is
             raise
-        remedy = command if run.has_checkpoints else "start the run again"
+        remedy = going_on if run.has_checkpoints else "start the run again"
         raise RunError(
             "a process that makes batches was killed, most likely because memory ran out; batch.n_workers=0 needs "
             f"none; {remedy}"
@@ -314,7 +306,7 @@ def _launch(job: "Composed", ranks: "Ranks | None") -> None:
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        remedy = f"make room, then {command}" if run.has_checkpoints else "make room, or name another run_dir"
+        remedy = f"make room, then {going_on}" if run.has_checkpoints else "make room, or name another run_dir"
         raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
     finally:
         with contextlib.suppress(OSError):  # it is empty only if the run was refused; rmdir leaves any other
@@ -323,11 +315,16 @@ def _launch(job: "Composed", ranks: "Ranks | None") -> None:
 
 def _one_sentence(error: BaseException) -> str:
     """The message that a user can act on: of an unknown preset, or of the first error in the chain that names a key."""
-    from hydra.errors import MissingConfigException
+    from hydra.errors import MissingConfigException, OverrideParseException
 
     from seq2seq.config.command import sentence_of
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
         group, _, choice = error.missing_cfg_file.rpartition("/")
         return f"{group}={choice} is not a preset; choose one of: {', '.join(error.options)}"
+    if isinstance(error, OverrideParseException):
+        return (
+            f"Hydra cannot read {error.override}; in a list or a mapping, put text into quotes, as in "
+            "\"data.test=['été']\""
+        )
     return sentence_of(error)

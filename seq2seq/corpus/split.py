@@ -25,7 +25,7 @@ from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, h
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile, without_compression
 from seq2seq.corpus.split_options import SplitOptions
-from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.errors import ConfigError, CorpusError, command
 from seq2seq.files import atomic_directory
 
 # What `Plan.places` says of pairs that are in neither valid nor test.
@@ -77,12 +77,12 @@ def split_corpus(options: SplitOptions) -> list[str]:
     plan = make_plan(source, options.n_valid, options.n_test, options.max_group, options.seed)
     report = [f"read {_names(source)}, seed {options.seed}", *describe(plan, options.max_group)]
     report += write_split(output, source, plan, (src_lang, tgt_lang), report)
-    direction = f"{src_lang}-{tgt_lang}"
+    languages = f"data.src_lang={src_lang}", f"data.tgt_lang={tgt_lang}"
+    parts = (f"data.{part}={part}.{src_lang}-{tgt_lang}" for part in ("valid", "test"))
     return [
         *report,
         f"wrote {output}; train with",
-        f"    python train.py data=files data.dir={output} data.src_lang={src_lang} data.tgt_lang={tgt_lang} "
-        f"data.valid=valid.{direction} data.test=test.{direction}",
+        f"    {command('train', 'data=files', f'data.dir={output}', *languages, *parts)}",
     ]
 
 

@@ -7,7 +7,7 @@ from seq2seq.analysis.analyse import analyse
 from seq2seq.analysis.test_set import TestSetAnalysis
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.test_sets import all_test_sets
-from seq2seq.errors import RunError
+from seq2seq.errors import RunError, command
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,6 @@ def _analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
     if [sentence.hypothesis for sentence in analysis.sentences] != run.hypotheses(test):
         raise RunError(
             f"{run.analysis_file(test)}: is of other translations than the run has; make it again with: "
-            f"python train.py resume={run.path}"
+            f"{command('train', f'resume={run.path}')}"
         )
     return analysis

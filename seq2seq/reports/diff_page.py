@@ -6,7 +6,7 @@ from typing import Any
 
 from seq2seq.analysis.test_set import AnalysedSentence
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.errors import RunError
+from seq2seq.errors import RunError, command
 from seq2seq.evaluation.scores import TEST_METRICS, PairedScores, paired_test
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.html import page
@@ -51,7 +51,7 @@ def _pair(a: AnalysedRun, b: AnalysedRun) -> dict[str, Any]:
         if not each.run.is_scored:
             raise RunError(
                 f"{each.run.path}: is not finished, so its translations cannot be compared; see what it has "
-                f"with: python -m seq2seq report {each.run.path}"
+                f"with: {command('report', each.run.path)}"
             )
     if (languages := a.run.languages()) != b.run.languages():
         raise RunError(

@@ -7,7 +7,7 @@ from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.config import RunConfig
 from seq2seq.config.command import AUTO, PATHS, Composed
 from seq2seq.config.on_resume import RUNTIME, classes
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, command
 from seq2seq.sweeps.sweep import begin, check_same
 from seq2seq.training.composed import checked, names_run_dir, needs_run_dir
 from seq2seq.training.directories import fresh_directory
@@ -65,7 +65,7 @@ def sweep_to_resume(job: Composed) -> SweepDirectory | None:
     """
     sweep = SweepDirectory(Path(job.cfg.resume)) if job.cfg.resume not in ("", AUTO) else None
     if sweep and sweep.is_search:
-        raise ConfigError(f"resume={sweep.path} is a search; go on with: python -m seq2seq search {sweep.path}")
+        raise ConfigError(f"resume={sweep.path} is a search; go on with: {command('search', sweep.path)}")
     return sweep if sweep and sweep.is_sweep else None
 
 

@@ -1,6 +1,7 @@
 """What is told when all jobs of a sweep have been done: to W&B, and to whoever started it."""
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.errors import command
 from seq2seq.exit_status import note
 from seq2seq.training.sweep_summary import summarise_if_tracked
 
@@ -16,10 +17,10 @@ def end_of_sweep(sweep: SweepDirectory) -> int:
     missing = [job.name for job in jobs if not sweep.run(job.name).is_scored]
     told = f"{len(jobs) - len(missing)} of {len(jobs)} jobs are finished"
     if not missing:
-        note(f"\n{told}; their scores: python -m seq2seq compare {sweep.path}")
+        note(f"\n{told}; their scores: {command('compare', sweep.path)}")
         return 0
     note(f"\n{told}; not finished:")
     for name in missing:
         note(f"  {name}: {sweep.error(name) or 'was not begun'}")
-    note(f"try again what is missing with: python train.py resume={sweep.path}")
+    note(f"try again what is missing with: {command('train', f'resume={sweep.path}')}")
     return 2

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from seq2seq.artifacts.lease import LeaseTakenError, is_leased, leased
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name
-from seq2seq.errors import ConfigError, RunError
+from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.sweeps.job_process import TRAIN, JobProcess, why_it_failed
 from seq2seq.sweeps.space import Space, Value, read_space, word
@@ -159,7 +159,7 @@ class Search:
             for trial in running:
                 trial.wait()
             if not isinstance(error, RunError):
-                tell_at_end(error, f"the search is stopped; go on with: python -m seq2seq search {self.sweep.path}")
+                tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path)}")
             raise
 
     def _next(self, running: Sequence[Trial]) -> Trial | None:
@@ -243,7 +243,7 @@ def begin_search(sweep: SweepDirectory, space: Space, words: Sequence[str]) -> N
             if _without_trials(sweep.search()) != _without_trials(content):
                 raise ConfigError(
                     f"run_dir={sweep.path} holds another search; name another run_dir, or go on with it as it is: "
-                    f"python -m seq2seq search {sweep.path}"
+                    f"{command('search', sweep.path)}"
                 )
         else:
             sweep.write_search(content)

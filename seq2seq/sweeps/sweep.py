@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from seq2seq.artifacts.lease import LeaseTakenError, leased
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_names
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.sweeps.end import end_of_sweep
 from seq2seq.sweeps.job_process import why_it_failed
@@ -79,7 +79,7 @@ def _do_jobs(sweep: SweepDirectory, do: Do, more: Sequence[str], goes_on_after_f
         tell_at_end(
             stop,
             f"the sweep is stopped, with {n_finished} of {len(jobs)} jobs finished; go on with: "
-            f"python train.py resume={sweep.path}",
+            f"{command('train', f'resume={sweep.path}')}",
         )
         raise
     return end_of_sweep(sweep)

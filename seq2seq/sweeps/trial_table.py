@@ -1,10 +1,10 @@
 """What a search has found: its trials as a table, and the best one as a command."""
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.errors import command
 from seq2seq.sweeps.search import Search, job_of
 from seq2seq.sweeps.space import Space
 
@@ -34,7 +34,7 @@ def best(sweep: SweepDirectory, space: Space, words: Sequence[str], trials: "Seq
     job = job_of(first.number, space, words, first.params)
     return (
         f"best: trial {first.number}, {space.metric} {first.value:.4g}, {sweep.path / job.name}\n"
-        f"python train.py {shlex.join(job.words)}"
+        f"{command('train', *job.words)}"
     )
 
 

@@ -22,6 +22,7 @@ from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
+from seq2seq.errors import command
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import EOS
@@ -45,10 +46,10 @@ def keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, run
         _keep_analyses(model, prepared, config, run, bf16)
     except Exception as error:
         log.warning(
-            "there is no analysis of what the model gets wrong (%s: %s); try again with: python train.py resume=%s",
+            "there is no analysis of what the model gets wrong (%s: %s); try again with: %s",
             type(error).__name__,
             error,
-            run.path,
+            command("train", f"resume={run.path}"),
         )
 
 

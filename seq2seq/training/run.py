@@ -23,7 +23,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import CheckpointError, RunError
+from seq2seq.errors import CheckpointError, RunError, command
 from seq2seq.hardware import gpu_names
 from seq2seq.memory import is_out_of_memory
 from seq2seq.reports.analysed_run import AnalysedRun
@@ -273,6 +273,4 @@ def _write_report(run: RunDirectory) -> None:
     try:
         run.write_report(run_page(AnalysedRun.read(run)))
     except Exception as error:
-        log.warning(
-            "%s was not made (%s); try again with: python -m seq2seq report %s", run.report_file, error, run.path
-        )
+        log.warning("%s was not made (%s); try again with: %s", run.report_file, error, command("report", run.path))

@@ -13,7 +13,7 @@ from seq2seq.artifacts.run_directory import RunDirectory, Selection
 from seq2seq.config import RunConfig
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import CheckpointError
+from seq2seq.errors import CheckpointError, command
 from seq2seq.evaluation.scores import Interval
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.callbacks.averaging import ExponentialAverage
@@ -145,8 +145,10 @@ def summary(config: RunConfig, outcome: Outcome, ending: str, run_dir: Path, rep
         ]
         disguised = {each: test for each, test in sets.items() if test.clean == name}
         lines += _robustness(name, disguised, outcome.tests) if disguised else []
-    lines += ["", f"translate with:  python translate.py --model {run_dir} --input FILE --output FILE"]
-    lines += [f"look inside with:  python -m seq2seq attention --model {run_dir} --src TEXT --output page.html"]
+    lines += ["", f"translate with:  {command('translate', '--model', run_dir, '--input', 'FILE', '--output', 'FILE')}"]
+    lines += [
+        f"look inside with:  {command('attention', '--model', run_dir, '--src', 'TEXT', '--output', 'page.html')}"
+    ]
     return "\n".join(lines) + "\n"
 
 

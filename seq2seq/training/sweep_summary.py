@@ -9,7 +9,7 @@ from typing import Any
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
-from seq2seq.errors import RunError
+from seq2seq.errors import RunError, command
 from seq2seq.exit_status import note
 from seq2seq.training.sync import sync_notice
 from seq2seq.training.wandb_end import finish_within
@@ -88,7 +88,7 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
         with suppress(Exception):
             finish_within(FINISH_TIMEOUT_S, exit_code=1)
         raise RunError(
-            f"{folder}: W&B does not get the summary ({error}); try again with python -m seq2seq sweep-summary {folder}"
+            f"{folder}: W&B does not get the summary ({error}); try again with {command('sweep-summary', folder)}"
         ) from error
     if mode == "online":
         note(f"the summary of {len(runs)} runs is at {url}")

@@ -16,7 +16,7 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
-from seq2seq.errors import ConfigError, RunError
+from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.exit_status import note, signals_held_back
 from seq2seq.training.launchers import MARK
 from seq2seq.training.ranks import OwnProcesses, Ranks, leaving_group, telling_errors
@@ -125,5 +125,7 @@ def _first_dead(children: Children) -> tuple[int, int] | None:
 def _obituary(dead: tuple[int, int], run: RunDirectory) -> str:
     rank, status = dead
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    remedy = f"continue with: python train.py resume={run.path}" if run.has_checkpoints else "start the run again"
+    remedy = (
+        f"continue with: {command('train', f'resume={run.path}')}" if run.has_checkpoints else "start the run again"
+    )
     return f"process {rank} of this run {how}, so all of it ends; {remedy}"

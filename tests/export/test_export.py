@@ -95,7 +95,7 @@ def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path, lines:
         "pre-norm, relu, sinusoidal positions, shared embeddings",
         r"| valid | bleu | 40.00 | `nrefs:1\|tok:13a` |",
         r"| news | bleu | 41.23 ± 1.06 | `nrefs:1\|bs:1000\|seed:12345\|tok:13a` |",
-        "python translate.py --model DIR",
+        "seq2seq translate --model DIR",
         'seq2seq.load("DIR").translate(["..."])',
     ):
         assert part in card

@@ -19,7 +19,7 @@ from typing import Any
 
 from seq2seq.artifacts.lease import LeaseTakenError, is_leased, leased
 from seq2seq.config import DecodingConfig
-from seq2seq.errors import TranslationError
+from seq2seq.errors import TranslationError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.files import write_json
 from seq2seq.translation.descriptors import is_stream
@@ -66,7 +66,7 @@ def is_shared(request: TranslationRequest, process: Process | None) -> bool:
     if request.references and request.shard is not None:
         raise TranslationError(
             "--reference scores the whole text, and --shard makes a part: leave it out, and score what is joined with "
-            f"python -m seq2seq join {request.output} --reference FILE"
+            f"{command('join', request.output, '--reference', 'FILE')}"
         )
     if beside(request.output, ".partial").exists():
         raise TranslationError(
@@ -83,7 +83,7 @@ def _refuse_parts(output: Path | None) -> None:
     if folder.path.is_dir() and folder.read_plan() is not None:
         raise TranslationError(
             f"{folder.path} has parts of this translation by several processes: complete them with --shard 1/1 and "
-            f"python -m seq2seq join {output}, or {folder.to_start_anew}"
+            f"{command('join', output)}, or {folder.to_start_anew}"
         )
 
 
@@ -116,7 +116,7 @@ class Job:
         watch.report()
         n_left = len(folder.faults(plan))
         then = f"{n_left} parts of other shards are not there yet" if n_left else "all parts are there"
-        watch.say(f"{name} is done, {then}; join them with: python -m seq2seq join {folder.output}")
+        watch.say(f"{name} is done, {then}; join them with: {command('join', folder.output)}")
 
     def do(self, process: Process) -> bool:
         """Make parts as one process of a job, and join them if this is the first one.

@@ -4,6 +4,20 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="Hydra takes text in brackets for a list",
+        file="seq2seq/config/command.py",
+        text="isinstance(parsed.value(), str))",
+        becomes="parsed.value() is not None)",
+        tests=["tests/config/test_command.py::test_a_key_that_is_text_takes_any_text"],
+    ),
+    Mutant(
+        fault="a comma is part of the text in a sweep, too",
+        file="seq2seq/config/command.py",
+        text='if is_sweep and (_is_read(word) or "," in value):',
+        becomes="if False:",
+        tests=["tests/config/test_command.py::test_in_a_sweep_commas_part_values"],
+    ),
+    Mutant(
         fault="a resumed run takes another value of a key that decides what is computed",
         file="seq2seq/training/composition.py",
         text="if old != new and mark == IDENTITY:",

@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         fault="a failed page ends a run that is finished",
         file="seq2seq/training/run.py",
-        text='    except Exception as error:\n        log.warning(\n            "%s was not made',
-        becomes='    except ConfigError as error:\n        log.warning(\n            "%s was not made',
+        text='    except Exception as error:\n        log.warning("%s was not made',
+        becomes='    except ConfigError as error:\n        log.warning("%s was not made',
         tests=["tests/training/test_run.py::test_a_page_that_cannot_be_written_costs_a_warning"],
     ),
     Mutant(
