@@ -62,6 +62,12 @@ def run(words: Sequence[str]) -> int:
                 _estimate(job, ranks)
             return 0
         jobs = _compose(words)
+        if not words:
+            data, name = jobs[0].cfg.data, jobs[0].cfg.name
+            raise ConfigError(
+                f"say what to train: experiment=demo is a start, data=files data.dir=PATH is text of yours, and --help "
+                f"shows more; without a word it would be {name!r}, {data.src_lang} to {data.tgt_lang} on {data.name}"
+            )
         if not jobs:  # after `--help`, `--cfg` and the like
             return 0
 
