@@ -25,7 +25,8 @@ from typing import Any
 from filelock import FileLock
 
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
-from seq2seq.errors import CheckpointError, RunError
+from seq2seq.config import LoggerConfig
+from seq2seq.errors import CheckpointError, ConfigError, RunError
 from seq2seq.exit_status import note
 from seq2seq.files import atomic_directory, cache_directory
 
@@ -55,6 +56,30 @@ def has_credentials() -> bool:
         return netrc.netrc(os.environ.get("NETRC")).authenticators(_host()) is not None
     except (OSError, netrc.NetrcParseError):
         return False
+
+
+def wandb_project(config: LoggerConfig) -> str:
+    """A key beats the environment, which beats our default."""
+    return config.wandb_project or os.environ.get("WANDB_PROJECT") or "seq2seq"
+
+
+def wandb_mode(config: LoggerConfig) -> str:
+    """`online`, `offline` or `disabled`: what the key says, else the environment; else credentials decide.
+
+    Raises:
+        ConfigError: the environment says something that W&B does not know.
+    """
+    if config.wandb_mode != "auto":
+        return config.wandb_mode
+    if os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes"):
+        return "disabled"
+    mode = os.environ.get("WANDB_MODE", "").replace("dryrun", "")  # Lightning sets it for an earlier run, offline
+    if mode not in ("", "online", "offline", "disabled"):
+        raise ConfigError(
+            f"the environment variable WANDB_MODE={mode} is not online, offline or disabled; unset it, or set "
+            "logger.wandb_mode"
+        )
+    return mode or ("online" if has_credentials() else "offline")
 
 
 def check_access(doing: str) -> None:

@@ -12,11 +12,11 @@ class LoggerConfig:
 
     wandb: bool = True  # track in Weights & Biases
     tensorboard: bool = False  # write TensorBoard events
-    wandb_mode: str = "auto"  # auto, online, offline, disabled; `auto`: online with credentials, otherwise offline
-    wandb_project: str = "seq2seq"  # W&B project
+    wandb_mode: str = "auto"  # online, offline, disabled; auto: what WANDB_MODE says, else online with credentials
+    wandb_project: str = ""  # W&B project; empty: what WANDB_PROJECT says, else seq2seq
     wandb_entity: str = ""  # W&B user or team; empty: your default one
-    wandb_group: str = ""  # W&B group; empty: the name of the experiment, or of the sweep
-    wandb_name: str = ""  # name of the W&B run; empty: the experiment, what the command changes of it, and the date
+    wandb_group: str = ""  # W&B group; empty: what WANDB_RUN_GROUP says, else the experiment, or the sweep
+    wandb_name: str = ""  # name of the W&B run; empty: WANDB_NAME, else the experiment, its changes, and the date
     wandb_notes: str = ""  # a text about the run, for people
     wandb_tags: list[str] = field(default_factory=list)  # W&B tags
     upload_model: bool = False  # give W&B the tokenizer, and at the end the model directory of the chosen weights

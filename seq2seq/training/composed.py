@@ -1,6 +1,7 @@
 """What Hydra composed of a command, and the configuration of the run that it means."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -71,8 +72,9 @@ def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
     place = None
     if sweep := SweepDirectory.of_run(run_dir):
         place = sweep.place(run_dir.name)
-        config.logger.wandb_group = config.logger.wandb_group or place.group
-    config.logger.wandb_name = config.logger.wandb_name or run_name(config.name, job.overrides, datetime.now())
+        config.logger.wandb_group = config.logger.wandb_group or os.environ.get("WANDB_RUN_GROUP") or place.group
+    name = os.environ.get("WANDB_NAME") or run_name(config.name, job.overrides, datetime.now())
+    config.logger.wandb_name = config.logger.wandb_name or name
     return config, place
 
 

@@ -5,7 +5,6 @@ the run: if it cannot be written, the run ends. The others are guarded: if one f
 """
 
 import logging
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -13,7 +12,7 @@ from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import has_credentials
+from seq2seq.artifacts.wandb_access import wandb_mode
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.dataset.store import PairStore
 from seq2seq.evaluation.scores import Interval
@@ -49,15 +48,6 @@ def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb
     if config.logger.wandb and config.logger.wandb_mode != "disabled":
         loggers += _wandb(config, run, wandb_id)
     return loggers
-
-
-def wandb_mode(config: LoggerConfig) -> str:
-    """`online` or `offline`: `auto` goes online only where credentials are found."""
-    if config.wandb_mode != "auto":
-        return config.wandb_mode
-    if (mode := os.environ.get("WANDB_MODE")) in ("online", "offline", "disabled"):
-        return mode
-    return "online" if has_credentials() else "offline"
 
 
 def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:

@@ -12,8 +12,12 @@ from seq2seq.errors import ConfigError
 def check_packages(config: LoggerConfig) -> None:
     """
     Raises:
-        ConfigError: the run would need a package that is not installed.
+        ConfigError: the run would need a package that is not installed, or the environment has no mode of W&B.
     """
+    if config.wandb:
+        from seq2seq.artifacts.wandb_access import wandb_mode  # help and typing errors do not wait for it
+
+        wandb_mode(config)
     if not config.tensorboard:
         return
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
+from seq2seq.artifacts.wandb_access import wandb_mode, wandb_project
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError, command
@@ -26,8 +27,6 @@ def summarise_if_tracked(folder: Path) -> None:
         logger = finished[0].config().logger
         if not logger.wandb:
             return
-        from seq2seq.training.loggers import wandb_mode  # Lightning takes seconds to import
-
         if wandb_mode(logger) != "disabled":
             log_sweep_summary(group_of(finished[0], folder), runs_in(folder), folder)
     except RunError as error:
@@ -58,7 +57,6 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
     """
     import wandb
 
-    from seq2seq.training.loggers import wandb_mode
     from seq2seq.training.trackers import FINISH_TIMEOUT_S, wandb_settings
 
     columns, rows = score_table(runs)
@@ -69,7 +67,7 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
     wandb.setup(settings=wandb.Settings(silent=True))
     try:
         run = wandb.init(
-            project=logger.wandb_project,
+            project=wandb_project(logger),
             entity=logger.wandb_entity or None,
             name=f"{group} summary",
             group=group,

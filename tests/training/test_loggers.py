@@ -7,9 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.wandb_access import wandb_mode
+from seq2seq.commands.train import _compose
 from seq2seq.config import LoggerConfig
+from seq2seq.errors import ConfigError
 from seq2seq.training import loggers
+from seq2seq.training.composed import run_of
 from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.start_up import check_packages
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
 from tests.training.wandb_file import read_run
 
@@ -164,18 +169,46 @@ def test_loggers_are_closed_and_told_how_the_run_ended(tmp_path, corpus, monkeyp
 
 def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
     auto = LoggerConfig()
-    assert loggers.wandb_mode(auto) == "offline"
-    assert loggers.wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
+    assert wandb_mode(auto) == "offline"
+    assert wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
     netrc = tmp_path / "home/.netrc"
     netrc.write_text("machine api.wandb.ai login user password secret\n")
     netrc.chmod(0o600)
-    assert loggers.wandb_mode(auto) == "online"
+    assert wandb_mode(auto) == "online"
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org:8080/path")
-    assert loggers.wandb_mode(auto) == "offline"
+    assert wandb_mode(auto) == "offline"
     monkeypatch.setenv("WANDB_API_KEY", "x")
-    assert loggers.wandb_mode(auto) == "online"
+    assert wandb_mode(auto) == "online"
     monkeypatch.setenv("WANDB_MODE", "offline")
-    assert loggers.wandb_mode(auto) == "offline"
+    assert wandb_mode(auto) == "offline"
+    monkeypatch.setenv("WANDB_MODE", "bogus")
+    with pytest.raises(ConfigError, match=r"WANDB_MODE=bogus is not online, offline or disabled; unset it"):
+        check_packages(auto)
+    monkeypatch.setenv("WANDB_DISABLED", "true")
+    assert wandb_mode(auto) == "disabled"
+    assert wandb_mode(LoggerConfig(wandb_mode="offline")) == "offline"  # a key beats the environment
+
+
+def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeypatch, tmp_path, corpus):
+    import wandb
+
+    asked = []
+
+    def init(**given):
+        asked.append(given)
+        return SimpleNamespace(id="a", url="u")
+
+    monkeypatch.setattr(wandb, "init", init)
+    for name in ("PROJECT", "NAME", "RUN_GROUP"):
+        monkeypatch.setenv(f"WANDB_{name}", f"their-{name.lower()}")
+    words = ["experiment=demo", f"run_dir={tmp_path / 'run'}"]
+    keys = [f"logger.wandb_{name}=our-{name}" for name in ("project", "name", "group")]
+    for each in (words, words + keys):
+        (job,) = _compose(each)
+        config, _, _ = run_of(job)
+        loggers.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
+    told = [tuple(arguments[name] for name in ("project", "name", "group")) for arguments in asked]
+    assert told == [("their-project", "their-name", "their-run_group"), ("our-project", "our-name", "our-group")]
 
 
 def test_metrics_are_appended_and_cut_at_the_step_that_is_continued(tmp_path):
