@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -17,6 +17,7 @@ from seq2seq.config.read import describe
 from seq2seq.config.run import RunConfig
 
 PATHS = ("run_dir", "resume", "finetune")  # the keys that name a directory
+_SOURCES = ("data.train", "data.valid")  # text, or lists and mappings
 AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 
 
@@ -41,49 +42,33 @@ def readable(word: str, *, is_sweep: bool) -> str:
     refuse it, or take it for something else. Quotes, `${...}` and null mean to Hydra what they always do, and so does,
     in a sweep, a comma.
     """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
     key, equals, value = word.partition("=")
-    if not equals or key.lstrip("+") not in _text_keys() or value[:1] in ("'", '"') or value in ("", "null"):
+    name = key.lstrip("+")
+    is_for_hydra = not equals or value[:1] in ("'", '"') or "${" in value or value in ("", "null")
+    if is_for_hydra or name not in _text_keys():
         return word
-    if "${" in value or _is_text(word):
-        return word
-    if is_sweep and (_is_read(word) or "," in value):
-        return word if _is_read(word) else f"{key}={','.join(path_word('', each)[1:] for each in value.split(','))}"
-    return path_word(key, value)
+    try:
+        parsed = OverridesParser.create().parse_override(word)
+    except (HydraException, ValueError, RecursionError):
+        parts = value.split(",") if is_sweep else [value]
+        return f"{key}={','.join(path_word('', part)[1:] for part in parts)}"
+    is_meant = name in _SOURCES or (is_sweep and parsed.is_sweep_override())
+    return word if is_meant or isinstance(parsed.value(), str) else path_word(key, value)
 
 
 @cache
 def _text_keys(config: type = RunConfig, prefix: str = "") -> frozenset[str]:
-    """The dotted names of all keys that are text. Those of the text itself may be text, too."""
-    found: set[str] = set() if prefix else {"data.train", "data.valid"}
+    """The dotted names of all keys that are, or may be, text."""
+    found: set[str] = set() if prefix else set(_SOURCES)
     for item in dataclasses.fields(config):
         if dataclasses.is_dataclass(item.type):
             found |= _text_keys(cast(type, item.type), f"{prefix}{item.name}.")
         elif item.type in (str, "str"):
             found.add(prefix + item.name)
     return frozenset(found)
-
-
-def _parsed(word: str) -> Any:
-    """What Hydra reads; None if it refuses the word."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    try:
-        return OverridesParser.create().parse_override(word)
-    except (HydraException, ValueError, RecursionError):
-        return None
-
-
-def _is_read(word: str) -> bool:
-    return _parsed(word) is not None
-
-
-def _is_text(word: str) -> bool:
-    """Whether Hydra takes the value for text."""
-    parsed = _parsed(word)
-    key = word.partition("=")[0].lstrip("+")
-    is_list_too = key in ("data.train", "data.valid") and parsed is not None
-    return parsed is not None and not parsed.is_sweep_override() and (is_list_too or isinstance(parsed.value(), str))
 
 
 def path_word(key: str, path: Path | str) -> str:

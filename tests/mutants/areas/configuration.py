@@ -6,15 +6,15 @@ MUTANTS = [
     Mutant(
         fault="Hydra takes text in brackets for a list",
         file="seq2seq/config/command.py",
-        text="isinstance(parsed.value(), str))",
-        becomes="parsed.value() is not None)",
+        text="isinstance(parsed.value(), str) else",
+        becomes="parsed else",
         tests=["tests/config/test_command.py::test_a_key_that_is_text_takes_any_text"],
     ),
     Mutant(
         fault="a comma is part of the text in a sweep, too",
         file="seq2seq/config/command.py",
-        text='if is_sweep and (_is_read(word) or "," in value):',
-        becomes="if False:",
+        text='value.split(",") if is_sweep else [value]',
+        becomes="[value]",
         tests=["tests/config/test_command.py::test_in_a_sweep_commas_part_values"],
     ),
     Mutant(
