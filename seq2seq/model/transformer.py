@@ -5,8 +5,6 @@ V vocabulary
 """
 
 import math
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -96,7 +94,10 @@ class Transformer(nn.Module):
             weights: takes those of the encoder too.
         """
         x = self._embed(src, self.embeddings.source, self.positions(0, src.size(1)))
-        return self.encoder(x, masks.additive(masks.may_attend_to(src)), weights.encoder if weights else None)
+        mask = masks.additive(masks.may_attend_to(src))
+        if weights:  # not what `compile` has made of it, which would be compiled anew for weights
+            return self.encoder.forward(x, mask, weights.encoder)
+        return self.encoder(x, mask)
 
     def decode(self, tgt_in: Tensor, memory: Tensor, src: Tensor, weights: AttentionWeights | None = None) -> Tensor:
         """Hidden states (B, T, D) of all target tokens at once; `project` turns them into logits.
@@ -104,7 +105,8 @@ class Transformer(nn.Module):
         Args:
             weights: takes those of the decoder too.
         """
-        return self.decoder(
+        decoder = self.decoder.forward if weights else self.decoder  # as in `encode`
+        return decoder(
             self._embed(tgt_in, self.embeddings.target, self.decoder_positions(0, tgt_in.size(1))),
             masks.additive(self._past(tgt_in.size(1), tgt_in.device)),
             memory,
@@ -130,8 +132,7 @@ class Transformer(nn.Module):
     def attention_weights(self, src: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Who looks at whom in each layer and head; each row sums to 1."""
         weights = AttentionWeights([], [], [])
-        with _uncompiled():
-            self.decode(tgt_in, self.encode(src, weights), src, weights)
+        self.decode(tgt_in, self.encode(src, weights), src, weights)
         return weights
 
     def alignment_weights(self, src: Tensor, tgt_in: Tensor) -> Tensor:
@@ -182,8 +183,3 @@ class Transformer(nn.Module):
         if self.decoder.pattern is None:
             return masks.causal(length, device)
         return torch.ones(1, length, dtype=torch.bool, device=device)
-
-
-def _uncompiled() -> AbstractContextManager[object]:
-    """Compiled code would be compiled anew for weights. To import the compiler only to switch it off takes seconds."""
-    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()

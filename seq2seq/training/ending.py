@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 def tell_ending(run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger], why: str) -> str:
     """Tell it, from the first process. Returns the sentence."""
     ending = f"after step {module.n_steps:,}: {why}"
-    if module.global_rank == 0:
+    if module.provenance:  # which the first process alone has
         log.info("training ended %s", ending)
         module.provenance["starts"][-1]["ended"] = ending
         with suppress(OSError):  # such as a full disk, which may be the end that is told

@@ -3,6 +3,7 @@
 Nothing is written but the cache of prepared text.
 """
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,6 +17,7 @@ from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
+from seq2seq.cores import n_cores
 from seq2seq.dataset.batches import BatchLoader, Shape, Step
 from seq2seq.dataset.plan import Rows
 from seq2seq.dataset.prepare import Prepared, prepare
@@ -33,6 +35,8 @@ from seq2seq.training.ranks import Ranks
 from seq2seq.training.trainer import Machine, build_trainer, n_ranks, placement_of, set_up_machine
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
+LEAST_STEPS = 5  # however long they take: the time of a single one says little
+BUSY = 0.5  # processes that want a core, for each core, from which on other programs make steps slow
 GOLDEN_RATIO = 0.618034  # its multiples, without their whole part, are spread evenly, however many there are
 
 
@@ -54,12 +58,16 @@ class Estimate:
     total_steps: int  # at most; 0 if only time limits the run
     seconds_per_step: float
     tokens_per_s: float  # target tokens
-    n_measured: int  # steps
+    paces: list[float]  # of each step that was measured: its seconds for a target token, as a multiple of the mean
+    load: float  # processes that wanted a core before
 
     @property
     def seconds(self) -> float:
         """Of training, at most."""
-        limits = [self.total_steps * self.seconds_per_step, self.config.trainer.max_seconds]
+        return self._seconds_at(1.0)
+
+    def _seconds_at(self, pace: float) -> float:
+        limits = [self.total_steps * self.seconds_per_step * pace, self.config.trainer.max_seconds]
         return min(limit for limit in limits if limit)
 
     def render(self) -> str:
@@ -69,7 +77,11 @@ class Estimate:
         n_pairs, n_src, n_tgt = self.largest
         memory = readable_size(self.memory) if self.memory else "unknown"
         available = f"; {readable_size(self.available)} are available" if self.available else ""
-        steps = self.total_steps or int(self.seconds / self.seconds_per_step)
+        steps = min(self.total_steps or 10**12, int(self.seconds / self.seconds_per_step))
+        fastest, slowest = (_duration(self._seconds_at(pace(self.paces))) for pace in (min, max))
+        span = f", {fastest} to {slowest} by the pace of single steps" if fastest != slowest else ""
+        is_busy = self.load > BUSY * n_cores()
+        busy = f"; other programs keep this machine busy (load {self.load:.1f}), alone it is faster" if is_busy else ""
         rows = {
             "parameters": f"{self.n_parameters / 1e6:.1f} M",
             "memory": f"{memory} in these steps{available}",
@@ -78,8 +90,8 @@ class Estimate:
             "disk": f"up to {readable_size(self.checkpoints)} for checkpoints, "
             f"{readable_size(self.prepared)} of prepared text in {self.cache}",
             "steps": f"{self.steps_per_epoch:,} an epoch, {steps:,} in all",
-            "time": f"{_duration(self.seconds)} of training ({self.seconds_per_step:.2g} s a step, "
-            f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {self.n_measured})",
+            "time": f"{_duration(self.seconds)} of training{span} ({self.seconds_per_step:.2g} s a step, "
+            f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {len(self.paces)}){busy}",
             " ": f"not measured: a validation {validations}, and the tests at the end",
         }
         title = f"{config.name}: {config.data.src_lang} to {config.data.tgt_lang}, {self.machine.precision} on "
@@ -93,6 +105,7 @@ def estimate(config: RunConfig) -> Estimate:
     Raises:
         ConfigError, CorpusError, TokenizerError, RunError: as the run would, or it would have several processes.
     """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     machine, ranks = set_up_machine(config.trainer), Ranks()
     if (n := n_ranks(config.trainer, machine)) > 1:
         raise ConfigError(
@@ -119,8 +132,8 @@ def estimate(config: RunConfig) -> Estimate:
         if not is_out_of_memory(error):
             raise
         raise RunError("memory ran out in a step; lower batch.max_tokens, or end other programs") from error
-    seconds, n_tokens = (sum(of_step[3::2]) for of_step in (clock.seconds, clock.n_tokens))
-    n_measured = len(clock.seconds[3::2])
+    measured = list(zip(clock.seconds[3::2], clock.n_tokens[3::2], strict=True))
+    seconds, n_tokens = (sum(of_step) for of_step in zip(*measured, strict=True))
     state = [2 * p.nbytes + (4 * p.numel() if ema else 0) for p in module.model.parameters()]
     state += [t.nbytes for of_p in trainer.optimizers[0].state.values() for t in of_p.values() if torch.is_tensor(t)]
     return Estimate(
@@ -136,9 +149,10 @@ def estimate(config: RunConfig) -> Estimate:
         cache=prepared.train.directory.parents[1],
         steps_per_epoch=data.steps_per_epoch,
         total_steps=total_steps,
-        seconds_per_step=seconds / n_measured,
+        seconds_per_step=seconds / len(measured),
         tokens_per_s=n_tokens / seconds,
-        n_measured=n_measured,
+        paces=[of_step / n * n_tokens / seconds for of_step, n in measured],
+        load=load,
     )
 
 
@@ -155,10 +169,13 @@ def _spread(data: TranslationData) -> list[list[Rows]]:
 
 
 def _spread_over_lengths(steps: list[list[Shape]]) -> list[int]:
-    """Numbers of steps, long and short ones in turn. However many of them are done, they are spread evenly."""
+    """Numbers of steps, long and short ones in turn. However many of them are done, they are spread evenly.
+
+    Of fewer than `LEAST_STEPS`, some come again.
+    """
     n = len(steps)
     by_length = sorted(range(n), key=lambda i: sum(shape.n_src + shape.n_tgt for shape in steps[i]))
-    return [by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n)] for i in range(min(MOST_STEPS, n))]
+    return [by_length[int((0.5 + i * GOLDEN_RATIO) % 1 * n)] for i in range(min(MOST_STEPS, max(n, LEAST_STEPS)))]
 
 
 class _SomeSteps:
@@ -170,7 +187,7 @@ class _SomeSteps:
     def __iter__(self) -> Iterator[Step]:
         end = time.perf_counter() + MOST_SECONDS
         for i, rows in enumerate(self.steps):
-            if i > 1 and time.perf_counter() > end:
+            if i > LEAST_STEPS and time.perf_counter() > end:
                 return
             for _ in range(2):
                 yield self.loader.read(0, rows)

@@ -38,9 +38,8 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     assert "Traceback" not in err
     if fault == "Ctrl-C":
         assert status == 130 and err.endswith("interrupted\n")
-        assert (
-            f"the sweep is stopped, with 0 of 2 jobs finished; go on with: python train.py resume={sweep.path}" in err
-        )
+        go_on_with = f"python train.py 'resume={sweep.path}'"  # its name has a space
+        assert f"the sweep is stopped, with 0 of 2 jobs finished; go on with: {go_on_with}" in err
     else:
         assert status == -signal.SIGKILL
     assert [job.name for job in sweep.jobs()] == names

@@ -67,7 +67,6 @@ def test_compiled_code_is_not_compiled_anew_for_a_picture(prepared):
     torch.manual_seed(0)
     model = Transformer(config.model, prepared.tokenizer.vocab_size).eval()
     (expected,) = attention_maps(model, prepared.valid, prepared.tokenizer, [4])
-    torch.compiler.reset()  # after many versions of the same code, for other tests, torch compiles no more
     n_graphs = 0
 
     def counted(graph, inputs):

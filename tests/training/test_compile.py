@@ -24,7 +24,6 @@ from seq2seq.model.variants import self_attention
 def test_a_few_compilations_serve_batches_of_all_shapes(changes: dict[str, Any], monkeypatch) -> None:
     from torch._dynamo.testing import CompileCounter
 
-    torch.compiler.reset()  # after many versions of the same code, for other tests, torch compiles no more
     compiler = CompileCounter()
     # Without dropout, so that the logits can be compared.
     sizes = ModelConfig(d_model=32, n_heads=2, d_ff=64, n_encoder_layers=1, n_decoder_layers=1, dropout=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
 from seq2seq.model.transformer import Transformer
@@ -99,7 +99,7 @@ def test_the_second_time_that_each_step_is_done_is_what_counts(
     monkeypatch.setattr(estimates, "MOST_STEPS", 3)
     monkeypatch.setattr(estimates, "MOST_SECONDS", 1000.0)
     found = estimate(tiny_config(corpus, tmp_path))
-    assert found.n_measured == 3
+    assert len(found.paces) == 3 and min(found.paces) < 1 < max(found.paces)
     assert found.seconds_per_step == (4 + 6 + 8) / 3  # without the largest step, which is the first
     assert found.seconds == found.total_steps * 6
     assert found.tokens_per_s * 6 * 3 == pytest.approx(round(found.tokens_per_s * 6 * 3), abs=1e-6)
@@ -135,7 +135,22 @@ def test_the_steps_that_are_measured_are_spread_over_the_lengths(
 
 def test_measuring_comes_to_an_end(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
-    assert estimate(tiny_config(corpus, tmp_path)).n_measured == 1
+    assert len(estimate(tiny_config(corpus, tmp_path)).paces) == estimates.LEAST_STEPS
+
+
+def test_five_steps_are_measured_where_an_epoch_has_one_and_a_busy_machine_is_named(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    found = estimate(tiny_config(corpus, tmp_path, {"batch.max_tokens": 100_000, "trainer.max_time": "00:00:00:01"}))
+    assert found.steps_per_epoch == 1 and len(found.paces) == 5
+    quiet, busy = (replace(found, load=load, paces=[0.5, 2.0], total_steps=1000).render() for load in (0.0, 99.0))
+    assert "load 99.0" in busy and "load" not in quiet
+    endless = replace(found.config, trainer=TrainerConfig(max_epochs=2))
+    within = replace(found, config=endless, paces=[0.5, 2.0], total_steps=60, seconds_per_step=10.0)
+    assert "10.0 minutes of training, 5.0 minutes to 20.0 minutes by the pace of single steps" in within.render()
+    limited = replace(found, total_steps=10**6, seconds_per_step=0.25)
+    assert "\nsteps       1 an epoch, 4 in all\n" in limited.render()  # the clock ends the run first
 
 
 def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
