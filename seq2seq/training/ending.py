@@ -29,11 +29,13 @@ def tell_ending(run: RunDirectory, module: TranslationModule, loggers: Sequence[
 
 @contextmanager
 def telling_failure(run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger]) -> Iterator[None]:
-    """Tell an error that ends this block, and raise it."""
+    """Tell an error that ends the training in this block, and raise it. One before or after it speaks for itself."""
     try:
         yield
     except BaseException as error:
-        tell_ending(run, module, loggers, _why(error))
+        is_told = "ended" in (module.provenance.get("starts") or [{}])[-1]
+        if module.has_begun and not is_told:
+            tell_ending(run, module, loggers, _why(error))
         raise
 
 
