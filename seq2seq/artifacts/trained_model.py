@@ -82,7 +82,8 @@ class TrainedModel:
             sizes = replace(sizes, hard_attention=attention == "hard")
         if not self.weights:
             raise CheckpointError(f"{self.path}: holds weights for CTranslate2 only; give the run that it came from")
-        for name, weight in self.weights.items():
+        weights = dict(self.weights)  # those of a model directory are read each time that they are asked for
+        for name, weight in weights.items():
             if name.startswith("embeddings.tables.") and len(weight) != self.tokenizer.vocab_size:
                 raise TokenizerError(
                     f"{self.path}: the embedding table has {len(weight)} rows and the tokenizer "
@@ -90,11 +91,11 @@ class TrainedModel:
                 )
         try:
             # Before memory is taken for it. A view or a tensor without values can seem larger than what is stored.
-            n_stored = sum(w.numel() for w in self.weights.values() if w.device.type == "cpu" and w.is_contiguous())
+            n_stored = sum(w.numel() for w in weights.values() if w.device.type == "cpu" and w.is_contiguous())
             if sizes.n_weights_at_least > n_stored:
                 raise ValueError("the configuration is of a larger model")
             model = Transformer(sizes, self.tokenizer.vocab_size)
-            model.load_state_dict(dict(renamed(self.weights, sizes)))
+            model.load_state_dict(dict(renamed(weights, sizes)))
         except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(
                 f"{self.path}: its weights do not fit its own configuration, so it was changed after training or "

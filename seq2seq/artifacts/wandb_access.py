@@ -63,6 +63,11 @@ def wandb_project(config: LoggerConfig) -> str:
     return config.wandb_project or os.environ.get("WANDB_PROJECT") or "seq2seq"
 
 
+def wandb_group(config: LoggerConfig, default: str) -> str:
+    """Likewise; `default` is the name of the experiment or of the sweep."""
+    return config.wandb_group or os.environ.get("WANDB_RUN_GROUP") or default
+
+
 def wandb_mode(config: LoggerConfig) -> str:
     """`online`, `offline` or `disabled`: what the key says, else the environment; else credentials decide.
 

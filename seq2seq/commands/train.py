@@ -212,9 +212,9 @@ def _estimate(job: "Composed", ranks: "Ranks | None") -> None:
         raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={job.cfg.resume} out")
     config = checked(job)
 
-    from seq2seq.training.start_up import check_packages, quick_imports
+    from seq2seq.training.start_up import check_environment, quick_imports
 
-    check_packages(config.logger)
+    check_environment(config.logger)
     with quick_imports():
         from seq2seq.training.estimate import estimate
     print(estimate(config).render())
@@ -277,9 +277,9 @@ def _launch(job: "Composed", ranks: "Ranks | None") -> None:
 
     config, place, checkpoint = run_of(job)
 
-    from seq2seq.training.start_up import check_packages, quick_imports
+    from seq2seq.training.start_up import check_environment, quick_imports
 
-    check_packages(config.logger)
+    check_environment(config.logger)
     # Imported only now: they take seconds, and a mistyped key should not wait for them.
     with quick_imports():
         from seq2seq.artifacts.run_directory import RunDirectory

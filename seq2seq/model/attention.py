@@ -97,7 +97,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: ModelConfig, d_memory: int, attend: Attend) -> None:
         super().__init__()
         self.n_heads, self.n_groups = config.n_heads, config.n_groups
-        self.p_dropout = config.attention_dropout
+        self.dropout = config.attention_dropout
         self.attend = attend
         self.to_q = linear(config.d_model, config.n_heads * config.d_k, bias=config.bias)
         self.to_k = linear(d_memory, config.n_groups * config.d_k, bias=config.bias)
@@ -105,9 +105,9 @@ class MultiHeadAttention(nn.Module):
         self.to_out = linear(config.n_heads * config.d_v, config.d_model, bias=config.bias)
 
     @property
-    def p(self) -> float:
+    def p_dropout(self) -> float:
         """The probability with which a weight is dropped now."""
-        return self.p_dropout if self.training else 0.0
+        return self.dropout if self.training else 0.0
 
     def mix(self, heads: Tensor) -> Tensor:
         """The outputs of all heads, (B, H, T, V) -> (B, T, D)."""
@@ -126,7 +126,7 @@ class SelfAttention(MultiHeadAttention):
     ) -> Tensor:
         """x: (B, T, D); mask: broadcast to (B, H, T, T); is_causal, weights: as in `attention`. Returns (B, T, D)."""
         q, k, v = self.heads(x, 0, x.size(1))
-        return self.mix(self.attend(q, k, v, mask, self.p, is_causal=is_causal, weights=weights))
+        return self.mix(self.attend(q, k, v, mask, self.p_dropout, is_causal=is_causal, weights=weights))
 
     def step(self, x: Tensor, past: KeyValueCache, place: int, position: int, mask: Tensor) -> Tensor:
         """Attend from the newest token of each hypothesis, x (B, N, D), to all tokens in `past`.
@@ -139,7 +139,7 @@ class SelfAttention(MultiHeadAttention):
             mask: broadcast to (B, H, N, P), where P counts the tokens of `past` with the new ones.
         """
         q, k, v = self.heads(x, position, 1)
-        return self.mix(self.attend(q, *past.write(k, v, place, mask.size(-1)), mask, self.p))
+        return self.mix(self.attend(q, *past.write(k, v, place, mask.size(-1)), mask, self.p_dropout))
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of all heads side by side. A search has one product for them (engines/packed.py)."""
@@ -148,7 +148,7 @@ class SelfAttention(MultiHeadAttention):
     def heads(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:
         """(B, L, D) -> (B, H, L, K), (B, G, L, K), (B, G, L, V). Rotary positions are applied to the first two."""
         q, k, v = self.project(x)
-        q, k, v = split(q, self.n_heads), split(k, self.n_groups), split(v, self.n_groups)
+        q, k, v = split_heads(q, self.n_heads), split_heads(k, self.n_groups), split_heads(v, self.n_groups)
         if self.rotary is not None:
             q, k = (self.rotary(x, position, n_positions) for x in (q, k))
         return q, k, v
@@ -164,7 +164,9 @@ class CrossAttention(MultiHeadAttention):
         self, x: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor, weights: list[Tensor] | None = None
     ) -> Tensor:
         """x: (B, T, D); memory: what `keys_values` made; mask: broadcast to (B, H, T, S). Returns (B, T, D)."""
-        return self.mix(self.attend(split(self.to_q(x), self.n_heads), *memory, mask, self.p, weights=weights))
+        return self.mix(
+            self.attend(split_heads(self.to_q(x), self.n_heads), *memory, mask, self.p_dropout, weights=weights)
+        )
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys (B, G, S, K) and values (B, G, S, V), computed once for all target tokens.
@@ -174,10 +176,10 @@ class CrossAttention(MultiHeadAttention):
         """
         k, v = self.to_k(memory), self.to_v(memory)
         # If they were not contiguous, each product would copy them.
-        return split(k, self.n_groups).contiguous(), split(v, self.n_groups).contiguous()
+        return split_heads(k, self.n_groups).contiguous(), split_heads(v, self.n_groups).contiguous()
 
 
-def split(x: Tensor, n_heads: int) -> Tensor:
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """(B, L, H K) -> (B, H, L, K)."""
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 

@@ -71,8 +71,10 @@ def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
     config.run_dir = str(run_dir)
     place = None
     if sweep := SweepDirectory.of_run(run_dir):
+        from seq2seq.artifacts.wandb_access import wandb_group  # imports what typing errors need not wait for
+
         place = sweep.place(run_dir.name)
-        config.logger.wandb_group = config.logger.wandb_group or os.environ.get("WANDB_RUN_GROUP") or place.group
+        config.logger.wandb_group = wandb_group(config.logger, place.group)
     name = os.environ.get("WANDB_NAME") or run_name(config.name, job.overrides, datetime.now())
     config.logger.wandb_name = config.logger.wandb_name or name
     return config, place

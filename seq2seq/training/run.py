@@ -140,7 +140,7 @@ def _train(
             trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
         milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
-        ending = tell_ending(run, module, loggers, milestones.why(module))
+        ending = tell_ending(run, module, loggers, milestones.why_ended(module))
         if split := split_by(trainer):
             split.put_together(module, ema)
         outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)

@@ -9,7 +9,7 @@ from seq2seq.config import LoggerConfig
 from seq2seq.errors import ConfigError
 
 
-def check_packages(config: LoggerConfig) -> None:
+def check_environment(config: LoggerConfig) -> None:
     """
     Raises:
         ConfigError: the run would need a package that is not installed, or the environment has no mode of W&B.

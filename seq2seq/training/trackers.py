@@ -1,7 +1,6 @@
 """Weights & Biases and TensorBoard: what each keeps of a run besides its metrics. `Guarded` calls them."""
 
 import dataclasses
-import os
 import re
 import sys
 from argparse import Namespace
@@ -13,7 +12,7 @@ from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
 from seq2seq.artifacts.provenance import masked
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import wandb_project
+from seq2seq.artifacts.wandb_access import wandb_group, wandb_project
 from seq2seq.config import RunConfig
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
@@ -68,7 +67,7 @@ class WandbTracker(WandbLogger):
             name=config.logger.wandb_name or run.path.name,
             job_type="train",
             notes=config.logger.wandb_notes or None,
-            group=config.logger.wandb_group or os.environ.get("WANDB_RUN_GROUP") or config.name,
+            group=wandb_group(config.logger, config.name),
             tags=config.logger.wandb_tags or None,
             save_dir=run.path,
             offline=offline,

@@ -14,7 +14,7 @@ from seq2seq.errors import ConfigError
 from seq2seq.training import loggers
 from seq2seq.training.composed import run_of
 from seq2seq.training.metrics_csv import MetricsCsv
-from seq2seq.training.start_up import check_packages
+from seq2seq.training.start_up import check_environment
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
 from tests.training.wandb_file import read_run
 
@@ -183,7 +183,7 @@ def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
     assert wandb_mode(auto) == "offline"
     monkeypatch.setenv("WANDB_MODE", "bogus")
     with pytest.raises(ConfigError, match=r"WANDB_MODE=bogus is not online, offline or disabled; unset it"):
-        check_packages(auto)
+        check_environment(auto)
     monkeypatch.setenv("WANDB_DISABLED", "true")
     assert wandb_mode(auto) == "disabled"
     assert wandb_mode(LoggerConfig(wandb_mode="offline")) == "offline"  # a key beats the environment

@@ -35,7 +35,9 @@ class PatternedSelfAttention(SelfAttention):
         length = x.size(1)
         q, k, v = self.heads(x, 0, length)
         if isinstance(self.pattern, Window) and weights is None and length > SHORT * block_size(self.pattern.reach):
-            blocks = attend_in_blocks(self.attend, q, k, v, mask, self.pattern.reach, self.p, is_causal=is_causal)
+            blocks = attend_in_blocks(
+                self.attend, q, k, v, mask, self.pattern.reach, self.p_dropout, is_causal=is_causal
+            )
             return self.mix(blocks)
         mask = torch.minimum(mask, additive(may_attend(self.pattern, length, x.device, is_causal=is_causal)))
-        return self.mix(self.attend(q, k, v, mask, self.p, weights=weights))
+        return self.mix(self.attend(q, k, v, mask, self.p_dropout, weights=weights))

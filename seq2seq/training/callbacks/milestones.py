@@ -160,7 +160,7 @@ class Milestones(Checkpoint):
         config = self.validation.config
         return {"monitor": self.config.monitor, "sentences": self.config.valid_sentences, **vars(config.decoding)}
 
-    def why(self, module: TranslationModule) -> str:
+    def why_ended(self, module: TranslationModule) -> str:
         """Why the training has ended."""
         config, total = self.config, self.data.total_steps
         if module.n_steps >= total > 0:
