@@ -79,9 +79,9 @@ class Estimate:
         available = f"; {readable_size(self.available)} are available" if self.available else ""
         steps = min(self.total_steps or 10**12, int(self.seconds / self.seconds_per_step))
         fastest, slowest = (_duration(self._seconds_at(pace(self.paces))) for pace in (min, max))
-        span = f", {fastest} to {slowest} by the pace of single steps" if fastest != slowest else ""
         is_busy = self.load > BUSY * n_cores()
         busy = f"; other programs keep this machine busy (load {self.load:.1f}), alone it is faster" if is_busy else ""
+        span = f"{fastest} to {slowest} at the pace of the fastest and the slowest of {len(self.paces)} steps{busy}"
         rows = {
             "parameters": f"{self.n_parameters / 1e6:.1f} M",
             "memory": f"{memory} in these steps{available}",
@@ -90,9 +90,10 @@ class Estimate:
             "disk": f"up to {readable_size(self.checkpoints)} for checkpoints, "
             f"{readable_size(self.prepared)} of prepared text in {self.cache}",
             "steps": f"{self.steps_per_epoch:,} an epoch, {steps:,} in all",
-            "time": f"{_duration(self.seconds)} of training{span} ({self.seconds_per_step:.2g} s a step, "
-            f"{self.tokens_per_s:,.0f} target tokens a second; steps measured: {len(self.paces)}){busy}",
-            " ": f"not measured: a validation {validations}, and the tests at the end",
+            "time": f"{_duration(self.seconds)} of training ({self.seconds_per_step:.2g} s a step, "
+            f"{self.tokens_per_s:,.0f} target tokens a second)",
+            " ": span,
+            "  ": f"not measured: a validation {validations}, and the tests at the end",
         }
         title = f"{config.name}: {config.data.src_lang} to {config.data.tgt_lang}, {self.machine.precision} on "
         lines = [f"{name.strip():<12}{text}" for name, text in rows.items()]

@@ -148,7 +148,10 @@ def test_five_steps_are_measured_where_an_epoch_has_one_and_a_busy_machine_is_na
     assert "load 99.0" in busy and "load" not in quiet
     endless = replace(found.config, trainer=TrainerConfig(max_epochs=2))
     within = replace(found, config=endless, paces=[0.5, 2.0], total_steps=60, seconds_per_step=10.0)
-    assert "10.0 minutes of training, 5.0 minutes to 20.0 minutes by the pace of single steps" in within.render()
+    assert "\ntime        10.0 minutes of training (" in within.render()
+    assert (
+        "\n            5.0 minutes to 20.0 minutes at the pace of the fastest and the slowest of 2" in within.render()
+    )
     limited = replace(found, total_steps=10**6, seconds_per_step=0.25)
     assert "\nsteps       1 an epoch, 4 in all\n" in limited.render()  # the clock ends the run first
 
