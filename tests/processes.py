@@ -35,7 +35,7 @@ _IMPORTED_BEFORE = (
     "sacremoses",
     "seq2seq.commands.train",
     "seq2seq.training.run",
-    "seq2seq.training.workers",
+    "seq2seq.training.launch",
     "seq2seq.translation.engines.pytorch",
 )
 

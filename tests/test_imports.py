@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow
 # for all others it stands above translation/.
 STAGES = [
     ("errors", "vocabulary", "files", "option_values", "cores"),
-    ("config", "exit_status", "memory"),
+    ("exit_status", "memory"),
+    ("config",),
     ("hardware",),
     ("corpus",),
     ("tokenizer",),
@@ -138,8 +139,9 @@ def test_text_is_handled_without_torch(part: str) -> None:
     assert not list(ways(part, "torch", "pytorch_lightning", "safetensors", "ctranslate2"))
 
 
-def test_only_the_command_train_and_its_words_know_hydra() -> None:
-    assert [m for m in modules() if named(m, "hydra")] == ["seq2seq.commands.train", "seq2seq.config.command"]
+def test_only_what_composes_and_what_sweeps_knows_hydra() -> None:
+    known = ["seq2seq.config.by_hydra", "seq2seq.config.command", "seq2seq.sweeps.multirun"]
+    assert [m for m in modules() if named(m, "hydra")] == known
 
 
 def test_lightning_stays_in_training() -> None:

@@ -3,9 +3,13 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
@@ -13,17 +17,24 @@ from seq2seq.config.command import path_word
 from seq2seq.errors import RunError
 from seq2seq.files import write_json, write_text
 
-_SWEEP, _SEARCH = "sweep.json", "search.json"
+_SWEEP, _SEARCH = "multirun.yaml", "search.json"
 _LONGEST_NAME = 80  # characters of what differs; paths have a limit on some systems, and people read them
+_JOB = re.compile(r"\d{3,}(_.*)?")  # the name of a job
+_OWN = (
+    "run_dir=",
+    "resume=",
+    "hydra.mode=",
+    "hydra.job.config.override_dirname",
+)  # words that each command for a sweep adds anew
 _DROPPED = re.compile(r"[\[\]{}()'\"]+")  # what only holds values together
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")  # all else that a file system or a shell may not like in a name
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a sweep."""
+    """A trial of a search."""
 
-    name: str  # of its run directory in that of the sweep
+    name: str  # of its run directory in that of the search
     words: Sequence[str]  # of `train.py`, without run_dir
 
 
@@ -32,10 +43,9 @@ class SweepDirectory:
     """The directory of a sweep or of a search.
 
     SWEEP_DIR/
-        sweep.json        of a sweep: its jobs, written before the first one starts
+        multirun.yaml     of a sweep: the words of its command, which Hydra notes
         search.json       of a search: its space and the words that all trials share
         study.db          of a search: Optuna's record of its trials (SQLite); study.lock guards the choice of the next
-        sweep.lock        which process does the jobs of a sweep
         workers/N.lock    which process does trial N of a search
         errors/NAME.txt   why a job failed, in a sentence
         logs/NAME.log     of a search: what a trial printed
@@ -69,10 +79,6 @@ class SweepDirectory:
         return self.path.absolute().name
 
     @property
-    def lease_file(self) -> Path:
-        return self.path / "sweep.lock"
-
-    @property
     def study_file(self) -> Path:
         return self.path / "study.db"
 
@@ -93,27 +99,32 @@ class SweepDirectory:
         return SweepPlace(self.group, int(re.match(r"\d*", name)[0] or 0))  # type: ignore[index]  # it always matches
 
     def words(self, job: Job) -> list[str]:
-        """The words of `train.py` that begin a job, or that go on with it."""
+        """The words of `train.py` that begin a trial, or that go on with it."""
         run = self.run(job.name)
         if run.has_checkpoints:
             return [path_word("resume", run.path)]
         return [*job.words, path_word("run_dir", run.path)]
 
-    # --- jobs of a sweep ---
+    # --- what a sweep is ---
 
-    def write_jobs(self, jobs: Sequence[Job]) -> None:
-        write_json(self.path / _SWEEP, {"jobs": [asdict(job) for job in jobs]})
+    def overrides(self) -> list[str]:
+        """The words of its command, without the directory.
 
-    def jobs(self) -> list[Job]:
-        """
         Raises:
             RunError: the file is damaged.
         """
-        content = self._json(_SWEEP)
+        file = self.path / _SWEEP
         try:
-            return [Job(str(job["name"]), [str(word) for word in job["words"]]) for job in content["jobs"]]
-        except (KeyError, TypeError) as error:
-            raise RunError(f"{self.path / _SWEEP}: has no jobs, so it is damaged; restore it") from error
+            found = OmegaConf.load(file).hydra.overrides
+            return [str(word) for word in (*found.hydra, *found.task) if not str(word).startswith(_OWN)]
+        except (OSError, ValueError, AttributeError, TypeError, YAMLError, OmegaConfBaseException) as error:
+            raise RunError(f"{file}: has no words of a sweep, so it is damaged; restore it") from error
+
+    def jobs(self) -> list[str]:
+        """The names of the jobs that have begun or failed."""
+        names = {path.name for path in self.path.iterdir() if path.is_dir()}
+        names |= {path.stem for path in (self.path / "errors").glob("*.txt")}
+        return sorted(name for name in names if _JOB.fullmatch(name))
 
     # --- what a search is ---
 
@@ -126,7 +137,7 @@ class SweepDirectory:
     # --- what went wrong ---
 
     def write_error(self, name: str, sentence: str) -> None:
-        write_text(self._in("errors", f"{name}.txt"), " ".join(sentence.split()) + "\n")
+        write_text(self._in("errors", f"{name}.txt"), "; ".join(sentence.splitlines()) + "\n")
 
     def forget_error(self, name: str) -> None:
         self._in("errors", f"{name}.txt").unlink(missing_ok=True)
@@ -147,21 +158,11 @@ class SweepDirectory:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore it") from error
 
 
-def job_name(number: int, differing: Sequence[str], n_jobs: int = 0) -> str:
+def job_name(number: int, differing: Sequence[str]) -> str:
     """The name of a job's directory: safe for file systems and shells, in the order of the numbers.
 
     Args:
         differing: the words in which it differs from other jobs.
-        n_jobs: how many there are, for numbers of equal length; at least three digits.
     """
     words = "_".join(_UNSAFE.sub("-", _DROPPED.sub("", word)).strip("-") for word in differing)
-    digits = f"{number:0{max(3, len(str(n_jobs - 1)))}d}"
-    return "_".join(filter(None, [digits, words[:_LONGEST_NAME].rstrip("._-=")]))
-
-
-def job_names(jobs: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each of the jobs that these words make."""
-    shared = set(jobs[0]).intersection(*jobs)
-    return [
-        job_name(number, [word for word in words if word not in shared], len(jobs)) for number, words in enumerate(jobs)
-    ]
+    return "_".join(filter(None, [f"{number:03d}", words[:_LONGEST_NAME].rstrip("._-=")]))

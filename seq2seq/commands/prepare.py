@@ -18,8 +18,8 @@ def run(words: Sequence[str]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
 
     from seq2seq.artifacts.trained_model import TrainedModel
-    from seq2seq.commands.train import composed_if_any
     from seq2seq.dataset.prepare import prepare
+    from seq2seq.training.composed import composed_if_any
 
     if (config := composed_if_any(words)) is None:
         return  # after `--help`, `--cfg` and the like

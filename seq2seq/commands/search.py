@@ -34,11 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.sweep_directory import SweepDirectory
-    from seq2seq.commands.train import composed
     from seq2seq.errors import ConfigError
     from seq2seq.sweeps.search import begin_search, read_search, words_of_trials
     from seq2seq.sweeps.space import find_space
     from seq2seq.sweeps.wandb_sweep import wandb_sweep
+    from seq2seq.training.composed import composed
     from seq2seq.training.directories import fresh_directory
 
     for name in ("trials", "workers"):

@@ -27,7 +27,6 @@ class Composed:
 
     cfg: DictConfig
     overrides: list[str]  # the words that set keys or choose presets
-    is_job: bool  # of a sweep
 
     @property
     def run_dir(self) -> Path:

@@ -5,7 +5,7 @@ Shapes: B pairs, S source tokens, T target tokens
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
 from seq2seq.dataset.plan import Indices, Plan, Rows, Slots, plan_epoch, shared_out
-from seq2seq.dataset.plan_ahead import Plans, PlansAhead
+from seq2seq.dataset.plan_ahead import PlansAhead
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -145,14 +145,12 @@ class BatchLoader:
         slots: Slots | None = None,
         n_slots: int = 0,
         read_pair: PairReader | None = None,
-        share: Callable[[Plans], Plans] | None = None,
     ) -> None:
         """
         Args:
             start: of a resumed run.
             slots: what an epoch reads; None: each pair once.
             read_pair: None: as it is stored.
-            share: makes of the plans of this process those that all processes of the machine have in common.
         Raises:
             ConfigError: these ranks cannot share the steps.
         """
@@ -163,8 +161,7 @@ class BatchLoader:
         self.rank, self.world_size, self.planned_for = rank, world_size, start.planned_for
         self.accumulate = accumulate_for(config, self.planned_for, world_size)
         self.waited_s = 0.0  # how long training has waited for batches
-        plans = PlansAhead(self._make_plan, n_slots or len(pairs))
-        self._plans: Plans = share(plans) if share else plans
+        self._plans = PlansAhead(self._make_plan, n_slots or len(pairs))
         self._planned: tuple[int, Plan] | None = None
 
     @property

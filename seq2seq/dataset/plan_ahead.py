@@ -6,25 +6,16 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Protocol
 
 from seq2seq.dataset.plan import Plan
 
-# From so many pairs on it pays to make a plan ahead, and once for all processes of a machine. Fewer take a tenth of a
-# second (docs/performance.md).
+# From so many pairs on it pays to make a plan ahead. Fewer take a tenth of a second (docs/performance.md).
 LARGE = 1_000_000
 
 
 def is_large(n_pairs: int) -> bool:
     """Whether a plan of these pairs takes so long that nobody should wait for it."""
     return n_pairs >= LARGE
-
-
-class Plans(Protocol):
-    """The plan of each epoch."""
-
-    def of(self, epoch: int) -> Plan: ...
-    def begin(self, epoch: int) -> None: ...  # this one will be asked for next
 
 
 class PlansAhead:

@@ -3,15 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from seq2seq.exit_status import signals_held_back
-from seq2seq.training.launchers import JOB_MARK
+from seq2seq.training.processes import TRAIN, for_children
 
-TRAIN = (sys.executable, "-m", "seq2seq", "train")
 _STOPPED = {
     128 + getattr(signal, name): name for name in ("SIGHUP", "SIGINT", "SIGUSR1", "SIGTERM") if hasattr(signal, name)
 }
@@ -27,15 +24,14 @@ class JobProcess:
             log: a file to which all that it prints is added; None: it prints where this process does.
         """
         printed = _opened(log) if log else None
-        # Its stdin is a sign of life: it ends with this process (`end_with_sweep`).
-        with signals_held_back([signal.SIGINT]):
-            self._process = subprocess.Popen(
-                [*command, *words],
-                stdin=subprocess.PIPE,
-                stdout=printed,
-                stderr=subprocess.STDOUT if printed else None,
-                env=os.environ | {JOB_MARK: "1"},
-            )
+        self._process = subprocess.Popen(
+            [*command, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT if printed else None,
+            env=os.environ | for_children(),
+            start_new_session=True,  # a Ctrl-C in the terminal is for this process, which hands it on
+        )
         if printed:
             printed.close()
 
@@ -53,10 +49,7 @@ class JobProcess:
             raise
 
     def stop(self) -> None:
-        """Tell it to save and stop.
-
-        By SIGTERM in any case: of a Ctrl-C in the terminal it has heard already, and another one would not let it save.
-        """
+        """Tell it to save and stop."""
         self._process.terminate()
 
 

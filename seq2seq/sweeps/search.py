@@ -16,8 +16,9 @@ from seq2seq.artifacts.lease import LeaseTakenError, is_leased, leased
 from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name
 from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.exit_status import note, tell_at_end
-from seq2seq.sweeps.job_process import TRAIN, JobProcess, why_it_failed
+from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.sweeps.space import Space, Value, read_space, word
+from seq2seq.training.processes import TRAIN
 
 if TYPE_CHECKING:  # an extra
     import optuna

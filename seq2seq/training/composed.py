@@ -2,17 +2,19 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.config import RunConfig, read_config
+from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, Composed, sentence_of
 from seq2seq.errors import ConfigError
 from seq2seq.training.composition import check_changes, finetuned_config, resumed_config
@@ -21,6 +23,32 @@ from seq2seq.training.run_name import run_name
 
 if TYPE_CHECKING:  # takes long to import, and a mistyped key should not wait for it
     from seq2seq.artifacts.checkpoint import Checkpoint
+
+
+def composed(words: Sequence[str]) -> RunConfig:
+    """The configuration of the run that the words describe, which is not started.
+
+    Raises:
+        ConfigError: there is no such run.
+    """
+    if (config := composed_if_any(words)) is None:
+        raise ConfigError("the words must describe one new run; leave out --help and the like")
+    return config
+
+
+def composed_if_any(words: Sequence[str]) -> RunConfig | None:
+    """As `composed`; None if the words only let Hydra print something, as `--help` does."""
+    found: list[RunConfig] = []
+
+    def check(cfg: DictConfig) -> None:
+        if cfg.resume:
+            raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
+        found.append(checked(job_of(cfg)))
+
+    if not MULTIRUN.isdisjoint(words):
+        raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
+    with_hydra(words, check)
+    return found[0] if found else None
 
 
 def run_of(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":

@@ -12,12 +12,10 @@ from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Copies, Mixture, copies
 from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
 from seq2seq.dataset.plan import Slots
-from seq2seq.dataset.plan_ahead import Plans, is_large
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.room import Roomier
 from seq2seq.segmentation import RandomSegmentation
 from seq2seq.training.ranks import Ranks
-from seq2seq.training.shared_plans import SharedPlans
 from seq2seq.training.trial import largest
 
 log = logging.getLogger(__name__)
@@ -51,11 +49,6 @@ class TranslationData(pl.LightningDataModule):
         """
         ranks, train = self._ranks, self.prepared.train
         n_slots = sum(c.n_pairs(n) for c, n in zip(self._copies, train.n_pairs_of_sources, strict=True))
-        is_shared = ranks.world_size > 1 and is_large(n_slots)
-
-        def share(plans: Plans) -> Plans:
-            return SharedPlans(plans, ranks) if is_shared else plans
-
         slots, read_pair = self._reading()
         loader = BatchLoader(
             train,
@@ -67,7 +60,6 @@ class TranslationData(pl.LightningDataModule):
             slots=slots,
             n_slots=n_slots,
             read_pair=read_pair,
-            share=share,
         )
         if self._start and self._start.world_size != ranks.world_size:
             log.info(

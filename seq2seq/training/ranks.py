@@ -1,26 +1,20 @@
 """The processes of a run, and what the first one tells the others.
 
 Only the first process composes a configuration, claims a run directory and chooses a checkpoint. The others hear of it
-from a key-value store, which all of them reach over the network, whoever started them. These are its keys; N is the
-number of the job in a sweep:
+from a key-value store, which all of them reach over the network, whoever started them. These are its keys:
 
-    N/job            configuration, id of the run, checkpoint to continue from; or nothing, if there are no more jobs
-    N/NAME           what `tell` says, for example what the first process of a machine has prepared
-    N/NAME/RANK      RANK has come to the place where all `meet`
-    ended            how many processes have heard that there are no more jobs
+    NAME             what `tell` says: the run, or what the first process of a machine has prepared
+    NAME/RANK        RANK has come to the place where all `meet`
     error            why the run ends in all processes
 """
 
-import json
 import os
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -32,39 +26,20 @@ from pytorch_lightning.plugins.environments import (
 )
 from torch.distributed import PrefixStore, Store, rendezvous  # type: ignore[attr-defined]
 
-from seq2seq.errors import ConfigError, RunError
+from seq2seq.errors import ConfigError, RunError, UserError
+from seq2seq.training.stop_signals import TrainingInterrupted
 
 START_S = 600  # for all processes to come; the variable SEQ2SEQ_START_TIMEOUT has another number
 LONGEST_WAIT_S = 1.0  # between two looks into the store
-PATIENCE_S = 5.0  # for the last words between processes
 _BY_HAND = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
-@dataclass(frozen=True)
-class Job:
-    """What the first process tells the others to do."""
-
-    config: Mapping[str, Any]  # of the run, as plain containers
-    run_id: str
-    checkpoint: str | None  # to continue from
-
-
-class OwnProcesses(LightningEnvironment):
-    """For Lightning: the processes of this machine, of which it has to start none."""
-
-    def __init__(self, local_rank: int) -> None:
-        super().__init__()
-        self._local_rank = local_rank
+class OneProcess(LightningEnvironment):
+    """For Lightning: it has to start no process."""
 
     @property
     def creates_processes_externally(self) -> bool:
         return True
-
-    def local_rank(self) -> int:
-        return self._local_rank
-
-    def node_rank(self) -> int:
-        return 0
 
 
 class Ranks:
@@ -84,9 +59,8 @@ class Ranks:
         store: Store | None = None,
     ) -> None:
         self.rank, self.world_size = rank, world_size
-        self.environment = environment or OwnProcesses(local_rank=rank)
+        self.environment = environment or OneProcess()
         self._store = store
-        self._job = -1
 
     @property
     def is_first(self) -> bool:
@@ -99,8 +73,8 @@ class Ranks:
     @property
     def n_on_machine(self) -> int:
         """How many processes each machine has; 0 if only the configuration knows."""
-        if self.world_size == 1 or isinstance(self.environment, OwnProcesses):
-            return self.world_size
+        if self.world_size == 1:
+            return 1
         is_slurm = isinstance(self.environment, SLURMEnvironment)
         return int(os.environ.get("SLURM_NTASKS_PER_NODE" if is_slurm else "LOCAL_WORLD_SIZE", 0))
 
@@ -109,39 +83,26 @@ class Ranks:
         """The number of this machine, from 0."""
         return self.environment.node_rank()
 
-    # --- jobs ---
-
-    def tell_job(self, job: Job | None) -> None:
-        """Begin a job in all processes; None: there are no more."""
-        self._job += 1
-        self.tell("job", json.dumps(job and vars(job)).encode())
-
-    def hear_job(self) -> Job | None:
-        """The next job; None if there are no more."""
-        self._job += 1
-        content = json.loads(self.hear("job"))
-        return Job(**content) if content else None
-
     # --- words ---
 
     def tell(self, name: str, value: bytes) -> None:
-        """Give a value of this job to whoever hears its name."""
+        """Give a value to whoever hears its name."""
         if self._store is not None:
-            self._store.set(f"{self._job}/{name}", value)  # type: ignore[arg-type]  # bytes are right
+            self._store.set(name, value)  # type: ignore[arg-type]  # bytes are right
 
     def hear(self, name: str) -> bytes:
-        """The value of this job that another process tells, however long that takes. A signal is noticed meanwhile.
+        """The value that another process tells, however long that takes. A signal is noticed meanwhile.
 
         Raises:
             RunError: another process told an error instead.
         """
         assert self._store is not None
-        key, began = f"{self._job}/{name}", time.monotonic()
-        while not self._store.check([key]):
+        began = time.monotonic()
+        while not self._store.check([name]):
             if (message := self.error()) is not None:
                 raise RunError(message)
             time.sleep(min((time.monotonic() - began) / 10 + 0.01, LONGEST_WAIT_S))
-        return bytes(self._store.get(key))
+        return bytes(self._store.get(name))
 
     def meet(self, name: str) -> None:
         """Wait until all processes are here, however long that takes.
@@ -159,29 +120,38 @@ class Ranks:
 
     # --- ends ---
 
-    def fail(self, message: str) -> None:
-        """Tell all processes that the run ends, and why; of several messages, the first one counts."""
-        if self._store is not None:
-            self._store.compare_set("error", "", message or "unknown")
-
     def error(self) -> str | None:
         """Why the run ends, if any process told."""
         if self._store is None or not self._store.check(["error"]):
             return None
         return self._store.get("error").decode()
 
-    def end(self) -> None:
-        """Tell all that there are no more jobs, and wait until they have heard it: this process may keep the store."""
-        assert self._store is not None
-        self.tell_job(None)
-        end = time.monotonic() + PATIENCE_S
-        while self._store.add("ended", 0) < self.world_size - 1 and time.monotonic() < end:
-            time.sleep(0.05)
+    @contextmanager
+    def ending_together(self) -> Iterator[None]:
+        """What ends this block in one process ends it in all. Of several errors, the first one is told in all.
 
-    def confirm_end(self) -> None:
-        """Say that this process has heard that there are no more jobs."""
-        assert self._store is not None
-        self._store.add("ended", 1)
+        Raises:
+            RunError: another process told it, or is gone without a word.
+        """
+        try:
+            yield
+        except TrainingInterrupted:  # in all of them
+            raise
+        except Exception as error:
+            is_consequence = isinstance(error, RuntimeError) and _is_connection_lost(error)
+            message = f"process {self.rank} of this run failed [{type(error).__name__}]; what it printed says more"
+            if is_consequence:
+                message = "another process of this run is gone, so all of it ends"
+            elif isinstance(error, UserError):
+                message = str(error)
+            told = None
+            with suppress(RuntimeError):  # whoever keeps the store is gone, too
+                told = self.error()
+                if self._store is not None:
+                    self._store.compare_set("error", "", message)
+            if is_consequence or (told and isinstance(error, RuntimeError)):
+                raise RunError(told or message) from error
+            raise
 
     # --- tensors ---
 
@@ -203,10 +173,7 @@ class Ranks:
 
 @contextmanager
 def leaving_group() -> Iterator[None]:
-    """Dissolve the process group at the end of the block, so that the next job of a sweep can have one of another size.
-
-    Lightning makes one too, of a single process, if the strategy is named.
-    """
+    """Dissolve the process group at the end of the block. Of one process, Lightning makes it, for a named strategy."""
     try:
         yield
     finally:
@@ -349,18 +316,6 @@ def _tasks_on_each_node() -> int:
     return int(each)
 
 
-@contextmanager
-def telling_errors(ranks: Ranks) -> Iterator[None]:
-    """What ends this block in the first process also ends the others; what another one told ends it here.
-
-    Raises:
-        RunError: another process told it.
-    """
-    try:
-        yield
-    except BaseException as error:
-        told = ranks.error()
-        ranks.fail(str(error) or type(error).__name__)
-        if told is not None and isinstance(error, RuntimeError):  # of torch, which only sees that somebody is gone
-            raise RunError(told) from error
-        raise
+def _is_connection_lost(error: RuntimeError) -> bool:
+    """Whether an error of torch only says that somebody is gone. Gloo's have no class of their own."""
+    return isinstance(error, dist.DistError) or "gloo" in str(error)

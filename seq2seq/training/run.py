@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import json
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,6 @@ from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.callbacks.averaging import ExponentialAverage
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.callbacks.divergence import Divergence
-from seq2seq.training.callbacks.gradient_order import GradientOrder
 from seq2seq.training.callbacks.heap import HeapTrimming
 from seq2seq.training.callbacks.milestones import Listener, Milestones
 from seq2seq.training.callbacks.norms import Norms
@@ -52,7 +52,7 @@ from seq2seq.training.loggers import log_extremes, log_final_scores, open_logger
 from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.preparation import prepare_together
-from seq2seq.training.ranks import Job, Ranks
+from seq2seq.training.ranks import Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.sharded import split_by
 from seq2seq.training.shipping import shipped
@@ -80,17 +80,15 @@ def train(
     """
     ranks = ranks or Ranks()
     with claimed(RunDirectory(Path(config.run_dir)), resumes=resumed is not None, sweep=sweep) as identity:
-        job = Job(dataclasses.asdict(config), identity.id, str(resumed.path) if resumed else None)
-        ranks.tell_job(job)
-        return _train(config, job.run_id, resumed, callbacks, ranks)
+        told = [dataclasses.asdict(config), identity.id, str(resumed.path) if resumed else ""]
+        ranks.tell("run", json.dumps(told).encode())
+        return _train(config, identity.id, resumed, callbacks, ranks)
 
 
 def train_as_told(ranks: Ranks) -> None:
-    """Take part in each job that the first process tells, until it tells that there are no more."""
-    while (job := ranks.hear_job()) is not None:
-        resumed = read_checkpoint(Path(job.checkpoint)) if job.checkpoint else None
-        _train(read_config(job.config), job.run_id, resumed, (), ranks)
-    ranks.confirm_end()
+    """Take part in the run that the first process tells."""
+    config, run_id, checkpoint = json.loads(ranks.hear("run"))
+    _train(read_config(config), run_id, read_checkpoint(Path(checkpoint)) if checkpoint else None, (), ranks)
 
 
 def _train(
@@ -235,7 +233,7 @@ def _callbacks(
 ) -> tuple[list[pl.Callback], Milestones]:
     """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
     meter = StepMetrics(counters)
-    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), GradientOrder(), counters, meter, Norms(counters)]
+    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), counters, meter, Norms(counters)]
     listeners: list[Listener] = [divergence.point_out]
     if config.trainer.progress:
         progress = ProgressReport(meter, total_steps)

@@ -64,7 +64,7 @@ class StopSignals:
             self._cuts_short = False
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.received == signal.SIGINT == number:
+        if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):  # torchrun turns a second one
             raise StoppedAtOnce
         self.received = number
         if self._cuts_short:

@@ -7,30 +7,25 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name, job_names
+from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name
 from seq2seq.config.command import path_word
 from seq2seq.errors import RunError
 
 
 def test_a_job_is_called_by_its_number_and_by_what_differs() -> None:
-    jobs = [["experiment=demo", f"optim.lr={lr}", f"seed={seed}"] for lr in ("0.001", "0.002") for seed in (1, 2)]
-    assert job_names(jobs) == [
-        "000_optim.lr=0.001_seed=1",
-        "001_optim.lr=0.001_seed=2",
-        "002_optim.lr=0.002_seed=1",
-        "003_optim.lr=0.002_seed=2",
-    ]
-    assert job_names([["seed=1"]]) == ["000"]
-    assert job_names([[f"seed={seed}"] for seed in range(1_001)])[::1_000] == ["0000_seed=0", "1000_seed=1000"]
-    assert job_names([["data.train=[a/b,c]"], ["data.train='d e'"]]) == ["000_data.train=a-b-c", "001_data.train=d-e"]
+    assert job_name(1, ["optim.lr=0.001", "seed=2"]) == "001_optim.lr=0.001_seed=2"
+    assert job_name(0, []) == "000"
+    assert job_name(1_000, ["seed=1"]) == "1000_seed=1"
+    assert job_name(2, ["data.train=[a/b,c]_data.valid='d e'"]) == "002_data.train=a-b-c_data.valid=d-e"
 
 
 @given(jobs=st.lists(st.lists(st.text(max_size=60), max_size=4), min_size=1, max_size=30))
 def test_names_are_safe_different_and_in_the_order_of_the_jobs(jobs: list[list[str]]) -> None:
-    names = job_names(jobs)
+    names = [job_name(number, words) for number, words in enumerate(jobs)]
     assert sorted(names) == names and len({name.casefold() for name in names}) == len(jobs)
     assert all(re.fullmatch(r"\d{3,}(_[\w.=+-]*[A-Za-z0-9+])?", name, re.ASCII) and len(name) <= 90 for name in names)
 
@@ -42,10 +37,17 @@ def test_hydra_reads_any_path(path: str) -> None:
     assert (parsed.get_key_element(), str(parsed.value())) == ("run_dir", path)
 
 
+def begin(sweep: SweepDirectory, words: list[str]) -> None:
+    """What Hydra leaves of a sweep."""
+    sweep.path.mkdir(exist_ok=True)
+    overrides = {"task": [*words, "run_dir=there"], "hydra": ["hydra.mode=MULTIRUN", "hydra.launcher.n_jobs=2"]}
+    OmegaConf.save({"hydra": {"overrides": overrides}}, sweep.path / "multirun.yaml")
+
+
 def test_a_run_knows_its_place_by_where_it_lies(tmp_path: Path) -> None:
     sweep = SweepDirectory(tmp_path / "mine")
     assert SweepDirectory.of_run(sweep.path / "007_seed=7") is None
-    sweep.write_jobs([Job("007_seed=7", ["seed=7"])])
+    begin(sweep, ["seed=6,7"])
     assert SweepDirectory.of_run(sweep.path / "007_seed=7") == sweep
     assert sweep.place("007_seed=7") == SweepPlace("mine", 7)
     assert sweep.place("by_hand") == SweepPlace("mine", 0)
@@ -60,31 +62,31 @@ def test_a_job_begins_with_its_words_and_goes_on_from_what_it_saved(tmp_path: Pa
     assert sweep.words(job) == [f"resume='{tmp_path}/000'"]
 
 
-def test_the_jobs_are_read_back_and_their_directories_found(tmp_path: Path) -> None:
-    sweep = SweepDirectory(tmp_path)
-    jobs = [Job(name, [f"seed={number}"]) for number, name in enumerate(job_names([["seed=0"], ["seed=1"]]))]
-    sweep.write_jobs(jobs)
-    sweep.write_error(jobs[0].name, "it\nfailed")
-    sweep.log_file(jobs[0].name)
-    assert sweep.jobs() == jobs and sweep.is_sweep and not sweep.is_search and not sweep.is_run
-    assert (sweep.error(jobs[0].name), sweep.error(jobs[1].name)) == ("it failed", "")
-    sweep.forget_error(jobs[0].name)
-    sweep.forget_error(jobs[1].name)
-    assert sweep.error(jobs[0].name) == ""
-    for job in jobs:
-        sweep.run(job.name).path.mkdir()
-        (sweep.run(job.name).path / "config.yaml").touch()
-    assert runs_in(tmp_path) == [RunDirectory(tmp_path / job.name) for job in jobs]
+def test_the_words_are_read_back_and_the_jobs_found(tmp_path: Path) -> None:
+    sweep, (first, second) = SweepDirectory(tmp_path), ("000_seed=0", "001_seed=1")
+    begin(sweep, ["seed=0,1"])
+    assert sweep.overrides() == ["hydra.launcher.n_jobs=2", "seed=0,1"]
+    sweep.write_error(first, "it\nfailed")
+    assert sweep.is_sweep and not sweep.is_search and not sweep.is_run
+    assert (sweep.error(first), sweep.error(second)) == ("it; failed", "")
+    assert sweep.jobs() == [first]
+    sweep.forget_error(first)
+    sweep.forget_error(second)
+    assert sweep.error(first) == "" and sweep.jobs() == []
+    for name in (second, first, "by_hand"):
+        sweep.run(name).path.mkdir()
+        (sweep.run(name).path / "config.yaml").touch()
+    assert sweep.jobs() == [first, second]
+    assert runs_in(tmp_path) == [RunDirectory(tmp_path / name) for name in (first, second, "by_hand")]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [("{", "is not JSON"), ("{}", "has no jobs"), ('{"jobs": [3]}', "has no jobs"), ('{"jobs": 3}', "has no jobs")],
+    "content", ["{", "a: [", "hydra: 3", "hydra: {overrides: {}}", "hydra: {overrides: {task: 3}}"]
 )
-def test_a_damaged_list_of_jobs_is_named(tmp_path: Path, content: str, told: str) -> None:
-    (tmp_path / "sweep.json").write_text(content)
-    with pytest.raises(RunError, match=rf"sweep\.json: {told}, so it is damaged; restore it"):
-        SweepDirectory(tmp_path).jobs()
+def test_damaged_words_are_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "multirun.yaml").write_text(content)
+    with pytest.raises(RunError, match=r"multirun\.yaml: has no words of a sweep, so it is damaged; restore it"):
+        SweepDirectory(tmp_path).overrides()
 
 
 def test_the_number_of_a_trial_has_three_digits() -> None:

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from seq2seq.commands.train import composed, run
+from seq2seq.commands.train import run
 from seq2seq.errors import ConfigError
+from seq2seq.training.composed import composed
 
 
 def test_without_a_word_nothing_is_trained_and_a_start_is_named() -> None:

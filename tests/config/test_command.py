@@ -7,10 +7,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.commands.train import composed
 from seq2seq.config.command import readable
 from seq2seq.config.on_resume import value_of
 from seq2seq.errors import ConfigError
+from seq2seq.training.composed import composed
 
 text = st.text(st.characters(exclude_characters="\0\n\r", exclude_categories=["Cs"]), min_size=1)
 

@@ -30,6 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 
 from seq2seq.cli import front_door
+from seq2seq.sweeps import multirun
+from seq2seq.sweeps.job_process import JobProcess
 from seq2seq.training import run, validation
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.validation import Validation
@@ -74,6 +76,10 @@ def prepare() -> None:
         open_files_with(come, where)
     if not IS_NIGHTLY:
         fork_jobs()
+        return
+    if "SEQ2SEQ_PARENT" in os.environ:
+        os.environ["IS_JOB"] = "1"
+    vars(multirun)["JobProcess"] = partial(JobProcess, command=[sys.executable, __file__])
 
 
 def begin_phases_with(come: Callable[[], bool], owner: Any, name: str) -> None:
@@ -116,8 +122,8 @@ def touch_files_with(come: Callable[[], bool]) -> None:
 
 
 def tell(what: str) -> None:
-    if what == "Ctrl-C":
-        os.killpg(0, signal.SIGINT)
+    if what == "Ctrl-C":  # a job of a sweep is in no terminal; the process that started it is
+        os.killpg(os.getpgid(os.getppid()) if "IS_JOB" in os.environ else 0, signal.SIGINT)
     elif what == "SIGKILL all":
         os.killpg(0, signal.SIGKILL)
     else:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import IO, NoReturn
 
+from hydra.core.global_hydra import GlobalHydra
+
 from seq2seq import exit_status
 from seq2seq.cli import front_door
 from seq2seq.sweeps import job_process
@@ -16,11 +18,11 @@ def fork_jobs() -> None:
     """Do so from now on in this process, which must have one thread. Faults that it has prepared are for its jobs."""
     from seq2seq.training import run  # noqa: F401
 
-    vars(job_process)["subprocess"] = SimpleNamespace(Popen=Forked, PIPE=None, STDOUT=None)
+    vars(job_process)["subprocess"] = SimpleNamespace(Popen=Forked, DEVNULL=None, STDOUT=None)
 
 
 class Forked:
-    """Stands in for `subprocess.Popen`: `train.py` with its words, as a child in the same process group."""
+    """Stands in for `subprocess.Popen`: `train.py` with its words, as a child."""
 
     def __init__(
         self,
@@ -30,21 +32,22 @@ class Forked:
         stdout: IO[bytes] | None,
         stderr: None,
         env: Mapping[str, str],
+        start_new_session: bool,
     ) -> None:
         self._status: int | None = None
-        hears, self._is_alive = os.pipe()  # which ends with this process
         self._pid = os.fork()
         if self._pid:
-            os.close(hears)
             return
-        os.dup2(hears, 0)
+        if start_new_session:
+            os.setsid()
         for stream in (1, 2) if stdout else ():
             os.dup2(stdout.fileno(), stream)  # type: ignore[union-attr]
         os.closerange(3, 1_000)
         os.environ.clear()
-        os.environ.update(env)
+        os.environ.update(env, IS_JOB="1")
         exit_status._is_watching = False  # whatever signals are for the parent
-        _train(command[2:])
+        GlobalHydra.instance().clear()  # so is what Hydra is doing there
+        _train(command[command.index("train") + 1 :] if "train" in command else command[2:])
 
     def poll(self) -> int | None:
         return self._ended(os.WNOHANG)

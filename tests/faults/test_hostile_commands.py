@@ -15,6 +15,7 @@ from seq2seq.commands import translate as translate_command
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.on_resume import classes
 from seq2seq.errors import ConfigError, RunError
+from seq2seq.training import launch
 from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.places import ROOT
@@ -107,13 +108,13 @@ def test_the_words_of_a_training(tmp_path_factory: pytest.TempPathFactory, words
     """From the words to a configuration that is checked, with Hydra as it is; what comes then would be a training."""
     read: list[Any] = []
 
-    def launch(job: Any, ranks: object) -> None:
+    def launched(job: Any, words: list[str], ranks: object) -> None:
         read.append(read_config(job.cfg))
 
     run_dir = tmp_path_factory.getbasetemp() / "hostile_words"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.getbasetemp())
-        patch.setattr(train_command, "_launch", launch)
+        patch.setattr(launch, "launch", launched)
         patch.setattr(sys, "argv", ["train.py"])
         try:
             train_command.run([*words, f"run_dir={run_dir}"])

@@ -9,12 +9,12 @@ from optuna.trial import TrialState
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import runs_in
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory
+from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.sweeps.search import Search, begin_search, read_search, words_of_trials
 from seq2seq.sweeps.space import read_space
 from tests.faults.runs import FAULTY_TRAIN, steps_saved
 from tests.nightly import IS_NIGHTLY
-from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
+from tests.training.launching import end_of, others, run, started, wait_for
 from tests.training.tiny_runs import TINY
 
 
@@ -39,11 +39,11 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     if fault == "Ctrl-C":
         assert status == 130 and err.endswith("interrupted\n")
         go_on_with = f"python train.py 'resume={sweep.path}'"  # its name has a space
-        assert f"the sweep is stopped, with 0 of 2 jobs finished; go on with: {go_on_with}" in err
+        assert f"the sweep is stopped; go on with: {go_on_with}" in err
     else:
         assert status == -signal.SIGKILL
-    assert [job.name for job in sweep.jobs()] == names
-    assert steps_saved(first.path) == 5 and not first.is_scored and not second.path.exists()
+    assert sweep.jobs() == names[:1]
+    assert 5 <= steps_saved(first.path) < 9 and not first.is_scored and not second.path.exists()
     identity = first.identity()
     go_on = (f"resume={sweep.path}", "trainer.progress=false")
     status, err = run(FAULTY_TRAIN, *go_on, cwd=tmp_path, is_fresh=False, FAULT=never)
@@ -53,21 +53,6 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     assert identity and first.identity() == identity and identity.sweep == SweepPlace("a sweep", 0)
     assert [each.step for each in first.metrics() if each.name == "train/loss"] == list(range(9))
     assert not second.path.exists()
-
-
-@pytest.mark.nightly
-def test_the_processes_of_a_launcher_do_the_jobs_until_one_fails(tiny_corpus: Path, tmp_path: Path) -> None:
-    """What failed before comes last, so that it keeps no other job from its end."""
-    sweep = SweepDirectory(tmp_path / "sweep")
-    common = words(tiny_corpus, sweep.path, trainer__devices=2, trainer__max_steps=20)
-    common = [word for word in common if not word.startswith("run_dir=")]
-    differing = {"000_bad": "data.valid=missing", "001_seed=2": "seed=2", "002_seed=3": "seed=3"}
-    sweep.write_jobs([Job(name, [*common, word]) for name, word in differing.items()])
-    sweep.write_error("000_bad", "it failed")
-    status, err = run(*TORCHRUN, "--nproc-per-node=2", TRAIN, f"resume={sweep.path}", cwd=tmp_path)
-    assert status != 0
-    assert "2 of 3 jobs are finished; not finished:\n  000_bad: " in err
-    assert [each.path.name for each in runs_in(sweep.path) if each.is_scored] == ["001_seed=2", "002_seed=3"]
 
 
 SEARCHES = f"""

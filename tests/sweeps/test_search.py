@@ -1,9 +1,8 @@
 """A search with Optuna: trials that finish, fail and end early, workers that share them, and what they leave."""
 
-import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +15,12 @@ from optuna.trial import TrialState, create_trial
 from seq2seq import cli
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import SweepDirectory
-from seq2seq.commands.train import composed
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
 from seq2seq.sweeps.space import Space, read_space
 from seq2seq.sweeps.trial_table import best, report, table
+from seq2seq.training.composed import composed
 from tests.nightly import IS_NIGHTLY
 from tests.processes import Warm
 from tests.training.launching import end_of, started
@@ -36,19 +35,16 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def warm_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def warm_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials whose process has imported torch before, which takes seconds; at night they are fresh."""
-    hears, is_alive = os.pipe()
 
-    def popen(command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **streams: None) -> Warm:
+    def popen(command: Sequence[str], *, env: Mapping[str, str], stdout: IO[bytes], **options: object) -> Warm:
         warm = {**env, "OMP_NUM_THREADS": "1"}
-        return Warm(command[1:], env=warm, stdin=hears, stdout=stdout, stderr=stdout)
+        del warm["SEQ2SEQ_PARENT"]  # another process forks it
+        return Warm(command[1:], env=warm, stdout=stdout, stderr=stdout)
 
     if not IS_NIGHTLY:
-        monkeypatch.setattr(job_process, "subprocess", SimpleNamespace(Popen=popen, PIPE=None, STDOUT=None))
-    yield
-    os.close(hears)
-    os.close(is_alive)
+        monkeypatch.setattr(job_process, "subprocess", SimpleNamespace(Popen=popen, DEVNULL=None, STDOUT=None))
 
 
 def space_of(**changes: Any) -> Space:
@@ -285,7 +281,8 @@ def test_a_directory_has_one_search(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="holds another search; name another run_dir, or go on with it"):
             begin_search(sweep, *other)
     full = SweepDirectory(tmp_path / "sweep")
-    full.write_jobs([])
+    full.path.mkdir()
+    (full.path / "multirun.yaml").touch()
     with pytest.raises(ConfigError, match="holds something else than a search; name another run_dir"):
         begin_search(full, space, [])
 

@@ -7,10 +7,10 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from seq2seq.commands.train import composed
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
 from seq2seq.sweeps.space import read_space, read_space_file, word
+from seq2seq.training.composed import composed
 
 SPACE = {
     "optim.lr": {"low": 1e-4, "high": 1e-2, "log": True},

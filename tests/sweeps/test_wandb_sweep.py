@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from seq2seq import cli
-from seq2seq.commands.train import composed
 from seq2seq.sweeps.space import read_space
 from seq2seq.sweeps.wandb_sweep import wandb_sweep
+from seq2seq.training.composed import composed
 from tests.sweeps.test_space import SPACE
 
 WORDS = ["experiment=demo", "trainer.monitor=valid/loss"]

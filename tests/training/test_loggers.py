@@ -8,8 +8,8 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_access import wandb_mode
-from seq2seq.commands.train import _compose
 from seq2seq.config import LoggerConfig
+from seq2seq.config.by_hydra import job_of, with_hydra
 from seq2seq.errors import ConfigError
 from seq2seq.training import loggers
 from seq2seq.training.composed import run_of
@@ -204,9 +204,10 @@ def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeyp
     words = ["experiment=demo", f"run_dir={tmp_path / 'run'}"]
     keys = [f"logger.wandb_{name}=our-{name}" for name in ("project", "name", "group")]
     for each in (words, words + keys):
-        (job,) = _compose(each)
-        config, _, _ = run_of(job)
-        loggers.build_loggers(config, RunDirectory(tmp_path / "run"), -1, "")
+        with_hydra(
+            each,
+            lambda cfg: loggers.build_loggers(run_of(job_of(cfg))[0], RunDirectory(tmp_path / "run"), -1, ""),
+        )
     told = [tuple(arguments[name] for name in ("project", "name", "group")) for arguments in asked]
     assert told == [("their-project", "their-name", "their-run_group"), ("our-project", "our-name", "our-group")]
 

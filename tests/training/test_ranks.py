@@ -1,27 +1,23 @@
 """Several processes of one run: who knows what, who says what, how they end. Real ones, however they are started."""
 
-import os
 import re
-import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.training import sweep_summary
-from tests.training.launching import TORCHRUN, TRAIN, end_of, others, run, started, wait_for
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.training.launching import TORCHRUN, TRAIN, end_of, run, started
 from tests.training.tiny_runs import TINY, checkpoint
 from tests.training.two_ranks import at_a_free_port, launcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
 
-# Each process notes its rank in a file where it verifies a store, computes intervals, or sums a sweep up.
+# Each process notes its rank in a file where it verifies a store or computes intervals.
 WHO_DOES_WHAT = """
 from pathlib import Path
 from seq2seq.dataset.store import PairStore
-from seq2seq.sweeps import end
 from seq2seq.training import validation
 
 def noting(name, function):
@@ -33,7 +29,6 @@ def noting(name, function):
 
 PairStore.verify = noting("verified", PairStore.verify)
 validation.report = noting("scored", validation.report)
-end.summarise_if_tracked = noting("summed-up", end.summarise_if_tracked)
 """
 
 BUG = """
@@ -42,43 +37,11 @@ if rank == 1:
     del TranslationModule.training_step
 """
 
-# The process that is started is no train.py, and waits for nobody: all others wait for it.
-STARTS_A_STRANGER = """
-import subprocess
-from seq2seq.cli import front_door
-from seq2seq.training import workers
-
-workers.GRACE_S = 0.1
-workers._start = lambda rank, n, port: subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
-front_door("train")
-"""
-
 IMPATIENT = """
 from seq2seq.cli import front_door
 from seq2seq.training import preparation
 
 preparation.NETWORK_DELAY_S = 0.1
-front_door("train")
-"""
-
-# The other process gets Ctrl-C as soon as Python runs, and is then held where it would import torch.
-INTERRUPTED_AT_ONCE = """
-import os, signal, sys, time
-from pathlib import Path
-
-if "SEQ2SEQ_WORKER" in os.environ:
-    os.kill(os.getpid(), signal.SIGINT)
-    from seq2seq.training import start_up
-
-    def hold():
-        Path(os.environ["HELD"]).touch()
-        time.sleep(600)
-
-    start_up.quick_imports = hold
-else:
-    from seq2seq.training import workers
-    workers.GRACE_S = 0.1
-from seq2seq.cli import front_door
 front_door("train")
 """
 
@@ -91,42 +54,14 @@ def words(corpus: Path, **changes: object) -> list[str]:
     return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
 
 
-def of_two(corpus: Path, run_dir: Path) -> list[str]:
-    """Of a training that starts two processes."""
-    return words(corpus, run_dir=run_dir, trainer__devices=2)
-
-
-def test_the_jobs_of_a_sweep_share_a_directory_and_nothing_else(corpus, tmp_path, monkeypatch):
-    keys = words(corpus, seed="1,2", trainer__devices=2)
+def test_what_one_process_can_do_for_all_is_done_once(corpus, tmp_path):
     script = launcher(tmp_path, before=WHO_DOES_WHAT)
-    status, err = run(script, "-m", *keys, cwd=tmp_path, NOTES=tmp_path, **at_a_free_port())
+    status, err = run(script, *words(corpus, trainer__devices=2), cwd=tmp_path, NOTES=tmp_path, **at_a_free_port())
     assert status == 0, err
-    (sweep,) = (tmp_path / "runs/default").iterdir()
-    runs = runs_in(sweep)
-    assert [each.path.name for each in runs] == ["000_seed=1", "001_seed=2"]
-    assert [each.config().seed for each in runs] == [1, 2]
-    assert {each.config().logger.wandb_group for each in runs} == {sweep.name}
-    identities = [each.identity() for each in runs]
-    assert [each.sweep.number for each in identities if each and each.sweep] == [0, 1]
-    assert len({each.id for each in identities if each}) == 2
-    for each in runs:
-        assert checkpoint(each.path)["global_step"] == 1 and each.is_scored
-    for name in ("verified", "scored", "summed-up"):
+    (run_dir,) = (tmp_path / "runs/default").iterdir()
+    assert checkpoint(run_dir)["global_step"] == 1 and RunDirectory(run_dir).is_scored
+    for name in ("verified", "scored"):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
-    assert_summed_up_if_tracked(sweep, monkeypatch)
-
-
-def assert_summed_up_if_tracked(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    logged: list[tuple[str, Path]] = []
-    monkeypatch.setattr(sweep_summary, "log_sweep_summary", lambda group, runs, folder: logged.append((group, folder)))
-    sweep_summary.summarise_if_tracked(sweep)
-    assert logged == []
-    for each in runs_in(sweep):
-        config = each.config()
-        config.logger.wandb, config.logger.wandb_mode = True, "offline"
-        each.write_config(config)
-    sweep_summary.summarise_if_tracked(sweep)
-    assert logged == [(sweep.name, sweep)]
 
 
 @pytest.mark.nightly
@@ -170,31 +105,6 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
         rf"error: machine 1 .* nothing there: {folders[1]}/runs/default/\S+; put run_dir where .*\n", err
     )
     assert not list((tmp_path / "runs").rglob("*.json"))
-
-
-def test_if_one_process_is_killed_while_the_others_wait_for_it_all_end(corpus, tmp_path):
-    """No connection breaks then that the first process could notice."""
-    script = tmp_path / "train.py"
-    script.write_text(STARTS_A_STRANGER)
-    with started(script, *of_two(corpus, tmp_path / "run"), cwd=tmp_path) as first:
-        wait_for(lambda: others(first), first)
-        os.kill(others(first)[0], signal.SIGKILL)
-        status, err = end_of(first)
-        assert not others(first)
-    sentence = "error: process 1 of this run was killed by signal 9, so all of it ends; start the run again\n"
-    assert (status, err) == (2, sentence)
-
-
-def test_ctrl_c_while_the_processes_start_is_told_once(corpus, tmp_path):
-    """It reaches all of them. Only the first one says so, and nothing is left."""
-    run_dir, script, held = tmp_path / "run", tmp_path / "train.py", tmp_path / "held"
-    script.write_text(INTERRUPTED_AT_ONCE)
-    with started(script, *of_two(corpus, run_dir), cwd=tmp_path, HELD=held) as first:
-        wait_for(lambda: (run_dir / "run.json").exists() and held.exists(), first)
-        os.killpg(first.pid, signal.SIGINT)
-        assert end_of(first) == (128 + signal.SIGINT, "stopped at once; nothing was saved yet\n")
-        assert not others(first)
-    assert not run_dir.exists()
 
 
 def test_an_error_of_the_user_is_told_once(corpus, tmp_path):

@@ -8,8 +8,8 @@ import torch
 import torch.distributed as dist
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 
-from seq2seq.errors import RunError
-from seq2seq.training.ranks import Job, OwnProcesses, Ranks
+from seq2seq.errors import RunError, UserError
+from seq2seq.training.ranks import Ranks
 
 
 def ranks(n: int) -> list[Ranks]:
@@ -21,18 +21,6 @@ def begun(function: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=function, daemon=True)  # one that waits for ever stops nobody
     thread.start()
     return thread
-
-
-def test_a_word_belongs_to_its_job() -> None:
-    first, second = ranks(2)
-    for number in range(2):
-        first.tell_job(Job({"seed": number}, f"run {number}", None))
-        first.tell("prepared", str(number).encode())
-    first.tell_job(None)
-    for number in range(2):
-        assert second.hear_job() == Job({"seed": number}, f"run {number}", None)
-        assert second.hear("prepared") == str(number).encode()
-    assert second.hear_job() is None
 
 
 def test_whoever_comes_to_a_meeting_waits_for_the_last_one() -> None:
@@ -58,16 +46,33 @@ def test_whoever_waits_hears_why_the_run_ends() -> None:
 
     waiting = begun(wait)
     assert second.error() is None
-    first.fail("the disk is full")
+    with pytest.raises(UserError), first.ending_together():
+        raise UserError("the disk is full")
     waiting.join(60)
     assert heard == ["the disk is full"]
 
 
-def test_of_several_errors_the_first_one_counts() -> None:
+@pytest.mark.parametrize(
+    ("caused", "told"),
+    [
+        (UserError("the disk is full"), "the disk is full"),
+        (KeyError("x"), r"process 1 of this run failed \[KeyError\]"),
+    ],
+)
+def test_of_several_errors_the_first_one_counts(caused: Exception, told: str) -> None:
     first, second = ranks(2)
-    second.fail("the disk is full")
-    first.fail("somebody is gone")
-    assert first.error() == second.error() == "the disk is full"
+    with pytest.raises(type(caused)), second.ending_together():
+        raise caused
+    with pytest.raises(RunError, match=told), first.ending_together():
+        raise RuntimeError("of torch, which only sees that somebody is gone")
+
+
+def test_who_is_gone_without_a_word_is_told_of() -> None:
+    for each in ranks(2):
+        with pytest.raises(RunError, match="another process of this run is gone"), each.ending_together():
+            raise RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer")
+    with pytest.raises(RuntimeError, match="shapes"), ranks(2)[0].ending_together():
+        raise RuntimeError("shapes do not fit")
 
 
 def test_each_process_takes_its_own_gpu_before_it_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,5 +80,6 @@ def test_each_process_takes_its_own_gpu_before_it_meets_the_others(monkeypatch: 
     done: list[tuple[str, object]] = []
     monkeypatch.setattr(torch.cuda, "set_device", lambda number: done.append(("takes", number)))
     monkeypatch.setattr(dist, "init_process_group", lambda backend, **_: done.append(("meets by", backend)))
-    Ranks(rank=5, world_size=6, environment=OwnProcesses(local_rank=1), store=HashStore()).join("cuda")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    Ranks(rank=5, world_size=6, store=HashStore()).join("cuda")
     assert done == [("takes", 1), ("meets by", "cpu:gloo,cuda:nccl")]

@@ -29,33 +29,13 @@ milestones.SAVE_EVERY_S = 0.0
 milestones.STEPS_BETWEEN_AGREEMENTS = 3
 TranslationModule.on_train_batch_end = stop
 """
-# The other process is forked before it is needed. tests/training/test_ranks.py has one that is started.
-FORKED = """
-import json
-import multiprocessing
-from types import SimpleNamespace
-from lightning_fabric.utilities.rank_zero import rank_zero_only
+# Both processes are this script.
+STARTED = """
+import sys
 from seq2seq.cli import front_door
-from seq2seq.training import workers
+from seq2seq.training import processes
 
-def follow():
-    os.close(tells)
-    os.dup2(hears, 0)
-    os.environ |= json.loads(os.read(0, 1000))
-    rank_zero_only.rank = 1
-    front_door("train")
-
-def start(rank, n, port):
-    place = {"RANK": 1, "LOCAL_RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    os.write(tells, json.dumps({name: str(value) for name, value in (place | {workers.MARK: 1}).items()}).encode())
-    stdin = os.fdopen(tells, "wb")
-    return SimpleNamespace(stdin=stdin, poll=lambda: other.exitcode, wait=lambda timeout: other.join(timeout))
-
-hears, tells = os.pipe()
-other = multiprocessing.get_context("fork").Process(target=follow)
-other.start()
-os.close(hears)
-workers._start = start
+processes.TRAIN = (sys.executable, __file__)
 front_door("train")
 """
 CHANGES: dict[str, Any] = {
@@ -77,7 +57,7 @@ def last_logged(run_dir: Path) -> int:
 
 def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_path: Path) -> None:
     parts, whole, script = tmp_path / "parts", tmp_path / "whole", tmp_path / "train_often.py"
-    script.write_text(SAVES_OFTEN.format(step=5, signum=int(signal.SIGKILL)) + FORKED)
+    script.write_text(SAVES_OFTEN.format(step=5, signum=int(signal.SIGKILL)) + STARTED)
     status, err = run(script, *arguments(corpus, parts, CHANGES), cwd=tmp_path)
     assert (status, "Traceback" in err) == (2, False)
     assert "process 1 of this run was killed by signal 9" in err.splitlines()[-1]

@@ -67,13 +67,6 @@ MUTANTS = [
         tests=["tests/dataset/test_plan.py::test_a_plan_knows_the_longest_sides_of_its_batches"],
     ),
     Mutant(
-        fault="each process of a machine holds the lengths of all pairs",
-        file="seq2seq/dataset/batches.py",
-        text="zip(sizes, plan.longest.tolist(), strict=True)]",
-        becomes="zip(sizes, plan.longest.tolist(), strict=True) if len(self.pairs.src_lengths)]",
-        tests=["tests/training/test_memory_of_ranks.py"],
-    ),
-    Mutant(
         fault="a step counts the targets of its first micro-batch",
         file="seq2seq/dataset/batches.py",
         text="sum(batch.n_tgt_tokens for batch in self.micro_batches)",

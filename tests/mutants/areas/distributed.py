@@ -7,13 +7,6 @@ TWO_VALIDATE = "tests/training/test_validation.py"
 
 MUTANTS = [
     Mutant(
-        fault="the first step after a start sums gradients in another order than later ones",
-        file="seq2seq/training/callbacks/gradient_order.py",
-        text="if not isinstance(ddp, DistributedDataParallel):",
-        becomes="if isinstance(ddp, DistributedDataParallel):",
-        tests=[TWO_PROCESSES],
-    ),
-    Mutant(
         fault="with another number of processes, each does as many micro-batches as before",
         file="seq2seq/dataset/batches.py",
         text="return n_in_step // world_size",
@@ -119,13 +112,6 @@ MUTANTS = [
         tests=[TWO_PROCESSES],
     ),
     Mutant(
-        fault="a process hears what was told to the job before",
-        file="seq2seq/training/ranks.py",
-        text='self._store.set(f"{self._job}/{name}", value)',
-        becomes='self._store.set(f"0/{name}", value)',
-        tests=["tests/training/test_ranks_talk.py"],
-    ),
-    Mutant(
         fault="a meeting does not wait for the last process",
         file="seq2seq/training/ranks.py",
         text="for rank in range(1, self.world_size):",
@@ -142,8 +128,8 @@ MUTANTS = [
     Mutant(
         fault="the last error hides the one that caused it",
         file="seq2seq/training/ranks.py",
-        text='self._store.compare_set("error", "", message or "unknown")',
-        becomes='self._store.set("error", message or "unknown")',
+        text='self._store.compare_set("error", "", message)',
+        becomes='self._store.set("error", message)',
         tests=["tests/training/test_ranks_talk.py"],
     ),
     Mutant(
@@ -154,11 +140,18 @@ MUTANTS = [
         tests=["tests/training/test_ranks_talk.py::test_each_process_takes_its_own_gpu_before_it_meets_the_others"],
     ),
     Mutant(
-        fault="Ctrl-C while the processes start ends those that the first one started with a traceback each",
-        file="seq2seq/training/launchers.py",
-        text="        signal.signal(signal.SIGINT, signal.SIG_IGN)\n",
+        fault="a run does not notice that the process that started it is gone",
+        file="seq2seq/training/processes.py",
+        text="    os.kill(os.getpid(), signal.SIGTERM)\n",
         becomes="",
-        tests=["tests/training/test_ranks.py::test_ctrl_c_while_the_processes_start_is_told_once"],
+        tests=["tests/training/test_processes.py::test_a_process_ends_with_the_one_that_started_it"],
+    ),
+    Mutant(
+        fault="who was killed is not told, since torchrun ends the others by a signal, too",
+        file="seq2seq/training/processes.py",
+        text=" and status != -signal.SIGTERM]",
+        becomes="]",
+        tests=["tests/training/test_processes.py::test_of_several_processes_the_one_that_was_killed_is_told"],
     ),
     Mutant(
         fault="processes take the number of tokens that fits in the one with the most memory",
@@ -175,24 +168,17 @@ MUTANTS = [
         tests=["tests/training/callbacks/test_worst_batch.py"],
     ),
     Mutant(
-        fault="memory of another process counts as the plan of an epoch",
-        file="seq2seq/training/shared_plans.py",
-        text="if (status.st_dev, status.st_ino) == place.device_and_inode:",
-        becomes="if status:",
-        tests=["tests/training/test_shared_plans.py::test_memory_of_another_process_is_not_taken_for_a_plan"],
-    ),
-    Mutant(
         fault="a run whose other process was killed is to be started again, though it has saved",
-        file="seq2seq/training/workers.py",
-        text="if run.has_checkpoints else",
-        becomes="if not run.has_checkpoints else",
-        tests=["tests/training/test_ranks.py::test_if_one_process_is_killed_while_the_others_wait_for_it_all_end"],
+        file="seq2seq/training/launch.py",
+        text='lambda: _going_on(run) if run.has_checkpoints else "start the run again"',
+        becomes='lambda: "start the run again"',
+        tests=["tests/training/test_two_ranks.py"],
     ),
     Mutant(
         fault="a bug in another process is not told to the first one",
-        file="seq2seq/training/following.py",
-        text='        ranks.fail(f"process',
-        becomes='        str(f"process',
+        file="seq2seq/training/ranks.py",
+        text="if is_consequence or (told and isinstance(error, RuntimeError)):",
+        becomes="if is_consequence:",
         tests=["tests/training/test_ranks.py::test_a_bug_in_another_process_is_told_once"],
     ),
 ]

@@ -220,7 +220,7 @@ MUTANTS = [
     Mutant(
         fault="a second Ctrl-C waits for the step as the first one does",
         file="seq2seq/training/stop_signals.py",
-        text="if self.received == signal.SIGINT == number:",
+        text="if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):",
         becomes="if self.received == signal.SIGTERM == number:",
         tests=["tests/training/test_run.py::test_a_second_interrupt_stops_at_once"],
     ),

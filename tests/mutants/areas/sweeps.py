@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-SWEEP = "tests/sweeps/test_sweep.py"
+SWEEP = "tests/sweeps/test_multirun.py"
 SEARCH = "tests/sweeps/test_search.py"
 NAMES = "tests/artifacts/test_sweep_directory.py"
 
@@ -16,31 +16,24 @@ MUTANTS = [
     ),
     Mutant(
         fault="a sweep that goes on does finished jobs again",
-        file="seq2seq/sweeps/sweep.py",
-        text="left = [job for job in jobs if not sweep.run(job.name).is_scored]",
-        becomes="left = list(jobs)",
-        tests=[f"{SWEEP}::test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last"],
+        file="seq2seq/sweeps/multirun.py",
+        text="    if run.is_scored:\n",
+        becomes="    if not run:\n",
+        tests=[f"{SWEEP}::test_the_same_command_goes_on_and_a_job_that_fails_stops_no_other"],
     ),
     Mutant(
-        fault="a job that fails ends the sweep",
-        file="seq2seq/sweeps/sweep.py",
-        text="if status and not goes_on_after_failure:",
-        becomes="if status:",
-        tests=[f"{SWEEP}::test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last"],
+        fault="the jobs of a sweep are called by all that they have in common",
+        file="seq2seq/sweeps/multirun.py",
+        text="sorted(fixed | {'run_dir'})",
+        becomes="['run_dir']",
+        tests=[f"{SWEEP}::test_what_a_command_says_twice_counts_once"],
     ),
     Mutant(
-        fault="what failed before is tried before what has not begun",
-        file="seq2seq/sweeps/sweep.py",
-        text="sorted(left, key=lambda job: bool(sweep.error(job.name)))",
-        becomes="left",
-        tests=[f"{SWEEP}::test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last"],
-    ),
-    Mutant(
-        fault="two processes do the jobs of one sweep",
-        file="seq2seq/sweeps/sweep.py",
-        text="with leased(sweep.lease_file):",
-        becomes="if True:",
-        tests=[f"{SWEEP}::test_a_sweep_is_done_by_one_process_at_a_time"],
+        fault="a sweep that is refused has begun",
+        file="seq2seq/sweeps/multirun.py",
+        text="    with_hydra(first, check)\n",
+        becomes="    with_hydra(['experiment=demo'], check)\n",
+        tests=[f"{SWEEP}::test_what_no_sweep_can_do_is_told_before_it_does_anything"],
     ),
     Mutant(
         fault="an interrupted job begins anew",
@@ -48,13 +41,6 @@ MUTANTS = [
         text="if run.has_checkpoints:\n            return [path_word",
         becomes="if not run:\n            return [path_word",
         tests=[f"{NAMES}::test_a_job_begins_with_its_words_and_goes_on_from_what_it_saved"],
-    ),
-    Mutant(
-        fault="the thousandth job sorts before the second",
-        file="seq2seq/artifacts/sweep_directory.py",
-        text="max(3, len(str(n_jobs - 1)))",
-        becomes="3",
-        tests=[f"{NAMES}::test_a_job_is_called_by_its_number_and_by_what_differs"],
     ),
     Mutant(
         fault="a path with a quote is cut off",
@@ -100,10 +86,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="a sweep whose jobs are not all finished ends as if they were",
-        file="seq2seq/sweeps/end.py",
+        file="seq2seq/sweeps/multirun.py",
         text="    return 2\n",
         becomes="    return 0\n",
-        tests=[f"{SWEEP}::test_a_job_that_fails_does_not_stop_the_others_and_is_tried_again_last"],
+        tests=[f"{SWEEP}::test_the_same_command_goes_on_and_a_job_that_fails_stops_no_other"],
     ),
     Mutant(
         fault="whole numbers are searched without the step that the space gives",

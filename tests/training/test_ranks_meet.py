@@ -1,56 +1,28 @@
-"""Numbers of processes that cannot be, and what one that was started is told.
+"""How a process finds the others of its run: variables that cannot be right, and others that do not come.
 
 tests/training/test_ranks.py has numbers that can be.
 """
 
-import os
 import socket
-import sys
 
 import pytest
 from pytorch_lightning.plugins.environments import SLURMEnvironment
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, UserError
-from seq2seq.training.launchers import MARK
 from seq2seq.training.ranks import Ranks, launched
 from seq2seq.training.run import train
 from seq2seq.training.trainer import Machine, placement_of
-from seq2seq.training.workers import started
-from tests.processes import Warm
-from tests.training.launching import TRAIN, free_port
+from tests.training.launching import free_port
 from tests.training.tiny_runs import tiny_config
 
 
-def test_another_number_of_processes_than_the_configuration_asks_for_is_refused(corpus, tmp_path):
+def test_another_number_of_processes_than_the_configuration_asks_for_is_refused(corpus, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     config = tiny_config(corpus, tmp_path / "run", {"trainer.devices": 3})
     with pytest.raises(ConfigError, match=r"ask for 3 processes, and 2 were started, 2 on each machine; set"):
         train(config, ranks=Ranks(world_size=2))
     assert not (tmp_path / "run").exists()
-
-
-def test_several_machines_without_a_launcher_are_refused(corpus, tmp_path):
-    config = tiny_config(corpus, tmp_path / "run", {"trainer.n_nodes": 2})
-    with (
-        pytest.raises(ConfigError, match="n_nodes=2 needs something that starts processes on each machine"),
-        started(config, RunDirectory(tmp_path / "run")),
-    ):
-        pass
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="forks")
-def test_a_process_ends_with_the_one_that_started_it():
-    """It waits for a job, and nobody can write to its stdin any more."""
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    place = {"RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, MARK: 1}
-    stdin, first = os.pipe()
-    child = Warm([TRAIN], env=os.environ | {name: str(value) for name, value in place.items()}, stdin=stdin)
-    os.close(stdin)
-    os.close(first)
-    assert child.wait(60) == 1
-    assert child.communicate(60) == ("", "")
 
 
 def test_a_process_started_by_hand_needs_all_variables(monkeypatch):

@@ -1,0 +1,94 @@
+"""How the processes of a run begin on this machine, where nobody has started them, and how they end with one another.
+
+torchrun starts them, as a library: each is this command again, with variables that say which one it is. So torchrun,
+SLURM and this module are one way in (training/ranks.py). This process is then torchrun's agent. It trains nothing,
+hands signals on, and ends the others if one of them ends before its time.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from seq2seq.errors import RunError
+from seq2seq.exit_status import note
+from seq2seq.training.stop_signals import STOP_SIGNALS
+
+TRAIN = (sys.executable, "-m", "seq2seq", "train")
+SHUTDOWN_S = 120  # for the processes to save when they are told to stop; then they are killed
+_PARENT = "SEQ2SEQ_PARENT"  # the variable by which a process knows the one that it ends with
+_LOOK_S = 0.5  # seconds between two looks at whether that one is there
+
+
+def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -> None:
+    """Do a run in `n` processes, and wait for its end.
+
+    Args:
+        words: of `train.py`, which name the directory of the run.
+        going_on: what the user can do if one of them is killed.
+    Raises:
+        RunError: one was killed.
+        SystemExit: one failed, and has said why; or this process got a signal, which they have heard.
+    """
+    from torch.distributed.elastic.multiprocessing import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, launch_agent
+
+    # Whoever started this command may have told it to ignore some, as nohup does.
+    handlers = {signum: handler for signum in STOP_SIGNALS if (handler := signal.getsignal(signum)) != signal.SIG_IGN}
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=n,
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint="localhost:0",
+        local_addr="localhost",
+        max_restarts=0,
+        signals_to_handle=",".join(signum.name for signum in handlers),
+        shutdown_timeout=int(os.environ.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", SHUTDOWN_S)),
+    )
+    os.environ.update(for_children())
+    logging.disable()  # what torchrun says of each process, and they say themselves
+    try:
+        launch_agent(config, TRAIN[0], [*TRAIN[1:], *words])
+    except SignalException as stopped:
+        sys.exit(128 + stopped.sigval)
+    except ChildFailedError as failed:
+        ends = {rank: failure.exitcode for rank, failure in failed.failures.items()}
+        killed = [rank for rank, status in ends.items() if status < 0 and status != -signal.SIGTERM]  # torchrun's own
+        if not killed:
+            sys.exit(max(ends.values()))
+        note(str(failed))
+        sentence = f"process {killed[0]} of this run was killed by signal {-ends[killed[0]]}, so all of it ends"
+        raise RunError(f"{sentence}; {going_on()}") from failed
+    finally:
+        logging.disable(logging.NOTSET)
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
+
+
+# --- the end of the process that started this one ---
+
+
+def for_children() -> dict[str, str]:
+    """Variables for `train.py` in a process of its own, which ends with this one."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]  # a clone need not be installed
+    return {_PARENT: str(os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+def end_with_parent() -> None:
+    """In a process that was started by `for_children`, take the end of its parent for SIGTERM: it saves and stops."""
+    if parent := int(os.environ.pop(_PARENT, 0)):  # those that this one starts have another parent
+        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
+
+
+def _stop_without(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,125 @@
+"""Processes that torchrun starts for a run, as a library: what they are told, and how they end with one another.
+
+Real ones, which do nothing: to import torch in each takes seconds. tests/training/test_two_ranks.py trains.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from seq2seq.config.by_hydra import job_of, with_hydra
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.training import processes
+from seq2seq.training.launch import launch
+from seq2seq.training.processes import start_processes
+from tests.training.launching import wait_for
+from tests.training.tiny_runs import arguments
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and processes as on Linux")
+
+# Writes which signal it got, and ends with the status of one that saved.
+WAITS = """
+import os, signal, sys, time
+from pathlib import Path
+
+place = Path(sys.argv[1])
+
+def stop(signum, frame):
+    (place / f"told-{os.environ['RANK']}").write_text(signal.Signals(signum).name)
+    sys.exit(128 + signum)
+
+for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
+    signal.signal(getattr(signal, name), stop)
+(place / f"ready-{os.environ['RANK']}").touch()
+"""
+SLEEPS = "time.sleep(600)\n"
+DIES = """
+while len(list(place.glob("ready-*"))) < 2:
+    time.sleep(0.01)
+if os.environ["RANK"] == "1":
+    {end}
+time.sleep(600)
+"""
+
+
+def start(monkeypatch: pytest.MonkeyPatch, folder: Path, code: str) -> None:
+    monkeypatch.setattr(processes, "TRAIN", (sys.executable, "-c", WAITS + code))
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    start_processes(2, [str(folder)], lambda: "start the run again")
+
+
+def test_of_several_processes_the_one_that_was_killed_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(RunError) as caught:
+        start(monkeypatch, tmp_path, DIES.format(end="os.kill(os.getpid(), signal.SIGKILL)"))
+    assert str(caught.value) == "process 1 of this run was killed by signal 9, so all of it ends; start the run again"
+    assert "Root Cause" in capfd.readouterr().err
+    assert (tmp_path / "told-0").read_text() == "SIGTERM"
+
+
+def test_a_process_that_failed_has_said_why_and_its_status_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        start(monkeypatch, tmp_path, "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n" + DIES.format(end="sys.exit(2)"))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
+def test_a_signal_reaches_all_processes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def tell() -> None:
+        wait_for(lambda: len(list(tmp_path.glob("ready-*"))) == 2)
+        os.kill(os.getpid(), getattr(signal, name))
+
+    threading.Thread(target=tell, daemon=True).start()
+    with pytest.raises(SystemExit, match=f"^{128 + getattr(signal, name)}$"):
+        start(monkeypatch, tmp_path, SLEEPS)
+    assert [(tmp_path / f"told-{rank}").read_text() for rank in range(2)] == [name, name]
+    assert capfd.readouterr() == ("", "")
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        os.kill(os.getpid(), signal.SIGHUP)
+        start(monkeypatch, tmp_path, f"os.kill({os.getpid()}, signal.SIGHUP)\n")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    """That one is killed. The other takes it for SIGTERM, and prints so."""
+    child = (
+        "import signal, sys, time; from seq2seq.training.processes import end_with_parent; "
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True))); "
+        "print('ready', flush=True); end_with_parent(); time.sleep(600)"
+    )
+    parent = (
+        "import os, signal, subprocess, sys; from seq2seq.training.processes import for_children; "
+        f"subprocess.Popen([sys.executable, '-c', {child!r}], env=os.environ | for_children()); "
+        "signal.pause()"
+    )
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.kill()
+        assert process.stdout.read() == "told\n"
+
+
+def test_several_machines_without_a_launcher_are_refused(corpus: Path, tmp_path: Path) -> None:
+    words = arguments(corpus, tmp_path / "run", {"trainer.n_nodes": 2})
+    with pytest.raises(ConfigError, match="n_nodes=2 needs something that starts processes on each machine"):
+        with_hydra(words, lambda cfg: launch(job_of(cfg), words, None))
+    assert not (tmp_path / "run").exists()
