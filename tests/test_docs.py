@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from seq2seq.config import RunConfig
-from seq2seq.config.on_resume import HORIZON, RUNTIME, classes
+from seq2seq.config.on_resume import HORIZON, RUNTIME, START, classes
 from tests.documentation import keys, pages
 from tests.places import ROOT
 
@@ -28,7 +28,7 @@ def test_the_page_of_keys_has_each_preset() -> None:
 def test_what_may_change_on_resume_is_documented() -> None:
     page = (ROOT / "docs/runs.md").read_text()
     marks = classes(RunConfig)
-    for mark in (HORIZON, RUNTIME):
+    for mark in (START, HORIZON, RUNTIME):
         (cell,) = re.findall(rf"^\| {mark} \| .* \| (.*) \|$", page, re.M)
         found: set[str] = set()
         for part in cell.replace(" but `max_batch_tokens`", "").split("; "):

@@ -14,13 +14,15 @@ checksums are compared when it is read.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
 from seq2seq.artifacts.saved_model import SavedModel, read_seen
-from seq2seq.config import BUNDLED
+from seq2seq.config import BUNDLED, CORPUS, RunConfig
+from seq2seq.config.on_resume import marks, value_of
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
@@ -39,12 +41,6 @@ MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 3
 OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
-# Keys whose values mean something on one machine or account only.
-_LOCAL_KEYS = {
-    "": ("run_dir", "resume"),
-    "data": ("dir", "cache_dir"),
-    "logger": ("wandb_entity", "wandb_group", "wandb_name", "wandb_notes"),
-}
 
 
 def is_model_directory(path: Path) -> bool:
@@ -167,26 +163,24 @@ class StoredWeights(Mapping[str, "Tensor"]):
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration without values that mean something on one machine or account only."""
-    plain: dict[str, Any] = json.loads(json.dumps(config))
-    for section, names in _LOCAL_KEYS.items():
-        part = plain.get(section, {}) if section else plain
-        for name in names:
-            if not str(part.get(name, "")).startswith(BUNDLED):
-                part[name] = ""
-    for split in ("train", "valid", "test"):
-        plain["data"][split] = _without_folders(plain["data"][split])
+    plain: dict[str, Any] = _without_folders(json.loads(json.dumps(config)))
+    for key in (key for key, mark in marks(RunConfig).items() if mark.is_local):
+        *sections, name = key.split(".")
+        part = reduce(lambda inside, section: inside.get(section, {}), sections, plain)
+        if name in part and not str(part[name]).startswith((BUNDLED, CORPUS)):
+            part[name] = value_of(RunConfig(), key)
     return plain
 
 
-def _without_folders(source: Any) -> Any:
-    """A source of text with names of files in place of absolute paths, at any depth."""
-    if isinstance(source, Mapping):
-        return {key: _without_folders(value) for key, value in source.items()}
-    if isinstance(source, list):
-        return [_without_folders(value) for value in source]
-    if isinstance(source, str) and source.startswith(("/", "~")):
-        return Path(source).name
-    return source
+def _without_folders(value: Any) -> Any:
+    """Plain containers with names of files in place of their paths; relative ones stay, but for those that lead out."""
+    if isinstance(value, Mapping):
+        return {key: _without_folders(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(each) for each in value]
+    if isinstance(value, str) and value.startswith(("/", "~", "..")):
+        return Path(value).name
+    return value
 
 
 def _summed(directory: Path) -> list[Path]:

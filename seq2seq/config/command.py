@@ -13,10 +13,11 @@ from typing import cast
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from seq2seq.config.on_resume import marks
 from seq2seq.config.read import describe
 from seq2seq.config.run import RunConfig
 
-PATHS = ("run_dir", "resume", "finetune")  # the keys that name a directory
+PATHS = tuple(key for key, mark in marks(RunConfig).items() if mark.is_local and "." not in key)  # of runs and models
 _SOURCES = ("data.train", "data.valid")  # text, or lists and mappings
 AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 

@@ -8,7 +8,7 @@ from typing import Any
 from seq2seq.config.augment import AugmentConfig
 from seq2seq.config.checks import at_least, names_a_file, names_a_language, not_too_many, one_of
 from seq2seq.config.clean import CleanConfig
-from seq2seq.config.on_resume import runtime
+from seq2seq.config.on_resume import runtime, start
 from seq2seq.config.sources import SourceSpec, parse_sources, parse_tests
 from seq2seq.errors import ConfigError
 
@@ -25,13 +25,13 @@ class DataConfig:
     beside the targets `test.en` are further references of the same lines; so are those beside the targets of valid.
     """
 
-    name: str = "sample"  # in logs and titles
-    dir: str = runtime("")  # where sources start; `bundled:NAME`: in the project; `corpus:NAME`: by name; empty: here
+    name: str = runtime("sample")  # in logs and titles
+    dir: str = runtime("", is_local=True)  # where sources start; or `bundled:NAME`, `corpus:NAME`; empty: here
     src_lang: str = "fr"  # language to translate from; also the ending of its files
     tgt_lang: str = "en"  # language to translate into; also the ending of its files
     train: WrittenSources = "train"  # training text: a source or a list of sources
     valid: WrittenSources = "valid"  # validation text: a source or a list of sources
-    test: WrittenSources = runtime("test")  # test sets: a source, a list of sources, or {NAME: SOURCE}
+    test: WrittenSources = start("test")  # test sets: a source, a list of sources, or {NAME: SOURCE}
     robustness: bool = runtime(False)  # also test in every disguise of docs/robustness.md, by BLEU and chrF
     tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages; `-` skips a column
     max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
@@ -43,9 +43,9 @@ class DataConfig:
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
     n_workers: int = runtime(0)  # processes that make large text token ids; 0: one for each core
-    cache_dir: str = runtime("")  # fetched and prepared corpora, tokenizers; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
-    shared_cache: str = runtime("")  # another cache, only read from, for fetched corpora; empty: $SEQ2SEQ_SHARED_CACHE
-    catalogue: str = runtime("")  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
+    cache_dir: str = runtime("", is_local=True)  # fetched and prepared text; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
+    shared_cache: str = runtime("", is_local=True)  # another, for fetched text, only read; empty: $SEQ2SEQ_SHARED_CACHE
+    catalogue: str = runtime("", is_local=True)  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
     offline: bool = runtime(False)  # fetch nothing: what is not there is an error; also by SEQ2SEQ_OFFLINE=1
 
     def __post_init__(self) -> None:

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.on_resume import for_training, marks
 
 _MOST_POSITIONS = 2**17  # a model has a table of them, with d_model numbers each
-
-# Fields of ModelConfig that change nothing but training.
-DROPOUTS = ("dropout", "attention_dropout", "activation_dropout", "word_dropout")
 
 
 @dataclass(kw_only=True)
@@ -36,10 +34,10 @@ class ModelConfig:
     window: int = 0  # self-attention reaches so many tokens to each side; 0: all of them
     stride: int = 0  # self-attention reaches fewer tokens than this, and every one of so many; 0: all of them
     embeddings: str = "shared"  # one table for `shared`: source, target, output; `decoder`: the last two; or `separate`
-    dropout: float = 0.1  # after embeddings, and on the output of each sublayer (section 5.4 of the paper)
-    attention_dropout: float = 0.0  # on attention weights
-    activation_dropout: float = 0.0  # inside the feed-forward network
-    word_dropout: float = 0.0  # share of source and target tokens that the model sees without their word
+    dropout: float = for_training(0.1)  # after embeddings, and on the output of each sublayer (the paper's section 5.4)
+    attention_dropout: float = for_training(0.0)  # on attention weights
+    activation_dropout: float = for_training(0.0)  # inside the feed-forward network
+    word_dropout: float = for_training(0.0)  # share of source and target tokens that the model sees without their word
     max_length: int = 1024  # longest source or target, in tokens with bos or eos
 
     @property
@@ -139,3 +137,6 @@ class ModelConfig:
                 f"model.n_heads={self.n_heads} does not split over model.n_kv_heads={self.n_kv_heads}; choose a number "
                 f"that divides {self.n_heads}, such as 1"
             )
+
+
+DROPOUTS = tuple(key for key, mark in marks(ModelConfig).items() if mark.only_trains)

@@ -10,7 +10,7 @@ from seq2seq.config.data import DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import ModelConfig
-from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section
+from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section, start
 from seq2seq.config.optim import OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import FSDP, TrainerConfig
@@ -21,11 +21,11 @@ from seq2seq.errors import ConfigError
 class RunConfig:
     """All of one training run."""
 
-    name: str = "default"  # of the experiment
+    name: str = runtime("default")  # of the experiment
     seed: int = 1  # of weights, batches, dropout and sampling
-    run_dir: str = runtime("")  # the directory that the run writes to
-    resume: str = runtime("")  # a run to continue, with its configuration; `auto`: the one in run_dir, if there is one
-    finetune: str = runtime("")  # a trained model to start from, with its sizes and subwords: a path or wandb:...
+    run_dir: str = runtime("", is_local=True)  # the directory that the run writes to
+    resume: str = runtime("", is_local=True)  # a run to continue; `auto`: the one in run_dir, if there is one
+    finetune: str = start("", is_local=True)  # a model to start from, with its sizes and subwords: a path or wandb:...
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
@@ -33,7 +33,7 @@ class RunConfig:
     optim: OptimConfig = field(default_factory=OptimConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     decoding: DecodingConfig = section(DecodingConfig, HORIZON)
-    logger: LoggerConfig = section(LoggerConfig, RUNTIME)
+    logger: LoggerConfig = section(LoggerConfig, RUNTIME, is_local=True)
 
     def problems(self) -> Iterator[str]:
         if not 0 <= self.seed < 2**32:

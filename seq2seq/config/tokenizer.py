@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.on_resume import for_training
 
 
 @dataclass(kw_only=True)
@@ -15,7 +16,7 @@ class TokenizerConfig:
     character_coverage: float = 1.0  # share of characters that have a piece of their own; the rest become bytes
     normalization: str = "nmt_nfkc"  # a rule of SentencePiece; `identity` keeps no-break spaces and double spaces
     max_sentences: int = 1_000_000  # lines of each language to train on; of more, a random sample is taken
-    subword_regularization: float = 0.0  # BPE-dropout probability, or alpha of unigram; 0: off
+    subword_regularization: float = for_training(0.0)  # BPE-dropout probability, or alpha of unigram; 0: off
 
     def problems(self) -> Iterator[str]:
         yield from one_of("tokenizer", self, model_type=("bpe", "unigram"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seq2seq.config.checks import at_least, not_too_many, one_of
-from seq2seq.config.on_resume import horizon, runtime
+from seq2seq.config.on_resume import horizon, runtime, start
 
 FSDP = "fsdp"
 _STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
@@ -16,10 +16,10 @@ class TrainerConfig:
     """Where and how long to train, how often to validate, and which weights to keep."""
 
     accelerator: str = runtime("auto")  # auto, cpu, gpu, cuda, mps; `auto`: a GPU if there is one
-    devices: int = runtime(0)  # on each machine; 0: all GPUs, or one CPU process
-    n_nodes: int = runtime(1)  # machines
+    devices: int = start(0)  # on each machine; 0: all GPUs, or one CPU process
+    n_nodes: int = start(1)  # machines
     strategy: str = runtime("auto")  # auto, ddp: each process has all weights; fsdp: they are split among them
-    precision: str = runtime("auto")  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
+    precision: str = start("auto")  # `auto`: bf16-mixed where the hardware has bf16 arithmetic, otherwise 32-true
     threads: int = runtime(0)  # CPU threads for matrix products; 0: torch decides
     max_epochs: int = horizon(0)  # 0: no limit
     max_steps: int = horizon(0)  # optimizer steps; 0: no limit

@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from seq2seq.config import DataConfig, RunConfig, SourceSpec
+from seq2seq.config import DataConfig, RunConfig, SourceSpec, TokenizerConfig
+from seq2seq.config.on_resume import marks
 from seq2seq.cores import n_cores
 from seq2seq.corpus.blocks import Cut, sampled_pairs
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
@@ -179,7 +180,9 @@ def _tokenizer(
     train = splits["train"]
     filters = _filter(config.data, splits)
     cleaned = {"filters": _filter_key(filters, splits, digests)} if filters.reads_text else {}
-    settings = {name: value for name, value in asdict(config.tokenizer).items() if name != "subword_regularization"}
+    settings = {
+        key: getattr(config.tokenizer, key) for key, mark in marks(TokenizerConfig).items() if not mark.only_trains
+    }
     shares = spelling_shares(config.data.augment.shares)
     disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
     made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}

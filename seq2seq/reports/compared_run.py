@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import RunConfig
+from seq2seq.config.on_resume import mark_of
 from seq2seq.evaluation.scores import VALID_METRICS
 from seq2seq.reports.cost import Cost, cost
-
-# Keys that say where a run is and who was told, and nothing of what it computed.
-_PLACES = ("run_dir", "resume", "data.dir", "data.cache_dir", "logger")
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class ComparedRun:
     Attributes:
         label: A, B, ...
         is_finished: whether it came to its end.
-        settings: value of each key that may change what a run computes; the text that it read as `corpus`.
+        settings: value of each key but those of places; the text that it read as `corpus`.
         valid: by metric, of the weights that were chosen; of an unfinished run, what the latest validation found.
         tests: by test set and metric, as the run kept them.
         translated: the test sets whose translations are there.
@@ -78,8 +77,7 @@ def read_run(run: RunDirectory, label: str) -> ComparedRun:
     """
     settings, corpus = run.settings(), run.corpus()
     place = settings.get("data.dir", "")
-    for key in [key for key in settings if any(f"{key}.".startswith(f"{place}.") for place in _PLACES)]:
-        del settings[key]
+    settings = {key: value for key, value in settings.items() if not mark_of(RunConfig, key).is_place}
     settings["corpus"] = _fingerprint(corpus) or place  # older runs know only where their text was
     metrics = run.metrics()
     its_cost = cost(metrics)

@@ -6,6 +6,8 @@ from typing import Any
 
 from seq2seq.analysis.test_set import AnalysedSentence
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import RunConfig
+from seq2seq.config.on_resume import mark_of
 from seq2seq.errors import RunError, command
 from seq2seq.evaluation.scores import TEST_METRICS, PairedScores, paired_test
 from seq2seq.reports.analysed_run import AnalysedRun
@@ -13,7 +15,6 @@ from seq2seq.reports.html import page
 from seq2seq.reports.preset import as_text
 from seq2seq.reports.verdict import verdict
 
-_PLACES = ("run_dir", "resume", "data.dir", "data.cache_dir")
 _OF_B = {"better": "B is better", "worse": "A is better"}
 
 
@@ -87,7 +88,7 @@ def _differences(a: RunDirectory, b: RunDirectory) -> list[dict[str, str]]:
     return [
         {"key": key, "a": as_text(in_a.get(key)), "b": as_text(in_b.get(key))}
         for key in dict.fromkeys([*in_a, *in_b])
-        if in_a.get(key) != in_b.get(key) and key not in _PLACES
+        if in_a.get(key) != in_b.get(key) and not mark_of(RunConfig, key).is_place
     ]
 
 

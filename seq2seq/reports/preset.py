@@ -11,9 +11,9 @@ from omegaconf import OmegaConf
 
 from seq2seq.artifacts.run_directory import flat
 from seq2seq.config import RunConfig, read_config
+from seq2seq.config.command import PATHS
+from seq2seq.config.on_resume import mark_of
 from seq2seq.files import conf_dir
-
-_PLACES = ("run_dir", "resume")  # of one run; no recipe has them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Setting:
 
     @property
     def is_changed(self) -> bool:
-        return self.value != self.preset and self.key not in _PLACES
+        return self.value != self.preset and not mark_of(RunConfig, self.key).is_place
 
 
 def settings(config: RunConfig) -> tuple[str, list[Setting]]:
@@ -54,7 +54,7 @@ def preset(name: str) -> RunConfig:
         if package:
             OmegaConf.update(config, package, content)
         else:
-            config.merge_with({key: value for key, value in content.items() if key not in ("hydra", *_PLACES)})
+            config.merge_with({key: value for key, value in content.items() if key not in ("hydra", *PATHS)})
     return read_config(config)
 
 

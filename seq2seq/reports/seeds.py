@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seq2seq.config import RunConfig
+from seq2seq.config.on_resume import RUNTIME, mark_of
 from seq2seq.reports.compared_run import ComparedRun
-
-# Keys that may differ between the runs of one recipe: the seed, and keys without influence on the scores.
-_IGNORED = ("seed", "name", "data.robustness", "trainer.threads")
 
 
 @dataclass(frozen=True)
@@ -78,4 +77,9 @@ def _is_another_seed(run: ComparedRun, group: Sequence[ComparedRun]) -> bool:
 
 
 def _recipe(run: ComparedRun) -> dict[str, Any]:
-    return {key: value for key, value in run.settings.items() if key not in _IGNORED}
+    """What decides the scores, but for the seed."""
+    return {
+        key: value
+        for key, value in run.settings.items()
+        if key != "seed" and mark_of(RunConfig, key).on_resume != RUNTIME
+    }

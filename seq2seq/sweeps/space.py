@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Value = float | int | str | bool | None
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_/][\w./-]*", re.ASCII | re.IGNORECASE)  # a text to Hydra
-_NOT_SEARCHED = ("name", "trainer.monitor")  # beside what changes nothing that is computed
 
 
 @dataclass(frozen=True)
@@ -189,7 +188,7 @@ def _problems_of_axis(key: str, axis: Any, groups: set[str]) -> Iterator[str]:
     if key not in marks and key not in groups:
         yield unknown_key(key)
         return
-    if key in _NOT_SEARCHED or (marks.get(key) == RUNTIME and key != "finetune"):
+    if key == "trainer.monitor" or marks.get(key) == RUNTIME:
         yield "cannot be searched, since it decides nothing that is computed"
         return
     if not isinstance(axis, dict) or set(axis) - {"low", "high", "step", "log", "choices"}:

@@ -10,15 +10,15 @@ from omegaconf import DictConfig, OmegaConf
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, pinned
-from seq2seq.config import DROPOUTS, RunConfig, read_config
-from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, value_of
+from seq2seq.config import RunConfig, read_config
+from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, marks, value_of
 from seq2seq.config.read import without_removed
 from seq2seq.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
-FINETUNABLE_KEYS = (*(f"model.{name}" for name in DROPOUTS), "tokenizer.subword_regularization")
+FINETUNABLE_KEYS = tuple(key for key, mark in marks(RunConfig).items() if mark.only_trains)
 
 
 def resumed_config(composed: DictConfig, overrides: Sequence[str], checkpoint: Checkpoint, run_dir: Path) -> RunConfig:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seq2seq.config import RunConfig
-from seq2seq.config.on_resume import RUNTIME, classes
+from seq2seq.config.on_resume import RUNTIME, mark_of
 
 _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
 
@@ -17,7 +17,8 @@ def run_name(experiment: str, overrides: Sequence[str], started: datetime) -> st
     Args:
         overrides: the words of the command that set keys.
     """
-    differs = " ".join(word.lstrip("+") for word in overrides if _decides(word.lstrip("+").partition("=")[0]))
+    words = [word.lstrip("+") for word in overrides]
+    differs = " ".join(word for word in words if _decides(word.partition("=")[0]))
     if len(differs) > _LONGEST:
         differs = f"{differs[: _LONGEST - 3]}..."
     return " ".join(part for part in (experiment, differs, f"({started:%m-%d %H:%M})") if part)
@@ -25,5 +26,4 @@ def run_name(experiment: str, overrides: Sequence[str], started: datetime) -> st
 
 def _decides(key: str) -> bool:
     """Whether a key, or a group of keys, has a say in what the run computes, and is not told already."""
-    marks = {mark for name, mark in classes(RunConfig).items() if name == key or name.startswith(f"{key}.")}
-    return key not in ("experiment", "name") and not key.startswith("hydra") and marks != {RUNTIME}
+    return not key.startswith(("experiment", "hydra")) and mark_of(RunConfig, key).on_resume != RUNTIME

@@ -18,7 +18,8 @@ from seq2seq.artifacts.model_directory import (
     write_safetensors,
 )
 from seq2seq.artifacts.saved_model import SavedModel
-from seq2seq.config import read_config
+from seq2seq.config import RunConfig, read_config
+from seq2seq.config.on_resume import classes, marks, value_of
 from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
@@ -88,9 +89,27 @@ def test_nothing_of_the_machine_is_shipped(directory: Path) -> None:
     assert (data["dir"], data["train"]) == ("", "train")
 
 
-def test_a_bundled_corpus_is_the_same_everywhere() -> None:
-    config = {**MODEL.config, "data": MODEL.config["data"] | {"dir": "bundled:sample"}}
-    assert portable(config)["data"]["dir"] == "bundled:sample"
+def test_no_key_that_is_shipped_names_a_place() -> None:
+    """`tests/config/test_config.py` looks for keys that take a path."""
+    config = RunConfig()
+    for key in classes(RunConfig):
+        section, _, name = key.rpartition(".")
+        if isinstance(value_of(config, key), str):
+            setattr(value_of(config, section) if section else config, name, "/home/ann/corpus")
+    for train in ("/home/ann/a", "~ann/a", "../ann/a", [{"source": "/home/ann/a", "tag": "t"}]):
+        config.data.train = train
+        assert "ann" not in json.dumps(portable(dataclasses.asdict(config)))
+    shipped = portable(dataclasses.asdict(config))
+    for key, mark in marks(RunConfig).items():
+        if mark.is_local:
+            section, _, name = key.rpartition(".")
+            assert (shipped[section] if section else shipped)[name] == value_of(RunConfig(), key)
+
+
+@pytest.mark.parametrize("place", ["bundled:sample", "corpus:multi30k"])
+def test_a_corpus_with_a_name_is_the_same_everywhere(place: str) -> None:
+    config = {**MODEL.config, "data": MODEL.config["data"] | {"dir": place}}
+    assert portable(config)["data"]["dir"] == place
 
 
 def test_weights_for_ctranslate2_only_have_no_state_dict(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 
 from seq2seq.cli import front_door
 from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
+from seq2seq.config.on_resume import marks, value_of
 from seq2seq.config.read import REMOVED, RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
@@ -50,6 +51,18 @@ def test_the_defaults_work():
     config = read_config({"trainer": {"max_epochs": 1}})
     assert config == read_config(dataclasses.asdict(config))
     assert dataclasses.replace(config, trainer=RunConfig().trainer) == RunConfig()
+
+
+def test_each_key_that_takes_a_path_is_marked_as_one_of_this_machine():
+    """The first three name text, of which an exported model keeps the file; the others are titles."""
+    taken = []
+    for key, mark in marks(RunConfig).items():
+        config = read_config({"trainer": {"max_epochs": 1}})
+        section, _, name = key.rpartition(".")
+        if not mark.is_local and isinstance(value_of(config, key), str):
+            setattr(value_of(config, section) if section else config, name, "../of/ann")
+            taken += [key] if not list(config.problems()) else []
+    assert sorted(taken) == ["data.name", "data.test", "data.train", "data.valid", "trainer.strategy"]
 
 
 @pytest.mark.parametrize(

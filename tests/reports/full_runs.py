@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory, Selection
-from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config import RunConfig
 from seq2seq.evaluation.scores import Interval
 
 REFERENCES = ["A man stands on a ladder.", "Two dogs run in the snow.", "People repair a roof of a house."]
@@ -18,7 +18,8 @@ def interval(value: float) -> Interval:
 def started_run(path: Path, config: RunConfig | None = None, text: str = "") -> Path:
     """A run that has begun. Without `text`, it is from before runs kept which files they read."""
     path.mkdir(parents=True)
-    config = dataclasses.replace(config or RunConfig(), run_dir=str(path), trainer=TrainerConfig(max_epochs=1))
+    config = config or RunConfig()
+    config = dataclasses.replace(config, run_dir=str(path), trainer=dataclasses.replace(config.trainer, max_epochs=1))
     run = RunDirectory(path)
     run.write_config(config)
     if text:

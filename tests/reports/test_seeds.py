@@ -8,7 +8,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from seq2seq.cli import main as cli
-from seq2seq.config import DataConfig, ModelConfig, OptimConfig, RunConfig
+from seq2seq.config import DataConfig, ModelConfig, OptimConfig, RunConfig, TrainerConfig
+from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from tests.reports.full_runs import ended_run, started_run
 
 
@@ -90,9 +91,23 @@ def test_a_run_that_is_not_finished_is_no_sample(tmp_path: Path, capsys: pytest.
     assert labels(groups(capsys, *runs, started_run(tmp_path / "run3", RunConfig(seed=3)))) == ["AB"]
 
 
-def test_runs_with_and_without_robustness_are_one_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    robust = RunConfig(seed=2, data=DataConfig(robustness=True))
-    assert labels(groups(capsys, ended_run(tmp_path / "a", 52.0), ended_run(tmp_path / "b", 54.0, robust))) == ["AB"]
+def test_keys_without_influence_on_the_scores_tell_no_recipes_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = RunConfig(seed=2)
+    for key, mark in classes(RunConfig).items():
+        section, _, name = key.rpartition(".")
+        holder, value = value_of(other, section) if section else other, value_of(other, key)
+        if mark == RUNTIME and not isinstance(value, list):
+            setattr(holder, name, not value if isinstance(value, bool) else value * 2 or type(value)(1))
+    runs = [ended_run(tmp_path / name, 52.0, each, text="x") for name, each in (("a", RunConfig()), ("b", other))]
+    assert labels(groups(capsys, *runs)) == ["AB"]
+
+
+def test_what_a_new_run_depends_on_tells_recipes_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configs = [RunConfig(), RunConfig(seed=2, finetune="x"), RunConfig(seed=3, trainer=TrainerConfig(devices=2))]
+    runs = [ended_run(tmp_path / str(config.seed), 52.0, config) for config in configs]
+    assert labels(groups(capsys, *runs)) == ["A", "B", "C"]
 
 
 def test_runs_on_other_text_are_not_seeds_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

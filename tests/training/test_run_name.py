@@ -16,7 +16,7 @@ def test_a_name_says_what_differs_and_when() -> None:
 def test_what_decides_nothing_is_left_out() -> None:
     words = ["run_dir=runs/a", "data.dir=/corpus", "logger=wandb", "logger.wandb_notes=why", "trainer.threads=2"]
     assert run_name("demo", [*words, "data=files", "trainer=cpu", "finetune=runs/b", "name=demo"], TIME) == (
-        "demo data=files trainer=cpu (11-24 09:05)"
+        "demo data=files trainer=cpu finetune=runs/b (11-24 09:05)"
     )
 
 

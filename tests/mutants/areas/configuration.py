@@ -27,9 +27,23 @@ MUTANTS = [
     Mutant(
         fault="a key without a mark may change when a run is resumed",
         file="seq2seq/config/on_resume.py",
-        text='prefix: str = "", mark: str = IDENTITY)',
-        becomes='prefix: str = "", mark: str = RUNTIME)',
+        text="    on_resume: str = IDENTITY",
+        becomes="    on_resume: str = RUNTIME",
         tests=["tests/test_docs.py::test_what_may_change_on_resume_is_documented"],
+    ),
+    Mutant(
+        fault="an exported model names places of the machine that trained it",
+        file="seq2seq/artifacts/model_directory.py",
+        text="for key, mark in marks(RunConfig).items() if mark.is_local",
+        becomes="for key, mark in marks(RunConfig).items() if mark.is_place",
+        tests=["tests/artifacts/test_model_directory.py::test_no_key_that_is_shipped_names_a_place"],
+    ),
+    Mutant(
+        fault="runs that differ in what says nothing of the scores are other recipes",
+        file="seq2seq/reports/seeds.py",
+        text="mark_of(RunConfig, key).on_resume != RUNTIME",
+        becomes="not mark_of(RunConfig, key).is_place",
+        tests=["tests/reports/test_seeds.py::test_keys_without_influence_on_the_scores_tell_no_recipes_apart"],
     ),
     Mutant(
         fault="a stored configuration is told what the environment holds",
