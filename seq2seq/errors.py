@@ -7,6 +7,8 @@ line that says all of this.
 import shlex
 from pathlib import Path
 
+from seq2seq.masking import masked
+
 
 def command(name: str, *words: object) -> str:
     """A command of this project that the user can paste into a shell.
@@ -21,7 +23,10 @@ def command(name: str, *words: object) -> str:
 
 
 class UserError(Exception):
-    """Base of every error that a user can repair."""
+    """Base of every error that a user can repair. No secret that the message quotes is in it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
     @property
     def problems(self) -> list[str]:

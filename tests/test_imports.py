@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 # The rooms of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator, so
 # for all others it stands above translation/.
 STAGES = [
+    ("masking",),
     ("errors", "vocabulary", "files", "option_values", "cores"),
     ("exit_status", "memory"),
     ("config",),
@@ -97,7 +98,7 @@ def test_no_import_hides_behind_a_computed_name() -> None:
 @pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.muon", "training.schedule"])
 def test_the_model_its_loss_and_the_search_know_tensors_and_not_files(part: str) -> None:
     reached = {room(module) for start in modules_of(part) for module in chains(start)}
-    assert reached <= {"errors", "vocabulary", "config", "model", part.partition(".")[0]}
+    assert reached <= {"masking", "errors", "vocabulary", "config", "model", part.partition(".")[0]}
     assert not [name for module in modules_of(part) for name in named(module, "pathlib", "os", "io", "tempfile")]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import DROPOUTS, ModelConfig, RunConfig
 from seq2seq.dataset.seen import SeenText
+from seq2seq.masking import masked
 
 # Keys of the model that each card has words for.
 _DESCRIBED = {"d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
@@ -77,7 +78,7 @@ def _origins(run: RunDirectory | None) -> list[str]:
     """The corpora that were fetched by name, with their terms, which bind whoever passes the model on."""
     splits = run.provenance().get("data_report", {}).get("splits", {}) if run else {}
     origins = splits.get("train", {}).get("origins", [])
-    return [f"- text: {each['name']} (licence: {each['licence'] or 'not known'})" for each in origins]
+    return [f"- text: {masked(each['name'])} (licence: {each['licence'] or 'not known'})" for each in origins]
 
 
 def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:

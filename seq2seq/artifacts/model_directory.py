@@ -26,6 +26,7 @@ from seq2seq.config.on_resume import marks, value_of
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_directory, write_json
+from seq2seq.masking import masked_addresses
 
 if TYPE_CHECKING:  # a model for CTranslate2 is read without torch
     from torch import Tensor
@@ -162,8 +163,8 @@ class StoredWeights(Mapping[str, "Tensor"]):
 
 
 def portable(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration without values that mean something on one machine or account only."""
-    plain: dict[str, Any] = _without_folders(json.loads(json.dumps(config)))
+    """The configuration without values that mean something on one machine or account only, and without secrets."""
+    plain: dict[str, Any] = _without_folders(json.loads(json.dumps(masked_addresses(config))))
     for key in (key for key, mark in marks(RunConfig).items() if mark.is_local):
         *sections, name = key.split(".")
         part = reduce(lambda inside, section: inside.get(section, {}), sections, plain)

@@ -18,7 +18,6 @@ or the configuration names are noted as they are.
 
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -28,13 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.cores import n_cores
+from seq2seq.masking import masked_words
 
-MASK = "***"
 _GIT_TIMEOUT_S = 2.0  # a checkout on a slow network must not hold a run up
-_SHORTEST_SECRET = 8  # characters; a shorter value of a variable could be part of any word
-# `tokenizer.vocab_size` and `batch.max_tokens` hold no secret, so these must be whole parts of a name.
-_SECRET = re.compile(r"(?:^|[._\-+])(?:api)?(?:key|token|secret|credentials?|auth)(?:[._\-]|$)|passw", re.IGNORECASE)
-_USER_IN_URL = re.compile(r"://[^/@\s]+@")
 
 
 def provenance(before: Mapping[str, Any], start: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +57,7 @@ def this_start(command: Sequence[str], gpus: Sequence[str]) -> dict[str, Any]:
     """
     return {
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "command": masked(command),
+        "command": masked_words(command),
         "code": code_version(Path(__file__).resolve().parents[2]),
         "python": platform.python_version(),
         "packages": _packages(),
@@ -74,26 +69,6 @@ def this_start(command: Sequence[str], gpus: Sequence[str]) -> dict[str, Any]:
             "gpus": list(gpus),
         },
     }
-
-
-def masked(words: Sequence[str], environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The words of a command without secrets: values of keys and variables with such names, passwords in URLs.
-
-    Args:
-        environment: the variables whose values may stand in a word.
-    """
-    secrets = [value for name, value in environment.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET]
-    found: list[str] = []
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if equals and _SECRET.search(name):
-            word = f"{name}={MASK}"
-        elif found and _SECRET.search(words[len(found) - 1]) and words[len(found) - 1].startswith("-"):
-            word = word if "=" in words[len(found) - 1] else MASK  # --token VALUE
-        for secret in secrets:
-            word = word.replace(secret, MASK)
-        found.append(_USER_IN_URL.sub(f"://{MASK}@", word))
-    return found
 
 
 def code_version(checkout: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.identity import RunIdentity
-from seq2seq.config import RunConfig, read_config
+from seq2seq.config import RunConfig, kept, read_config
 from seq2seq.config.checks import names_a_language
 from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
@@ -378,7 +378,7 @@ class RunDirectory:
                 self.path.rmdir()
 
     def write_config(self, config: RunConfig) -> None:
-        write_text(self.path / "config.yaml", OmegaConf.to_yaml(dataclasses.asdict(config)))
+        write_text(self.path / "config.yaml", OmegaConf.to_yaml(kept(config)))
 
     def write_provenance(self, content: Mapping[str, Any]) -> None:
         write_json(self.path / "provenance.json", content)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, kept
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError
 from seq2seq.tokenizer import Tokenizer
@@ -40,7 +40,7 @@ class SavedModel:
         cls, config: RunConfig, tokenizer: Tokenizer, weights: Mapping[str, "Tensor"], seen: SeenText | None = None
     ) -> "SavedModel":
         """The parts to store of a model in memory."""
-        return cls(asdict(config), tokenizer.proto, tokenizer.fingerprint, weights, seen)
+        return cls(kept(config), tokenizer.proto, tokenizer.fingerprint, weights, seen)
 
     @property
     def stored_facts(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,14 @@ from yaml import YAMLError
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config.command import path_word
-from seq2seq.errors import RunError
+from seq2seq.errors import ConfigError, RunError
 from seq2seq.files import write_json, write_text
+from seq2seq.masking import masked, masked_words
 
 _SWEEP, _SEARCH = "multirun.yaml", "search.json"
 _LONGEST_NAME = 80  # characters of what differs; paths have a limit on some systems, and people read them
 _JOB = re.compile(r"\d{3,}(_.*)?")  # the name of a job
-_OWN = (
-    "run_dir=",
-    "resume=",
-    "hydra.mode=",
-    "hydra.job.config.override_dirname",
-)  # words that each command for a sweep adds anew
+_OWN = ("run_dir=", "resume=", "hydra.mode=", "hydra.job.config.override_dirname")  # each command adds them anew
 _DROPPED = re.compile(r"[\[\]{}()'\"]+")  # what only holds values together
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")  # all else that a file system or a shell may not like in a name
 
@@ -129,6 +125,11 @@ class SweepDirectory:
     # --- what a search is ---
 
     def write_search(self, content: Any) -> None:
+        """
+        Raises:
+            ConfigError: a word has a secret.
+        """
+        refuse_secrets(content)
         write_json(self.path / _SEARCH, content)
 
     def search(self) -> Any:
@@ -137,7 +138,7 @@ class SweepDirectory:
     # --- what went wrong ---
 
     def write_error(self, name: str, sentence: str) -> None:
-        write_text(self._in("errors", f"{name}.txt"), "; ".join(sentence.splitlines()) + "\n")
+        write_text(self._in("errors", f"{name}.txt"), "; ".join(masked(sentence).splitlines()) + "\n")
 
     def forget_error(self, name: str) -> None:
         self._in("errors", f"{name}.txt").unlink(missing_ok=True)
@@ -166,3 +167,19 @@ def job_name(number: int, differing: Sequence[str]) -> str:
     """
     words = "_".join(_UNSAFE.sub("-", _DROPPED.sub("", word)).strip("-") for word in differing)
     return "_".join(filter(None, [f"{number:03d}", words[:_LONGEST_NAME].rstrip("._-=")]))
+
+
+def refuse_secrets(content: Any) -> None:
+    """What is written down of jobs makes them what they are, so no secret in it can be left out.
+
+    Raises:
+        ConfigError: a word has a secret.
+    """
+    if isinstance(content, Mapping | list):
+        for each in content.values() if isinstance(content, Mapping) else content:
+            refuse_secrets(each)
+    elif isinstance(content, str) and "${" not in content and masked_words([content], {}) != [content]:
+        raise ConfigError(
+            f"{content} would be written down with its secret, for all jobs; give that text a name in a file of your "
+            "own (data.catalogue, docs/corpora.md), or write ${oc.env:NAME} for the value of a variable"
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seq2seq.config.run import RunConfig
 from seq2seq.errors import ConfigError
+from seq2seq.masking import masked_addresses
 
 if TYPE_CHECKING:  # takes long to import; the help of a command does not need it
     from omegaconf import DictConfig
@@ -68,6 +69,12 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     if problems := list(config.problems()):
         raise ConfigError("\n".join(problems))
     return config
+
+
+def kept(config: RunConfig) -> dict[str, Any]:
+    """What is kept of a configuration: all that `read_config` reads, but for the secrets of addresses."""
+    found: dict[str, Any] = masked_addresses(dataclasses.asdict(config))
+    return found
 
 
 def without_removed(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

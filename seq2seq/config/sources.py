@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.errors import ConfigError
+from seq2seq.masking import masked
 
 CORPUS = "corpus:"  # begins the name of a corpus in conf/corpora.yaml, and a `data.dir` where sources are such names
 SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "mtdata:", "https://", "http://")
@@ -173,7 +174,7 @@ def _says_more(entry: Mapping[Any, object]) -> bool:
 
 
 def _stem(path: str, disguises: Sequence[str]) -> str:
-    name = Path(path.partition("#")[0]).name
+    name = Path(re.split("[?#]", masked(path))[0] if is_named(path) else path.partition("#")[0]).name
     scheme, colon, rest = path.partition(":")
     if is_named(path) and not rest.startswith("//"):
         parts = rest.partition("@")[0].split("/")

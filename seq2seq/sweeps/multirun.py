@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
 
-from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name
+from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name, refuse_secrets
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, path_word, readable
 from seq2seq.errors import ConfigError, command
@@ -57,6 +57,7 @@ def do_sweep(words: Sequence[str]) -> int:
         ConfigError: the first job could not start, or the directory cannot be that of a sweep.
         KeyboardInterrupt, SystemExit: a signal came. What is to do is told at the end.
     """
+    refuse_secrets(list(words))
     overrides = {override.key_or_group: override for word in words if (override := _parsed(word))}
     fixed = {key for key, each in overrides.items() if not each.is_sweep_override()}
     sweep = _directory(words, overrides)

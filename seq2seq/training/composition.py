@@ -14,6 +14,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.config.on_resume import HORIZON, IDENTITY, classes, marks, value_of
 from seq2seq.config.read import without_removed
 from seq2seq.errors import ConfigError
+from seq2seq.masking import masked_addresses
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
     if config.batch.is_auto:
         config.batch.max_tokens = before.batch.max_tokens
     for key, mark in classes(RunConfig).items():
-        old, new = value_of(before, key), value_of(config, key)
+        old, new = (masked_addresses(value_of(each, key)) for each in (before, config))  # kept without secrets
         if old != new and mark == IDENTITY:
             raise ConfigError(
                 f"{key} cannot change when a run is resumed, since it decides what is computed: it is {old!r}, not "

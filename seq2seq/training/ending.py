@@ -8,6 +8,7 @@ from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import UserError
+from seq2seq.masking import masked
 from seq2seq.training.loggers import log_ending
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
@@ -44,4 +45,6 @@ def _why(error: BaseException) -> str:
         return f"{error} told it to stop"
     if isinstance(error, KeyboardInterrupt | StoppedAtOnce):
         return "it was stopped at once"
-    return str(error).split("\n")[0] if isinstance(error, UserError) else f"{type(error).__name__}: {error}"[:200]
+    if isinstance(error, UserError):
+        return str(error).split("\n")[0]
+    return masked(f"{type(error).__name__}: {error}")[:200]

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, mark_of
+from seq2seq.masking import masked_words
 
 _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
 
@@ -17,7 +18,7 @@ def run_name(experiment: str, overrides: Sequence[str], started: datetime) -> st
     Args:
         overrides: the words of the command that set keys.
     """
-    words = [word.lstrip("+") for word in overrides]
+    words = [word.lstrip("+") for word in masked_words(overrides)]
     differs = " ".join(word for word in words if _decides(word.partition("=")[0]))
     if len(differs) > _LONGEST:
         differs = f"{differs[: _LONGEST - 3]}..."

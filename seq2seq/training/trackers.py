@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
-from seq2seq.artifacts.provenance import masked
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_access import wandb_group, wandb_project
 from seq2seq.config import RunConfig
+from seq2seq.masking import masked_words
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
 from seq2seq.training.lineage import Origin, Product, give, use
@@ -127,7 +127,7 @@ class WandbTracker(WandbLogger):
 def _masked_command() -> Iterator[None]:
     """Hide secrets in the words of the command, which W&B notes, too."""
     words = sys.argv
-    sys.argv = [words[0], *masked(words[1:])]
+    sys.argv = [words[0], *masked_words(words[1:])]
     try:
         yield
     finally:

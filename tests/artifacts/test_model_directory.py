@@ -96,7 +96,7 @@ def test_no_key_that_is_shipped_names_a_place() -> None:
         section, _, name = key.rpartition(".")
         if isinstance(value_of(config, key), str):
             setattr(value_of(config, section) if section else config, name, "/home/ann/corpus")
-    for train in ("/home/ann/a", "~ann/a", "../ann/a", [{"source": "/home/ann/a", "tag": "t"}]):
+    for train in ("/home/ann/a", "~ann/a", "../ann/a", [{"source": "/home/ann/a", "tag": "t"}], "http://ann:x@host/a"):
         config.data.train = train
         assert "ann" not in json.dumps(portable(dataclasses.asdict(config)))
     shipped = portable(dataclasses.asdict(config))

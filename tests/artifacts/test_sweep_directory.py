@@ -11,9 +11,9 @@ from omegaconf import OmegaConf
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name
+from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name, refuse_secrets
 from seq2seq.config.command import path_word
-from seq2seq.errors import RunError
+from seq2seq.errors import ConfigError, RunError
 
 
 def test_a_job_is_called_by_its_number_and_by_what_differs() -> None:
@@ -91,3 +91,20 @@ def test_damaged_words_are_named(tmp_path: Path, content: str) -> None:
 
 def test_the_number_of_a_trial_has_three_digits() -> None:
     assert job_name(3, ["optim.lr=0.1"]) == "003_optim.lr=0.1"
+
+
+def test_no_secret_is_written_down(tmp_path: Path) -> None:
+    """The jobs would need it, so it is refused; a variable is not."""
+    sweep = SweepDirectory(tmp_path / "sweep")
+    for refused in (
+        lambda: refuse_secrets(["seed=1", "data.train=http://ann:S3cret@host/a"]),
+        lambda: sweep.write_search({"words": [], "space": {"data.train": {"choices": ["http://host/a?token=S3cret"]}}}),
+    ):
+        with pytest.raises(
+            ConfigError, match=r"http://\S*\*\*\*.* would be written down with its secret, .*data.catalogue"
+        ):
+            refused()
+    assert not sweep.path.exists()
+    refuse_secrets(["data.train=http://ann:${oc.env:PASSWORD}@host/a"])
+    sweep.write_error("000", "ValueError: http://ann:S3cret@host")
+    assert sweep.error("000") == "ValueError: http://***@host"

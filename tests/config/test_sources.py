@@ -25,6 +25,7 @@ def test_each_form_of_a_source_has_a_type():
         ("a/news.fr.gz", [("news", [SourcePath("a/news.fr.gz")])]),
         (["x", "y.tsv"], [("x", [SourcePath("x")]), ("y", [SourcePath("y.tsv")])]),
         ({"src": "n.fr", "tgt": "m"}, [("n", [SourceFiles("n.fr", "m")])]),
+        ("http://u:p@h/x?token=a/b", [("x", [SourcePath("http://u:p@h/x?token=a/b")])]),
         ({"source": "x", "tag": "t"}, [("x", [SourcePath("x", "t")])]),
         ({"source": "a/x.fr", "disguise": "typos"}, [("x/typos", [SourcePath("a/x.fr", None, ("typos",))])]),
         (

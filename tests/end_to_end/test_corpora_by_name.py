@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from seq2seq import cli
 from seq2seq.artifacts.model_card import model_card
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
@@ -66,6 +67,50 @@ def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(
         "trainer.max_steps=3", "trainer.devices=1",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_no_secret_of_an_address_is_kept_or_shown(tmp_path: Path) -> None:
+    """The run goes on from its cached text. Without that, it needs the addresses again, with whatever secret."""
+    secrets = ["S3cret", "t@il", "T0k3n", "51gnature", "fr0m-the-env"]
+    run, env = tmp_path / "run", {"MY_SECRET": "fr0m-the-env"}
+    with serving() as server:
+        for language in ("fr", "en"):
+            server.files[f"/train.{language}"] = text(200, language)
+            server.files[f"/valid.{language}?x=1&token=T0k3n"] = text(9, language)
+        pairs = zip(text(7, "fr").splitlines(), text(7, "en").splitlines(), strict=True)
+        news = "/fr0m-the-env/news.tsv?X-Amz-Signature=51gnature"
+        server.files[news] = b"".join(b"%s\t%s\n" % pair for pair in pairs)
+        addresses = [
+            f"data.train={server.url.replace('://', '://ann:S3cret@t@il@')}/train",
+            f"data.valid={server.url}/valid?x=1&token=T0k3n",
+            f"data.test={{news: '{server.url}{news.replace('fr0m-the-env', '${oc.env:MY_SECRET}')}'}}",
+        ]
+        keys = [word for word in words(tmp_path, seed=5) if not word.startswith("experiment")]
+        trackers = ["logger=all", "logger.wandb=true", "logger.wandb_mode=offline", "logger.upload_model=true"]
+        elsewhere = [f"data.cache_dir={tmp_path / 'elsewhere'}", "trainer.max_steps=4"]
+        told = ""
+        for status, command_words in [
+            (0, ["data=files", *addresses, *keys, *trackers]),
+            (0, [f"resume={run}", "trainer.max_steps=3"]),
+            (2, [f"resume={run}", *elsewhere]),
+            (0, [f"resume={run}", *elsewhere, *addresses]),
+        ]:
+            done = command(*command_words, env=env)
+            assert done.returncode == status, done.stderr
+            told += done.stderr
+        assert set(server.asked.values()) == {2}  # by the first command and by the last one
+    lines = [line for line in told.splitlines() if "*** stands for a secret that was not kept" in line]
+    assert [line.partition(": http")[0] for line in lines] == ["error: data.train", "data.valid", "data.test.news"]
+    assert "no downloads of this address; give the key its whole address again" in lines[0]
+
+    cli.main(["export", str(run), "--output", str(tmp_path / "model"), "--format", "safetensors"])
+    found = [file for file in tmp_path.rglob("*") if file.is_file()]
+    kept = ["config.yaml", "provenance.json", "summary.txt", "report.html", "last.ckpt", "download.json"]
+    assert {*kept, "README.md", "config.json"} <= {file.name for file in found}
+    assert {".wandb", ".0"} <= {file.suffix for file in found}  # those of W&B and TensorBoard
+    for secret in secrets:
+        assert not [file for file in found if secret in str(file) or secret.encode() in file.read_bytes()]
+        assert secret not in told
 
 
 def test_without_a_network_a_run_ends_with_one_sentence_for_each_text(

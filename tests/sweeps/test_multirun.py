@@ -142,6 +142,7 @@ def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: p
         (["resume=SEARCH"], "resume=SEARCH is a search; go on with: python -m seq2seq search SEARCH"),
         (["resume=BROKEN"], "BROKEN/multirun.yaml: has no words of a sweep, so it is damaged; restore it"),
         (["-m", "--estimate", "seed=1,2"], "--estimate is for one run; leave -m out, and give each key one value"),
+        (["-m", "seed=1,2", "data.train=http://ann:S3cret@host/a"], "data.train=http://***@host/a would be written"),
         (["-m", "seed=1,2", "hydra/launcher=slrm"], "hydra/launcher=slrm is not a preset; choose one of: "),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 A file with both languages has the ending of its form: .tsv, .jsonl, or one of them compressed. Other addresses are
 prefixes: `https://HOST/train` is `https://HOST/train.fr` and `https://HOST/train.en`, also as .gz, .xz, .bz2 or .zst.
+A query, such as `?token=...`, stays behind the ending.
 """
 
 import re
@@ -11,6 +12,7 @@ from seq2seq.corpus.named.catalogue import Download
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import ConfigError
+from seq2seq.masking import masked
 
 _DIGESTS = re.compile(r"sha256=([0-9a-f]{64})(?:,([0-9a-f]{64}))?")
 _ONE_FILE = (".tsv", ".jsonl")
@@ -27,17 +29,18 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
     if _plain(url).endswith(_ONE_FILE):
         if len(digests) > 1:
             raise ConfigError(f"{address}: has two digests, and it is one file; leave one out")
-        return SourcePath(str(library.download(Download(url, sha256=digests[0] if digests else ""), url)))
+        return SourcePath(str(library.download(Download(url, sha256=digests[0] if digests else ""), masked(url))))
     if len(digests) == 1:
         raise ConfigError(
             f"{address}: has one digest for the two files of a prefix; write #sha256={languages[0].upper()},"
             f"{languages[1].upper()} with that of {languages[0]} first, or {{src: URL, tgt: URL}}"
         )
     files = []
+    prefix, question_mark, query = url.partition("?")
     for language, digest in zip(languages, digests or ("", ""), strict=True):
-        plain = f"{url}.{language}"
-        wanted = Download(plain, sha256=digest, mirrors=tuple(plain + suffix for suffix in COMPRESSIONS))
-        files.append(str(library.download(wanted, url)))
+        plain, *others = (f"{prefix}.{language}{suffix}{question_mark}{query}" for suffix in ("", *COMPRESSIONS))
+        wanted = Download(plain, sha256=digest, mirrors=tuple(others))
+        files.append(str(library.download(wanted, masked(url))))
     src, tgt = files
     return SourceFiles(src, tgt)
 
@@ -51,7 +54,7 @@ def fetch_file(library: Library, address: str) -> str:
     url, digests = _parsed(address)
     if len(digests) > 1:
         raise ConfigError(f"{address}: has two digests, and it is one file; leave one out")
-    return str(library.download(Download(url, sha256=digests[0] if digests else ""), url))
+    return str(library.download(Download(url, sha256=digests[0] if digests else ""), masked(url)))
 
 
 def _parsed(address: str) -> tuple[str, list[str]]:
@@ -59,7 +62,7 @@ def _parsed(address: str) -> tuple[str, list[str]]:
     if not hash_mark:
         return url, []
     if not (found := _DIGESTS.fullmatch(fragment)):
-        raise ConfigError(f"{address}: #{fragment} is not of the form #sha256= and 64 digits of 0-9 and a-f")
+        raise ConfigError(f"{address}: what follows # is not of the form sha256= and 64 digits of 0-9 and a-f")
     return url, [digest for digest in found.groups() if digest]
 
 

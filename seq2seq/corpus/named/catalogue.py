@@ -33,6 +33,7 @@ from omegaconf import OmegaConf
 from seq2seq.config import CORPUS
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
+from seq2seq.masking import masked
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9][\w.-]*")
@@ -50,8 +51,13 @@ class Download:
     mirrors: tuple[str, ...] = ()
 
     @property
+    def shown(self) -> str:
+        """The address without its secrets: what is kept of it."""
+        return masked(self.url)
+
+    @property
     def file_name(self) -> str:
-        name = self.url.partition("?")[0].partition("#")[0].rstrip("/").rpartition("/")[2]
+        name = self.shown.partition("?")[0].partition("#")[0].rstrip("/").rpartition("/")[2]
         return re.sub(r"[^\w.+-]", "_", name)[-120:].lstrip(".") or "file"
 
 

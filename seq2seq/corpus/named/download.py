@@ -22,6 +22,7 @@ import urllib3
 from seq2seq.errors import CorpusError
 from seq2seq.exit_status import progress
 from seq2seq.files import readable_size, write_json
+from seq2seq.masking import masked
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def download(url: str, folder: Path, *, title: str, size: int | None = None, pat
                 n_failed, wait_s = 0, patience.wait_s
             n_failed += 1
             if n_failed >= patience.attempts:
-                raise CorpusError(f"{shown(url)}: {cut}, {n_failed} times in a row") from cut
+                raise CorpusError(f"{url}: {cut}, {n_failed} times in a row") from cut
             pause = min(max(wait_s, cut.wait_s), _LONGEST_WAIT_S)
             logger.warning("%s: %s; trying again in %.0f s", title, cut, pause)
             time.sleep(pause)
@@ -117,17 +118,17 @@ def _attempt(url: str, folder: Path, title: str, size: int | None, patience: Pat
             n_all = n_have + int(length) if length and length.isdigit() else size
             _check_room(folder, n_all, n_have)
             if not goes_on:
-                write_json(folder / "state.json", {"url": url, "validator": _validator(answer)})
+                write_json(folder / "state.json", {"url": masked(url), "validator": _validator(answer)})
             with content.open("ab" if goes_on else "wb") as file:
                 _copy(answer, file, title, n_have, n_all)
     except requests.exceptions.ProxyError as error:
         raise CorpusError(
-            f"{shown(url)}: the proxy does not let this through ({_reason(error)}); correct or unset $HTTPS_PROXY, "
+            f"{url}: the proxy does not let this through ({_reason(error)}); correct or unset $HTTPS_PROXY, "
             "$HTTP_PROXY or $ALL_PROXY, or name this host in $NO_PROXY"
         ) from error
     except requests.exceptions.SSLError as error:
         raise CorpusError(
-            f"{shown(url)}: its certificate is not trusted ({_reason(error)}); if your network has its own, name that "
+            f"{url}: its certificate is not trusted ({_reason(error)}); if your network has its own, name that "
             "file in $REQUESTS_CA_BUNDLE"
         ) from error
     except requests.exceptions.Timeout as error:
@@ -135,9 +136,11 @@ def _attempt(url: str, folder: Path, title: str, size: int | None, patience: Pat
     except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
         raise _Cut(f"no connection ({_reason(error)})") from error
     except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
-        raise CorpusError(f"{shown(url)} is not an address ({error}); correct it") from error
+        raise CorpusError(  # without the reason, which would quote a part of a password with a / in it
+            f"{url} is not an address; correct it, and write %2F, %3F and %23 for / ? and # in a password"
+        ) from error
     except requests.exceptions.TooManyRedirects as error:
-        raise CorpusError(f"{shown(url)}: leads in a circle of redirects; correct the address") from error
+        raise CorpusError(f"{url}: leads in a circle of redirects; correct the address") from error
     except requests.exceptions.RequestException as error:
         raise _Cut(f"the connection failed ({_reason(error)})") from error
 
@@ -178,7 +181,7 @@ def _check_status(answer: requests.Response, url: str) -> None:
     if status in _PASSING:
         asked = answer.headers.get("Retry-After", "")
         raise _Cut(f"the server answers {what}", float(asked) if asked.isdigit() else 0.0)
-    raise NotThere(f"{shown(url)}: the server answers {what}")
+    raise NotThere(f"{url}: the server answers {what}")
 
 
 def _kept(url: str, folder: Path) -> tuple[int, str]:
@@ -186,7 +189,7 @@ def _kept(url: str, folder: Path) -> tuple[int, str]:
     try:
         state = json.loads((folder / "state.json").read_bytes())
         validator = str(state["validator"])
-        if state["url"] == url and validator:
+        if state["url"] == masked(url) and validator:
             return _length(folder / "content"), validator
     except (OSError, ValueError, KeyError, TypeError):
         pass
@@ -219,9 +222,4 @@ def _reason(error: BaseException) -> str:
     """The innermost cause in a few words, without the addresses of objects."""
     text = str(error.args[0] if error.args else error)
     inner = re.findall(r"(?:Failed to resolve|\[Errno -?\d+\] |Caused by |[Tt]unnel )[^()<>]*[^()<>\s:,]", text)
-    return (inner[-1] if inner else re.sub(r"<[^>]*>", "", text))[:160].strip("\"' ,")
-
-
-def shown(url: str) -> str:
-    """An address without a password."""
-    return re.sub(r"://[^/@\s]+@", "://***@", url)
+    return masked(inner[-1] if inner else re.sub(r"<[^>]*>", "", text))[:160].strip("\"' ,")

@@ -12,6 +12,7 @@ from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.parts import fetch_part, find_part
 from seq2seq.corpus.sources import Origin, Source, find_sources
 from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.masking import masked
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def fetch(library: Library, name: str, languages: tuple[str, str]) -> Fetched:
             return Fetched(hugging_face.fetch(library, rest, languages), Origin(name, hugging_face.licence(rest)))
         case "mtdata":
             return Fetched(mtdata.fetch(library, rest, languages), Origin(name, mtdata.licence(rest)))
-    return Fetched(addresses.fetch(library, name, languages), Origin(name, ""))
+    return Fetched(addresses.fetch(library, name, languages), Origin(masked(name), ""))
 
 
 def fetch_all(library: Library, names: Sequence[str], languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
@@ -96,7 +97,7 @@ def fetch_all(library: Library, names: Sequence[str], languages: tuple[str, str]
         except CorpusError as error:
             problems.append(str(error))
         else:
-            yield each, f"{spec.src} {spec.tgt}" if isinstance(spec, SourceFiles) else spec.path
+            yield masked(each), f"{spec.src} {spec.tgt}" if isinstance(spec, SourceFiles) else spec.path
     if problems:
         raise CorpusError("\n".join(problems))
 
@@ -150,7 +151,7 @@ def _two_files(library: Library, spec: SourceFiles) -> Fetched:
         if is_named(name) and not name.startswith(("https://", "http://")):
             raise ConfigError(f"{name} is both sides of a text; write it alone, and not as src or tgt")
     src, tgt = (addresses.fetch_file(library, name) if is_named(name) else name for name in (spec.src, spec.tgt))
-    return Fetched(replace(spec, src=src, tgt=tgt), Origin(f"{spec.src} and {spec.tgt}", ""))
+    return Fetched(replace(spec, src=src, tgt=tgt), Origin(f"{masked(spec.src)} and {masked(spec.tgt)}", ""))
 
 
 def _local(config: DataConfig, library: Library, name: str) -> Fetched | None:

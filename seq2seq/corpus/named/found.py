@@ -9,6 +9,7 @@ from seq2seq.corpus.named.catalogue import Members, SplitTable, nearest
 from seq2seq.corpus.named.library import Kept, Library
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import readable_size
+from seq2seq.masking import masked
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def remove(library: Library, name: str, *, only_archives: bool) -> str:
     Raises:
         ConfigError: it is not there.
     """
-    name = name.removeprefix(CORPUS)
+    name = masked(name.removeprefix(CORPUS))
     kept = [*library.kept(), *library.cut()]
     doomed = [each for each in kept if each.corpus == name]
     if not doomed:
@@ -106,5 +107,5 @@ def remove(library: Library, name: str, *, only_archives: bool) -> str:
 def _archives(library: Library, name: str) -> set[str]:
     corpus = library.catalogue.corpora.get(name)
     parts = corpus.parts.values() if corpus is not None else ()
-    urls = {part.archive.url for part in parts if isinstance(part, Members)}
-    return urls | {part.table.url for part in parts if isinstance(part, SplitTable)}
+    urls = {part.archive.shown for part in parts if isinstance(part, Members)}
+    return urls | {part.table.shown for part in parts if isinstance(part, SplitTable)}

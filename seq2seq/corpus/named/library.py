@@ -11,8 +11,9 @@
         locks/KEY.lock
         checksums.json                  {URL: [size, SHA-256, time]} of the first download, where nobody publishes one
 
-Folders of downloads/ and made/ appear under their names only when they are whole. A shared cache has the same form,
-and is only read from. Processes that want the same file at once share one download.
+An address is noted without its secrets; in checksums.json, KEY then tells it from others. Folders of downloads/ and
+made/ appear under their names only when they are whole. A shared cache has the same form, and is only read from.
+Processes that want the same file at once share one download.
 """
 
 import hashlib
@@ -34,9 +35,10 @@ from filelock import FileLock
 from seq2seq.config import DataConfig
 from seq2seq.corpus.hashes import file_md5, file_sha256
 from seq2seq.corpus.named.catalogue import Catalogue, Download, read_catalogue
-from seq2seq.corpus.named.download import NotThere, Patience, download, no_room, shown
+from seq2seq.corpus.named.download import NotThere, Patience, download, no_room
 from seq2seq.errors import CorpusError
 from seq2seq.files import atomic_directory, cache_directory, is_sealed, readable_size, sealed, write_json
+from seq2seq.masking import MASK, masked
 
 _OFFLINE, _SHARED, _OWN = "SEQ2SEQ_OFFLINE", "SEQ2SEQ_SHARED_CACHE", "SEQ2SEQ_CATALOGUE"
 _DOWNLOAD, _MADE = "download.json", "made.json"
@@ -105,7 +107,9 @@ class Library:
         Raises:
             CorpusError: it cannot be fetched, or it is not what it should be.
         """
-        place = Path("downloads", _host(wanted.url), key_of(wanted.url))
+        if MASK in wanted.url:
+            return self._downloaded_before(wanted, corpus)
+        place = Path("downloads", _host(wanted.shown), key_of(wanted.url))
         if (found := self._find(place, partial(_has_download, wanted))) is not None:
             return found / wanted.file_name
         self.check_online(corpus)
@@ -115,6 +119,23 @@ class Library:
                 shutil.rmtree(found, ignore_errors=True)  # damaged, or the catalogue names other bytes now
                 self._fetch(wanted, corpus, found)
         return found / wanted.file_name
+
+    def _downloaded_before(self, wanted: Download, corpus: str) -> Path:
+        """A file whose address was kept without its secret, as in the configuration of a run.
+
+        Raises:
+            CorpusError: no download has this address, or several that differ have it.
+        """
+        roots = [root for root in (self.root, self.shared) if root is not None]
+        notes = [note for root in roots for note in root.glob(f"downloads/{_host(wanted.url)}/*/{_DOWNLOAD}")]
+        facts = {note.parent: json.loads(note.read_bytes()) for note in notes if _has_download(wanted, note.parent)}
+        found = {each["sha256"]: folder for folder, each in facts.items() if each.get("url") == wanted.url}
+        if len(found) != 1:
+            raise CorpusError(
+                f"{corpus}: {MASK} stands for a secret that was not kept, and {self.root} has {len(found) or 'no'} "
+                "downloads of this address; give the key its whole address again"
+            )
+        return found.popitem()[1] / wanted.file_name
 
     def text(self, url: str) -> bytes:
         """What an address answers now, which is not kept: the reply of a service."""
@@ -164,8 +185,8 @@ class Library:
         self._check_bytes(address, wanted, content, digest)
         facts = {
             "corpus": corpus,
-            "url": shown(wanted.url),
-            "from": shown(address),
+            "url": wanted.shown,
+            "from": masked(address),
             "size": content.stat().st_size,
             "sha256": digest,
             "time": _now(),
@@ -181,7 +202,7 @@ class Library:
     def _check_bytes(self, address: str, wanted: Download, content: Path, digest: str) -> None:
         """Compare with what the catalogue says, and else with the first download, which is remembered."""
         size = content.stat().st_size
-        found = f"{shown(address)} has {readable_size(size)} with the SHA-256 {digest[:12]}…"
+        found = f"{address} has {readable_size(size)} with the SHA-256 {digest[:12]}…"
         if wanted.sha256 and digest != wanted.sha256:
             raise _OtherBytes(f"{found}, and the catalogue says {wanted.sha256[:12]}…")
         if wanted.size and size != wanted.size:
@@ -192,14 +213,15 @@ class Library:
             return
         with self._locked("checksums"):
             known = _read_checksums(self.root / "checksums.json")
-            first = known.get(wanted.url)
+            name = wanted.url if wanted.url == wanted.shown else f"{wanted.shown} {key_of(wanted.url)}"
+            first = known.get(name)
             if first is not None and first[1] != digest and not self.is_accepting:
                 raise _OtherBytes(
                     f"{found}, and the first download on {first[2][:10]} had {first[1][:12]}…: the publisher has "
                     "changed the file, or something on the way did; `python -m seq2seq corpus get --accept` takes it"
                 )
             if first is None or first[1] != digest:
-                write_json(self.root / "checksums.json", sealed(known | {wanted.url: [size, digest, _now()]}))
+                write_json(self.root / "checksums.json", sealed(known | {name: [size, digest, _now()]}))
 
     def check_online(self, corpus: str) -> None:
         """

@@ -97,7 +97,7 @@ def _split(library: Library, corpus: Corpus, how: SplitTable) -> Path:
             file.rename(folder / file.name)
         (folder / "split").rmdir()
         report = folder / "split.txt"
-        report.write_text(report.read_text(encoding="utf-8").replace(str(named), how.table.url), encoding="utf-8")
+        report.write_text(report.read_text(encoding="utf-8").replace(str(named), how.table.shown), encoding="utf-8")
         named.unlink()
         if how.member:
             text.unlink()

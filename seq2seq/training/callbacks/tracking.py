@@ -1,12 +1,11 @@
 """Tell the trackers what a run is, and show them what it writes and where it looks."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, kept
 from seq2seq.training.callbacks.counters import Counters
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.module import TranslationModule
@@ -29,7 +28,7 @@ class Tracking(pl.Callback):
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for logger in trainer.loggers:
-            logger.log_hyperparams({**dataclasses.asdict(self.config), **self.facts})
+            logger.log_hyperparams({**kept(self.config), **self.facts})
             if isinstance(logger, Guarded) and logger.run_id:
                 assert isinstance(pl_module, TranslationModule)
                 pl_module.wandb_id = logger.run_id

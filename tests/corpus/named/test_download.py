@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from seq2seq.corpus.named.download import NotThere, Patience, download, shown
+from seq2seq.corpus.named.download import NotThere, Patience, download
 from seq2seq.errors import CorpusError
 from tests.corpus.named.library import IMPATIENT
 from tests.corpus.named.server import Server, cut_after, instead, silent, status
@@ -162,13 +162,19 @@ def test_a_disk_that_becomes_full_is_told_and_what_came_is_kept(server: Server, 
     assert server.ranges["/a.gz"][1].startswith("bytes=")
 
 
-def test_an_address_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="is not an address"):
-        download("http://[/a.gz", tmp_path, title="a.gz", patience=IMPATIENT)
+@pytest.mark.parametrize("url", ["http://[/a.gz", *(f"http://ann:S3{sign}cret@host/a.gz" for sign in "/?#")])
+def test_an_address_that_is_none_is_told(tmp_path: Path, url: str) -> None:
+    with pytest.raises(CorpusError, match="is not an address; correct it, and write %2F") as caught:
+        download(url, tmp_path, title="a.gz", patience=IMPATIENT)
+    assert "S3" not in str(caught.value) and "cret" not in str(caught.value)
 
 
-def test_a_password_is_not_shown() -> None:
-    assert shown("https://ann:secret@host/a.gz") == "https://***@host/a.gz"
+def test_no_secret_is_told_if_nothing_answers(server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    url = server.url.replace("://", "://ann:S3c@ret@") + "/a.gz?token=S3cret"
+    server.faults["/a.gz?token=S3cret"] = [status(503)] * 3
+    with pytest.raises(CorpusError, match=r"http://\*\*\*@\S+/a.gz\?token=\*\*\*: the server answers 503") as caught:
+        download(url, tmp_path, title="a.gz", patience=IMPATIENT)
+    assert "S3c" not in str(caught.value) + caplog.text
 
 
 def test_what_comes_is_kept_as_it_is(server: Server, tmp_path: Path) -> None:

@@ -105,6 +105,27 @@ def test_where_nobody_publishes_a_checksum_the_first_download_is_remembered(serv
     assert library.download(wanted, "mine").read_bytes() == TEXT + b"one more\n"
 
 
+def test_an_address_that_was_kept_without_its_secret_means_the_download_that_has_it(
+    server: Server, tmp_path: Path
+) -> None:
+    library, kept = library_of(tmp_path, server), Download("https://example.org/get?token=***")
+    with pytest.raises(
+        CorpusError, match=r"mine: \*\*\* stands for a secret .* has no downloads of this address; give"
+    ):
+        library.download(kept, "mine")
+    first, second = (Download(f"https://example.org/get?token=S3cret{number}") for number in (1, 2))
+    for number, wanted in enumerate((first, second), start=1):
+        server.files[path_of(wanted.url)] = TEXT * number
+    path = library.download(first, "mine")
+    offline = library_of(tmp_path, server, offline=True)
+    assert offline.download(kept, "mine") == path
+    assert library.download(second, "mine") != path  # another address, and not other bytes of the first one
+    with pytest.raises(CorpusError, match="has 2 downloads of this address"):
+        library.download(kept, "mine")
+    noted = [file for file in library.root.rglob("*") if file.is_file()]
+    assert not [file for file in noted if "S3cret" in str(file) or b"S3cret" in file.read_bytes()]
+
+
 def test_a_damaged_record_of_checksums_is_told(server: Server, tmp_path: Path) -> None:
     server.files[path_of(URL)] = TEXT
     library = library_of(tmp_path, server)

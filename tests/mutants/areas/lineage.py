@@ -5,19 +5,69 @@ from tests.mutants.mutant import Mutant
 LINEAGE = "tests/training/test_lineage.py"
 SYNC = "tests/training/test_sync.py"
 ACCESS = "tests/artifacts/test_wandb_access.py"
+ADDRESSES = "tests/end_to_end/test_corpora_by_name.py::test_no_secret_of_an_address_is_kept_or_shown"
 
 MUTANTS = [
     Mutant(
         fault="a secret in the words of a command is noted",
-        file="seq2seq/artifacts/provenance.py",
+        file="seq2seq/masking.py",
         text='word = f"{name}={MASK}"',
         becomes="pass",
-        tests=["tests/artifacts/test_provenance.py::test_secrets_in_words_are_masked"],
+        tests=["tests/test_masking.py::test_secrets_in_words_are_masked"],
+    ),
+    Mutant(
+        fault="the rest of a password with an @ is taken for the host",
+        file="seq2seq/masking.py",
+        text=r"://(?:[^/?#\s]*@",
+        becomes=r"://(?:[^/?#\s@]*@",
+        tests=["tests/test_masking.py::test_secrets_in_text_are_masked"],
+    ),
+    Mutant(
+        fault="an error tells the password of an address",
+        file="seq2seq/errors.py",
+        text="super().__init__(masked(message))",
+        becomes="super().__init__(message)",
+        tests=["tests/test_masking.py::test_an_error_does_not_tell_the_secret_that_it_quotes"],
+    ),
+    Mutant(
+        fault="a run keeps the password of an address in its configuration",
+        file="seq2seq/config/read.py",
+        text="masked_addresses(dataclasses.asdict(config))",
+        becomes="dataclasses.asdict(config)",
+        tests=[ADDRESSES],
+    ),
+    Mutant(
+        fault="the data report has the password of an address",
+        file="seq2seq/corpus/named/fetch.py",
+        text='Origin(masked(name), "")',
+        becomes='Origin(name, "")',
+        tests=[ADDRESSES],
+    ),
+    Mutant(
+        fault="a resumed run refuses the address with the password that it did not keep",
+        file="seq2seq/training/composition.py",
+        text="(masked_addresses(value_of(each, key)) for each",
+        becomes="(value_of(each, key) for each",
+        tests=[ADDRESSES],
+    ),
+    Mutant(
+        fault="of two downloads whose addresses differ in their secrets, any one is taken",
+        file="seq2seq/corpus/named/library.py",
+        text="if len(found) != 1:",
+        becomes="if not found:",
+        tests=["tests/corpus/named/test_library.py"],
+    ),
+    Mutant(
+        fault="a sweep writes the password of an address down",
+        file="seq2seq/artifacts/sweep_directory.py",
+        text='isinstance(content, str) and "${" not in content',
+        becomes='isinstance(content, str) and "${" in content',
+        tests=["tests/artifacts/test_sweep_directory.py::test_no_secret_is_written_down"],
     ),
     Mutant(
         fault="W&B gets the words of the command with their secrets",
         file="seq2seq/training/trackers.py",
-        text="[words[0], *masked(words[1:])]",
+        text="[words[0], *masked_words(words[1:])]",
         becomes="list(words)",
         tests=[f"{LINEAGE}::test_a_run_shows_what_it_came_from_and_what_it_made"],
     ),
