@@ -51,7 +51,8 @@ def imported_modules(module: str) -> frozenset[str]:
     """The modules of the house that the imports of a module run.
 
     An import of `seq2seq.config.data` also runs `seq2seq/config/__init__.py`. It runs `seq2seq/__init__.py` as well,
-    but that file imports nothing before somebody calls `load`: the package itself counts only where it is named.
+    but what that file needs for `load` and `train` is imported when they are called, and its configuration by all: the
+    package itself counts only where it is named.
     """
     found: set[str] = set()
     for name in imports(module):

@@ -1,18 +1,70 @@
-"""The package as a program sees it:  seq2seq.load(RUN_DIR).translate(lines)
+"""The package as a program sees it:  seq2seq.load(seq2seq.train(WORDS).run_dir).translate(lines)
 
 It trains Transformer translation models on parallel text, translates files with them and tracks the experiments.
-No other module is imported before `load` is called.
+Nothing that takes long to import is imported before it is needed. docs/python.md shows all of it at work.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+# Python binds a package's name here when it first imports it: after that, `config` is the function below.
+from seq2seq.config.run import RunConfig
+from seq2seq.errors import ConfigError, UserError
+
 if TYPE_CHECKING:
+    import pytorch_lightning as pl
+
+    from seq2seq.training.selection import Outcome
     from seq2seq.translation.engines.options import AttentionName, EngineName
     from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
+__all__ = ["UserError", "__version__", "config", "load", "train"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -> RunConfig:
+    """The configuration of a new run, checked:  seq2seq.config(["experiment=demo", "optim.lr=1e-3"]).model.d_model
+
+    Args:
+        words: as of `train.py`.
+        config_dir: a directory with presets of your own, as `--config-dir` of `train.py`.
+    Raises:
+        UserError: what is wrong with the words, and what to do.
+    """
+    from seq2seq.config.compose import composed
+    from seq2seq.training.composed import checked
+
+    with composed(words, config_dir) as job:
+        if job.cfg.resume:
+            raise ConfigError(f"resume={job.cfg.resume} goes on with a configuration that is there; leave it out")
+        return checked(job)
+
+
+def train(
+    words: Sequence[str], *, config_dir: str | Path | None = None, callbacks: "Sequence[pl.Callback]" = ()
+) -> "Outcome":
+    """Train in this process:  seq2seq.train(["experiment=demo"]).tests["test"]["bleu"].score
+
+    Ctrl-C, and the stop button of a notebook, let the run finish its step and save. Progress goes to stderr.
+
+    Args:
+        words: as of `train.py`, for one run; also resume=RUN_DIR.
+        config_dir: a directory with presets of your own, as `--config-dir` of `train.py`.
+        callbacks: Lightning's, which are called before those of the run.
+    Returns:
+        The run directory, the scores on valid of each candidate for the final weights, and those on the test sets.
+    Raises:
+        UserError: what is wrong, and what to do.
+        KeyboardInterrupt: you stopped the run; the message says how to go on.
+    """
+    from seq2seq.training.in_process import train_in_process
+
+    return train_in_process(words, config_dir, callbacks)
 
 
 def load(

@@ -28,6 +28,20 @@ def code_lines(page: Path) -> Iterator[str]:
         yield from (line.strip().removeprefix("$ ") for line in block.splitlines())
 
 
+def fenced(page: Path, language: str) -> list[str]:
+    """The fenced code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.M | re.S)
+
+
+def write_preset(folder: Path) -> Path:
+    """The preset that docs/configuration.md shows, in the folder that it names there, of which this is the path."""
+    (preset,) = [block for block in fenced(ROOT / "docs/configuration.md", "yaml") if "name: mine" in block]
+    file = folder / "presets/experiment/mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(preset)
+    return folder / "presets"
+
+
 def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Every dotted configuration key of a section, with its default."""
     for name, default in dataclasses.asdict(section()).items():

@@ -26,7 +26,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.config.read import REMOVED, RENAMED
 from seq2seq.errors import ConfigError
 from seq2seq.translation.translator import Translator
-from tests.documentation import code_lines, keys, pages
+from tests.documentation import code_lines, keys, pages, write_preset
 from tests.places import ROOT
 
 KEYS = {key for key, _ in keys(RunConfig)}
@@ -58,6 +58,7 @@ OF_OTHERS = {
     "--durations",
     "--follow",
     "--cfg",
+    "--config-dir",
     "--confidence",
     "--paired-ar",
     "--paired-bs",
@@ -127,13 +128,20 @@ def composed(*presets: str) -> DictConfig:
         return compose("train", list(presets))
 
 
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A folder of presets, as pages show it."""
+    return write_preset(tmp_path)
+
+
 @pytest.mark.slow
-def test_each_documented_training_is_understood() -> None:
+def test_each_documented_training_is_understood(mine: Path) -> None:
     """To compose presets takes the time, so that is done once for all commands that have the same."""
     groups = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir()}
     for command in documented("python train.py ") + documented("python -m seq2seq prepare "):
         words = first_job(shlex.split(command))
         presets = [word for word in words if word.partition("=")[0] in groups]
+        presets += [f"hydra.searchpath=[{mine}]"] if "--config-dir=presets" in command else []
         try:
             config = deepcopy(composed(*presets))
             for word in OverridesParser.create().parse_overrides([word for word in words if word not in presets]):

@@ -35,6 +35,7 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
 
     from seq2seq.config import RunConfig
     from seq2seq.config.command import readable
+    from seq2seq.config.compose import one_sentence
 
     logging.getLogger("hydra").setLevel(logging.WARNING)
     ConfigStore.instance().store(name="schema", node=RunConfig)
@@ -59,7 +60,7 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
     except Exception as error:
         raise_if_stopped()
         if isinstance(error, (HydraException, OmegaConfBaseException)):
-            raise ConfigError(_one_sentence(error)) from error
+            raise ConfigError(one_sentence(error)) from error
         is_too_long = isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG
         if isinstance(error, (UserError, OSError)) and not is_too_long:
             raise
@@ -96,21 +97,3 @@ def _check_choices(words: Sequence[str], conf: Path) -> None:
         if choice == "null" and (conf / group).is_dir():  # Hydra would end in a traceback
             choices = ", ".join(sorted(path.stem for path in (conf / group).glob("*.yaml")))
             raise ConfigError(f"{word} chooses nothing; leave it out, or name one of: {choices}")
-
-
-def _one_sentence(error: BaseException) -> str:
-    """The message that a user can act on: of an unknown preset, or of the first error in the chain that names a key."""
-    from hydra.errors import MissingConfigException, OverrideParseException
-
-    from seq2seq.config.command import sentence_of
-
-    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options:
-        group, _, choice = error.missing_cfg_file.rpartition("/")
-        install = f"; pip install hydra-{choice.partition('_')[0]}-launcher may add it" * (group == "hydra/launcher")
-        return f"{group}={choice} is not a preset; choose one of: {', '.join(error.options)}{install}"
-    if isinstance(error, OverrideParseException):
-        return (
-            f"Hydra cannot read {error.override}; in a list or a mapping, put text into quotes, as in "
-            "\"data.test=['été']\""
-        )
-    return sentence_of(error)

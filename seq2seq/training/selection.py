@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 class Outcome:
     """What came out of a finished run."""
 
+    run_dir: Path = dataclasses.field(compare=False)
     selected: str  # which weights won
     valid: dict[str, dict[str, float]]  # candidate: its scores on valid
     tests: dict[str, dict[str, Interval]]  # test set: metric: score; empty but in the first process
@@ -83,7 +84,7 @@ def finish_run(
         run.write_scores(tests)
         intervals = validation.scores_of_valid(on_valid)
         run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
-    return Outcome(selected, valid, tests)
+    return Outcome(run.path, selected, valid, tests)
 
 
 def candidates(

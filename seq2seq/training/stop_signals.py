@@ -1,6 +1,7 @@
 """A run that is told to stop finishes its step and saves."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -39,6 +40,8 @@ class StopSignals:
         self._cuts_short = False
 
     def install(self) -> None:
+        if threading.current_thread() is not threading.main_thread():  # only it may set handlers
+            return
         for number in STOP_SIGNALS:
             if number != getattr(signal, "SIGHUP", None) or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 self._previous[number] = signal.signal(number, self._note)

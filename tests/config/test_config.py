@@ -429,7 +429,10 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
         (["data.max_tokens=5"], ["'data.max_tokens' is now called data.max_sentence_tokens"]),
         (["+model.widht=3"], ["no configuration key 'model.widht'"]),
         (["optim.lr=fast"], ["optim.lr: "]),
-        (["model=bigg"], ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny\n"]),
+        (
+            ["model=bigg"],
+            ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny; --config-dir=DIR"],
+        ),
         (["hydra/launcher=submitit_slurm"], ["hydra/launcher=submitit_slurm", "add -m"]),
         (["experiment=null"], ["experiment=null", "leave it out", "demo, mixed, multi30k,"]),
         (["model.d_model=30", "batch.max_tokens=9"], ["model.d_model=30 does not", "\nbatch.max_tokens=9 cannot hold"]),

@@ -4,6 +4,27 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="a program that uses Hydra finds its own configuration gone",
+        file="seq2seq/config/compose.py",
+        text="        HydraConfig.instance().cfg = context\n",
+        becomes="        pass\n",
+        tests=["tests/test_python.py::test_words_give_a_typed_configuration_and_leave_hydra_as_it_was"],
+    ),
+    Mutant(
+        fault="a run in a thread sets handlers of signals, which Python refuses",
+        file="seq2seq/training/stop_signals.py",
+        text="if threading.current_thread() is not threading.main_thread():",
+        becomes="if threading.current_thread() is None:",
+        tests=["tests/test_python.py::test_a_thread_can_train_which_cannot_handle_signals"],
+    ),
+    Mutant(
+        fault="Ctrl-C before the first step ends the program of the user",
+        file="seq2seq/training/in_process.py",
+        text="if isinstance(error, SystemExit) and not isinstance",
+        becomes="if isinstance(error, SystemExit) or not isinstance",
+        tests=["tests/test_python.py::test_what_ends_a_run_before_its_first_step_leaves_nothing"],
+    ),
+    Mutant(
         fault="Hydra takes text in brackets for a list",
         file="seq2seq/config/command.py",
         text="isinstance(parsed.value(), str) else",

@@ -1,0 +1,196 @@
+"""What a program or a notebook can do with the package, and the code of docs/python.md."""
+
+import errno
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import pytorch_lightning as pl
+from hydra.core.hydra_config import HydraConfig
+from nbclient import NotebookClient
+
+import seq2seq
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.training.selection import Outcome
+from seq2seq.training.stop_signals import STOP_SIGNALS
+from tests.documentation import fenced, write_preset
+from tests.places import ROOT
+from tests.training.tiny_runs import SignalAt, arguments, train_here, write_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+class At(pl.Callback):
+    """Raises an error in one of Lightning's hooks."""
+
+    def __init__(self, hook: str, error: BaseException) -> None:
+        def fail(*_: Any, **__: Any) -> None:
+            raise error
+
+        setattr(self, hook, fail)
+
+
+def test_what_is_public_is_listed() -> None:
+    assert dir(seq2seq) == ["UserError", "__version__", "config", "load", "train"]
+    assert all(hasattr(seq2seq, name) for name in dir(seq2seq))
+
+
+def test_words_give_a_typed_configuration_and_leave_hydra_as_it_was() -> None:
+    before = HydraConfig.instance().cfg
+    config = seq2seq.config(["experiment=demo", "optim.lr=1e-3", "data.dir=/x/été", "name=${hydra:job.name}"])
+    assert (config.optim.lr, config.data.dir, config.name) == (1e-3, "/x/été", "train")
+    assert HydraConfig.instance().cfg is before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["experiment=foo"], r"^experiment=foo is not a preset; choose one of: demo, .*; --config-dir=DIR adds"),
+        ("experiment=demo", r"^'experiment=demo' is one text; give a list of words, such as \['experiment=demo'\]$"),
+        (["-m", "seed=1"], r"^-m is an option of train.py; leave it out; config_dir=DIR is --config-dir=DIR$"),
+        (["seed=1,2"], r"^Ambiguous value for argument 'seed=1,2'"),
+        (["model=null"], r"^Hydra cannot read these words \(Config group override must be a string.*\); correct them$"),
+        (["optim.ler=1"], r"^there is no configuration key 'optim.ler'; did you mean optim.lr"),
+        (["optim.lr=é"], r"^Hydra cannot read optim.lr=é; in a list"),
+        (["run_dir=${nothing}"], "nothing"),
+        (["seed=" + "1" * 5000], r"^Hydra cannot read these words"),
+        (["resume=x"], r"^resume=x goes on with a configuration that is there; leave it out$"),
+        (["experiment=demo", "optim.lr=-1"], r"^optim.lr=-1.0 must be above 0$"),
+    ],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_words_that_describe_no_run_are_refused_in_a_sentence(words: list[str], told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as refused:
+        seq2seq.config(words)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_run_gives_its_directory_and_scores_and_its_model_translates(corpus: Path, tmp_path: Path) -> None:
+    outcome = seq2seq.train(arguments(corpus, tmp_path / "a b"))
+    assert outcome.run_dir == tmp_path / "a b"
+    assert outcome.selected in outcome.valid and 0 <= outcome.tests["test"]["bleu"].score <= 100
+    assert len(seq2seq.load(outcome.run_dir, device="cpu").translate(["ba da"])) == 1
+
+
+def test_a_run_that_is_interrupted_saves_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
+    whole, parts = arguments(corpus, tmp_path / "whole"), arguments(corpus, tmp_path / "parts")
+    handlers = [signal.getsignal(number) for number in STOP_SIGNALS]
+    resume = f"resume={tmp_path / 'parts'}"
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        seq2seq.train(parts, callbacks=[SignalAt(7, signal.SIGINT)])
+    assert str(stopped.value) == f"stopped and saved; go on with seq2seq.train(['{resume}'])"
+    with pytest.raises(RunError, match=r"^stopped by SIGTERM and saved; go on with seq2seq\.train\(\['resume=.*'\]\)$"):
+        seq2seq.train([resume], callbacks=[SignalAt(20)])
+    assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
+    assert seq2seq.train([resume]) == seq2seq.train(whole)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")], ids=repr)
+def test_what_ends_a_run_before_its_first_step_leaves_nothing(
+    corpus: Path, tmp_path: Path, error: BaseException
+) -> None:
+    is_stop = isinstance(error, KeyboardInterrupt)  # for which Lightning exits
+    told = "^stopped at once; nothing was saved yet$" if is_stop else "No space left on device.; make room, or name an"
+    with pytest.raises(KeyboardInterrupt if is_stop else RunError, match=told):
+        seq2seq.train(arguments(corpus, tmp_path / "run"), callbacks=[At("setup", error)])
+    with pytest.raises(ConfigError, match=r"^trainer.devices=2 takes 2 processes, and a program is only one; set"):
+        seq2seq.train(arguments(corpus, tmp_path / "run", {"trainer.devices": 2}))
+
+
+def test_a_program_that_exits_in_a_callback_exits(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        seq2seq.train(arguments(corpus, tmp_path / "run"), callbacks=[At("on_train_batch_end", SystemExit(3))])
+
+
+def test_a_thread_can_train_which_cannot_handle_signals(corpus: Path, tmp_path: Path) -> None:
+    found: list[Outcome] = []
+    words = arguments(corpus, tmp_path / "run")
+    thread = threading.Thread(target=lambda: found.append(seq2seq.train(words)))
+    thread.start()
+    thread.join()
+    assert found[0].run_dir == tmp_path / "run"
+
+
+def test_a_notebook_shows_progress_and_its_stop_button_saves(corpus: Path, tmp_path: Path) -> None:
+    words = arguments(corpus, Path("run"), {"trainer.progress": True})
+    stop = (
+        "import os, signal, pytorch_lightning as pl\n"
+        "class Stop(pl.Callback):\n"
+        "    def on_train_batch_end(self, trainer, module, *_):\n"
+        "        if module.n_steps == 17: os.kill(os.getpid(), signal.SIGINT)  # as the button does\n"
+        f"seq2seq.train({words!r}, callbacks=[Stop()])"
+    )
+    cells = ["import seq2seq", stop, "print(seq2seq.train(['resume=run']).run_dir)"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    client: Any = NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": tmp_path}}, allow_errors=True
+    )
+    client.execute()
+    _, stopped, done = notebook.cells
+    assert "valid  step 15" in str(stopped.outputs) and "valid  step 30" in str(done.outputs)
+    assert stopped.outputs[-1].ename == "KeyboardInterrupt"
+    assert stopped.outputs[-1].evalue == "stopped and saved; go on with seq2seq.train(['resume=run'])"
+    assert done.outputs[-1].text == "run\n"
+
+
+# --- presets of the user ---
+
+
+@pytest.fixture
+def presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that a relative path names."""
+    monkeypatch.chdir(tmp_path)
+    return write_preset(tmp_path).relative_to(tmp_path)
+
+
+def test_a_preset_of_the_user_is_one_of_those_that_there_are(presets: Path) -> None:
+    config = seq2seq.config(["experiment=mine"], config_dir=presets)
+    assert (config.name, config.model.d_model, config.trainer.max_epochs) == ("mine", 128, 5)
+    with pytest.raises(ConfigError, match=r"choose one of: demo, mine, mixed, .*; --config-dir=DIR adds your own"):
+        seq2seq.config(["experiment=min"], config_dir=presets)
+    with pytest.raises(ConfigError, match=r"^config_dir=nowhere is no directory; give the one that holds exp"):
+        seq2seq.config(["experiment=mine"], config_dir="nowhere")
+    (presets / "model").mkdir()
+    (presets / "model/tiny.yaml").write_text("d_model: 8\n")
+    with pytest.raises(ConfigError, match=r"^presets/model/tiny.yaml: there is a preset model/tiny already"):
+        seq2seq.config(["experiment=mine"], config_dir=presets)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_the_command_takes_presets_of_the_user_for_a_run_and_for_the_jobs_of_a_sweep(
+    presets: Path, corpus: Path
+) -> None:
+    words = [f"--config-dir={presets}", "experiment=mine", *arguments(corpus, Path("run"), {"trainer.max_epochs": 1})]
+    done = train_here(*words)
+    assert done.returncode == 0, done.stderr
+    assert "name: mine" in Path("run/config.yaml").read_text()
+    done = train_here("resume=run", "trainer.max_epochs=2")  # the run has its configuration
+    assert done.returncode == 0, done.stderr
+    done = train_here("-m", *words, "run_dir=many", "seed=1,2")
+    assert done.returncode == 0, done.stderr
+    assert all("name: mine" in file.read_text() for file in Path("many").glob("*/config.yaml"))
+    assert len(list(Path("many").glob("*/scores.json"))) == 2
+
+
+# --- the page ---
+
+
+def test_the_code_of_the_page_runs(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the words of a tiny run in place of the demo's."""
+    monkeypatch.chdir(tmp_path)
+    first, second = (block for block in fenced(ROOT / "docs/python.md", "python") if "seq2seq.plugins" not in block)
+    names: dict[str, Any] = {"WORDS": arguments(corpus, Path("tiny"))}
+    for block in (first, second):
+        exec(block.replace('"experiment=demo"', "*WORDS"), names)
+    scores, translation, settings, losses = capsys.readouterr().out.splitlines()
+    assert scores.startswith("tiny ") and translation and settings.startswith("0.001 16 train")
+    before, after = map(float, losses.split())
+    assert after < before
