@@ -38,6 +38,10 @@ class ConfigError(UserError):
     """A configuration key or value that cannot work."""
 
 
+class PluginError(UserError):
+    """A plugin that is missing, or cannot be imported."""
+
+
 class CorpusError(UserError):
     """Parallel text that is missing, unreadable or not parallel."""
 

@@ -3,7 +3,7 @@
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 from importlib import import_module
@@ -24,10 +24,12 @@ from seq2seq.cli import READ_BY_HYDRA, build_parser, command_names
 from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.read import REMOVED, RENAMED
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, PluginError
+from seq2seq.plugins import import_plugins
 from seq2seq.translation.translator import Translator
 from tests.documentation import code_lines, keys, pages, write_preset
 from tests.places import ROOT
+from tests.plugged import plugged
 
 KEYS = {key for key, _ in keys(RunConfig)}
 KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
@@ -129,9 +131,10 @@ def composed(*presets: str) -> DictConfig:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    """A folder of presets, as pages show it."""
-    return write_preset(tmp_path)
+def mine(tmp_path: Path) -> Iterator[Path]:
+    """A plugin and a folder of presets, as pages show them."""
+    with plugged(tmp_path):
+        yield write_preset(tmp_path)
 
 
 @pytest.mark.slow
@@ -146,8 +149,9 @@ def test_each_documented_training_is_understood(mine: Path) -> None:
             config = deepcopy(composed(*presets))
             for word in OverridesParser.create().parse_overrides([word for word in words if word not in presets]):
                 OmegaConf.update(config, word.key_or_group, word.value())
+            import_plugins(config.plugins)
             read_config(config)
-        except (ConfigError, OmegaConfBaseException, HydraException) as error:
+        except (ConfigError, PluginError, OmegaConfBaseException, HydraException) as error:
             pytest.fail(f"a page has the command {command}: {error}")
 
 

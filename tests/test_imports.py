@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 STAGES = [
     ("masking",),
     ("errors", "vocabulary", "files", "option_values", "cores"),
-    ("exit_status", "memory"),
+    ("exit_status", "memory", "plugins"),
     ("config",),
     ("hardware",),
     ("corpus",),
@@ -88,17 +88,17 @@ def test_text_flows_one_way() -> None:
 
 
 def test_no_import_hides_behind_a_computed_name() -> None:
-    # The command line finds the files of commands/, which it imports anyway.
+    # The command line finds the files of commands/, which it imports anyway. A plugin is no part of the house.
     found = {module: set(named(module, "importlib", "runpy")) for module in modules()}
     found = {module: names for module, names in found.items() if names - {"importlib.metadata.distributions"}}
-    assert list(found) == ["seq2seq.cli"]
+    assert list(found) == ["seq2seq.cli", "seq2seq.plugins"]
     assert not [module for module, path in modules().items() if "__import__" in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.muon", "training.schedule"])
 def test_the_model_its_loss_and_the_search_know_tensors_and_not_files(part: str) -> None:
     reached = {room(module) for start in modules_of(part) for module in chains(start)}
-    assert reached <= {"masking", "errors", "vocabulary", "config", "model", part.partition(".")[0]}
+    assert reached <= {"masking", "errors", "vocabulary", "plugins", "config", "model", part.partition(".")[0]}
     assert not [name for module in modules_of(part) for name in named(module, "pathlib", "os", "io", "tempfile")]
 
 

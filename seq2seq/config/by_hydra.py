@@ -78,16 +78,19 @@ def job_of(cfg: "DictConfig") -> "Composed":
 
     Raises:
         ConfigError: a path cannot be read. All else is read later.
+        PluginError: a plugin cannot be imported.
     """
     from hydra.core.hydra_config import HydraConfig
     from omegaconf.errors import OmegaConfBaseException
 
     from seq2seq.config.command import PATHS, Composed, sentence_of
+    from seq2seq.plugins import import_plugins
 
     try:
         _ = [cfg[key] for key in PATHS]
     except OmegaConfBaseException as error:
         raise ConfigError(sentence_of(error)) from error
+    import_plugins(cfg.plugins)
     return Composed(cfg, list(HydraConfig.get().overrides.task))
 
 

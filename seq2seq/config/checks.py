@@ -1,8 +1,12 @@
 """Checks that several sections share."""
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from seq2seq.errors import PluginError
+from seq2seq.plugins import VARIABLE, import_installed_plugins
 
 # Patterns of file names, what Windows refuses, line ends and the like, halves of characters.
 _NOT_IN_FILE_NAMES = re.compile(r'[*?\[\]\\:<>|"\x00-\x1f\x7f\ud800-\udfff]')
@@ -15,6 +19,35 @@ def one_of(section: str, config: Any, **choices: tuple[str, ...]) -> Iterator[st
         value = getattr(config, name)
         if value not in allowed:
             yield f"{section}.{name}={value!r} is not one of {', '.join(allowed)}"
+
+
+def built_in_or_added(
+    key: str, value: str, built_in: Sequence[str], added: Mapping[str, Any], plugins: Sequence[str]
+) -> Iterator[str]:
+    """Report a name that is neither built in nor added by a plugin.
+
+    Args:
+        plugins: the modules that the configuration names.
+    Raises:
+        PluginError: one of them is not imported, since only a saved model names it; or see `import_installed_plugins`.
+    """
+    for name in sorted(added.keys() & set(built_in)):
+        yield f"{key}: a plugin adds {name!r}, which is built in; give it another name"
+    if value in built_in:
+        return
+    if value not in added:
+        import_installed_plugins()
+    if value in added:
+        return
+    if missing := [name for name in plugins if name not in sys.modules]:
+        raise PluginError(
+            f"{key}={value!r} needs a plugin, and a saved model imports none; if you trust {', '.join(missing)}, set "
+            f"{VARIABLE}={','.join(missing)} (docs/python.md)"
+        )
+    yield (
+        f"{key}={value!r} is not one of {', '.join([*built_in, *added])}; plugins=[MODULE] imports a module that adds "
+        "another (docs/python.md)"
+    )
 
 
 def at_least(section: str, config: Any, **bounds: float) -> Iterator[str]:

@@ -15,6 +15,7 @@ from seq2seq.config.command import PATHS, Composed, path_word, readable, sentenc
 from seq2seq.config.run import RunConfig
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
+from seq2seq.plugins import import_plugins
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
         config_dir: a directory with more presets.
     Raises:
         ConfigError: the words describe no run.
+        PluginError: a plugin cannot be imported.
     """
     _check_words(words)
     readable_words = [readable(word, is_sweep=False) for word in words]
@@ -40,6 +42,7 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
             with open_dict(cfg):
                 del cfg["hydra"]
             _ = [cfg[key] for key in PATHS]  # what is wrong with them is told here
+        import_plugins(cfg.plugins)
         yield Composed(cfg, overrides)
     finally:
         HydraConfig.instance().cfg = context

@@ -8,6 +8,10 @@ from seq2seq.config.on_resume import for_training, marks
 
 _MOST_POSITIONS = 2**17  # a model has a table of them, with d_model numbers each
 
+# Those that are built in; plugins add others.
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+ATTENTIONS = ("scaled", "unscaled", "additive")
+
 
 @dataclass(kw_only=True)
 class ModelConfig:
@@ -27,8 +31,8 @@ class ModelConfig:
     norm_type: str = "layer"  # layer (LayerNorm), or rms (RMSNorm, Zhang and Sennrich 2019)
     norm_eps: float = 1e-5  # what a norm adds to the variance, so that it never divides by 0
     activation: str = "relu"  # relu, gelu, swiglu
-    positions: str = "sinusoidal"  # sinusoidal, learned, rotary (Su et al. 2021), or none
-    attention: str = "scaled"  # scores: `scaled` products of queries and keys, `unscaled`, or `additive` (Bahdanau)
+    positions: str = "sinusoidal"  # sinusoidal, learned, rotary (Su et al. 2021), none, or of a plugin
+    attention: str = "scaled"  # products of queries and keys: scaled or unscaled; additive (Bahdanau), or of a plugin
     temperature: float = 1.0  # scores of attention are divided by it; below 1 makes weights sharper
     hard_attention: bool = False  # attend to the one token with the largest score
     window: int = 0  # self-attention reaches so many tokens to each side; 0: all of them
@@ -86,8 +90,6 @@ class ModelConfig:
         yield from at_least("model", self, d_encoder=0, n_kv_heads=0, d_head=0, d_value=0)
         yield from one_of("model", self, norm_type=("layer", "rms"))
         yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swiglu"))
-        yield from one_of("model", self, positions=("sinusoidal", "learned", "rotary", "none"))
-        yield from one_of("model", self, attention=("scaled", "unscaled", "additive"))
         yield from at_least("model", self, window=0, stride=0)
         if not 0.01 <= self.temperature <= 100:
             yield f"model.temperature={self.temperature} is not between 0.01 and 100; 1 leaves scores as they are"

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from seq2seq.config.checks import at_least, one_of
 from seq2seq.config.on_resume import horizon
 
+LOSSES = ("cross_entropy",)  # that are built in; plugins add others
+
 
 @dataclass(kw_only=True)
 class OptimConfig:
     """Loss, optimizer and learning rate."""
 
+    loss: str = "cross_entropy"  # what training minimises: cross_entropy, or of a plugin; validations measure that
     optimizer: str = "adamw"  # adamw; muon: for the matrices of the layers, AdamW for the rest (Jordan et al. 2024)
     lr: float = 2e-3  # the highest learning rate, reached at the end of warm-up
     schedule: str = horizon("inverse_sqrt")  # inverse_sqrt, constant; cosine and linear fall until the run ends

@@ -66,7 +66,10 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
     except RecursionError as error:
         raise ConfigError("the configuration is nested deeper than any that this project writes") from error
     assert isinstance(config, RunConfig)
-    if problems := list(config.problems()):
+    problems = list(config.problems())
+    if isinstance(cfg, DictConfig):  # what is stored was trained before
+        problems += config.problems_of_training()
+    if problems:
         raise ConfigError("\n".join(problems))
     return config
 

@@ -4,14 +4,15 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from seq2seq import plugins
 from seq2seq.config.batch import BatchConfig
-from seq2seq.config.checks import names_a_file
+from seq2seq.config.checks import built_in_or_added, names_a_file
 from seq2seq.config.data import DataConfig
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
-from seq2seq.config.model import ModelConfig
+from seq2seq.config.model import ATTENTIONS, POSITIONS, ModelConfig
 from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section, start
-from seq2seq.config.optim import OptimConfig
+from seq2seq.config.optim import LOSSES, OptimConfig
 from seq2seq.config.tokenizer import TokenizerConfig
 from seq2seq.config.trainer import FSDP, TrainerConfig
 from seq2seq.errors import ConfigError
@@ -25,6 +26,7 @@ class RunConfig:
     seed: int = 1  # of weights, batches, dropout and sampling
     run_dir: str = runtime("", is_local=True)  # the directory that the run writes to
     resume: str = runtime("", is_local=True)  # a run to continue; `auto`: the one in run_dir, if there is one
+    plugins: list[str] = section(list, RUNTIME)  # modules to import, which add losses, positions or attentions
     finetune: str = start("", is_local=True)  # a model to start from, with its sizes and subwords: a path or wandb:...
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
@@ -39,6 +41,7 @@ class RunConfig:
         if not 0 <= self.seed < 2**32:
             yield f"seed={self.seed} is not in [0, 2^32)"
         yield from names_a_file("name", self.name)
+        yield from self._problems_of_plugins()
         for item in dataclasses.fields(self):
             if dataclasses.is_dataclass(item.type):
                 yield from getattr(self, item.name).problems()
@@ -55,6 +58,20 @@ class RunConfig:
             )
         if self.batch.is_auto and self.trainer.strategy == FSDP:
             yield f"batch.max_tokens=auto tries a whole model, and trainer.strategy={FSDP} splits it; give a number"
+
+    def _problems_of_plugins(self) -> Iterator[str]:
+        wrong = [name for name in self.plugins if not all(map(str.isidentifier, name.split(".")))]
+        yield from (f"plugins: {name[:60]!r} is no name of a module, such as mine or mine.losses" for name in wrong)
+        if not wrong:
+            model = self.model
+            yield from built_in_or_added("model.positions", model.positions, POSITIONS, plugins.POSITIONS, self.plugins)
+            yield from built_in_or_added(
+                "model.attention", model.attention, ATTENTIONS, plugins.ATTENTIONS, self.plugins
+            )
+
+    def problems_of_training(self) -> Iterator[str]:
+        """What is wrong only if the model is to be trained: others may translate with it without its loss."""
+        yield from built_in_or_added("optim.loss", self.optim.loss, LOSSES, plugins.LOSSES, self.plugins)
 
     @property
     def _has_tags(self) -> bool:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.config import DROPOUTS, ModelConfig
+from seq2seq.config.model import POSITIONS
 from seq2seq.errors import CheckpointError
 from seq2seq.model.attention import CrossAttention, SelfAttention
 from seq2seq.model.layers import FeedForward, SwiGLU
@@ -32,7 +33,7 @@ _VARIANTS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
     "norm_type": ("layer", "rms"),
     "activation": ("relu", "gelu", "swiglu"),
-    "positions": ("sinusoidal", "learned", "rotary", "none"),
+    "positions": POSITIONS,
     "embeddings": ("shared", "decoder", "separate"),
 }
 _ANY = {"d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps", *DROPOUTS}

@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from seq2seq.config import ModelConfig
 from seq2seq.errors import UserError
+from seq2seq.plugins import POSITIONS
 
 
 def sinusoids(max_length: int, d_model: int) -> Tensor:
@@ -74,6 +76,12 @@ ADDED_POSITIONS: dict[str, type[AddedPositions]] = {
     "rotary": NoPositions,
     "none": NoPositions,
 }
+
+
+def added_positions(config: ModelConfig, width: int) -> AddedPositions:
+    """What `model.positions` adds to embeddings of this width: built in, or of a plugin."""
+    kind = ADDED_POSITIONS.get(config.positions) or POSITIONS[config.positions]
+    return kind(config.max_length, width)
 
 
 class RotaryPositions(nn.Module):

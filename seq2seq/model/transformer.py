@@ -17,7 +17,7 @@ from seq2seq.model.cache import DecoderState
 from seq2seq.model.decoder import Decoder
 from seq2seq.model.dropout import Dropout
 from seq2seq.model.encoder import Encoder
-from seq2seq.model.positions import ADDED_POSITIONS, AddedPositions, check_length
+from seq2seq.model.positions import AddedPositions, added_positions, check_length
 
 # By `model.embeddings`, the tables of source, target and output. The paper's section 3.4 shares one for all three.
 TABLES = {
@@ -76,9 +76,9 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config, vocab_size)
-        self.positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_memory)
+        self.positions = added_positions(config, config.d_memory)
         if config.d_memory != config.d_model:  # otherwise one table serves both halves
-            self.target_positions = ADDED_POSITIONS[config.positions](config.max_length, config.d_model)
+            self.target_positions = added_positions(config, config.d_model)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)

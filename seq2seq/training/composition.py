@@ -40,6 +40,7 @@ def resumed_config(composed: DictConfig, overrides: Sequence[str], checkpoint: C
             )
         OmegaConf.update(merged, key, OmegaConf.select(composed, key), merge=False)
     config = read_config(merged)
+    config.plugins = list(composed.plugins)  # no other process imports what only the saved model names
     config.run_dir = str(run_dir)
     check_changes(config, checkpoint)
     return config

@@ -9,6 +9,7 @@ import sys
 
 from seq2seq.config import read_config
 from seq2seq.memory import is_out_of_memory, limited_memory
+from seq2seq.plugins import import_plugins
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.fitting import Question, fitting, new_module
 from seq2seq.training.trainer import Machine
@@ -18,6 +19,7 @@ def main() -> None:
     asked = json.load(sys.stdin)
     tokenizer = Tokenizer.from_bytes(base64.b64decode(asked.pop("tokenizer")))
     question = Question(**asked)
+    import_plugins(question.config["plugins"])
     config = read_config(question.config)
     machine = Machine(
         "cpu", question.precision

@@ -8,6 +8,7 @@ Shapes: B sentences, T target tokens, N target tokens of the batch without paddi
 V vocabulary
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from seq2seq.model.masks import is_pad
+from seq2seq.plugins import LOSSES
 
 # Rows of logits at a time. On a CPU (D = 256, V = 8,000, bf16) 512 to 4,096 took the same time within noise. 256 took
 # 5-10% more and 128 took 15-30% more, because the gradients of the weight are added up more often. A GPU has no cache
@@ -62,6 +64,11 @@ def smoothed_cross_entropy(
         torch.is_grad_enabled(),
     )
     return Loss(smoothed, nll, torch.full((), len(rows), device=hidden.device), n_correct)
+
+
+def loss_function(name: str) -> Callable[..., Loss]:
+    """The choice of `optim.loss`; it takes and gives what `smoothed_cross_entropy` does."""
+    return smoothed_cross_entropy if name == "cross_entropy" else LOSSES[name]
 
 
 def target_rows(tgt_out: Tensor, n_tokens: int | None = None) -> Tensor:

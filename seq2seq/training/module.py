@@ -25,7 +25,7 @@ from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.loss import Loss, smoothed_cross_entropy
+from seq2seq.training.loss import Loss, loss_function
 from seq2seq.training.muon import MuonWithAdamW, parameters_of
 from seq2seq.training.pieces import Pieces
 from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
@@ -69,8 +69,8 @@ class TranslationModule(pl.LightningModule):
     def loss(self, batch: Batch) -> Loss:
         """What training minimises."""
         hidden = self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
-        output, smoothing = self.model.embeddings.output, self.config.optim.label_smoothing
-        return smoothed_cross_entropy(hidden, output, batch.tgt_out, smoothing, batch.n_tgt_tokens)
+        output, optim = self.model.embeddings.output, self.config.optim
+        return loss_function(optim.loss)(hidden, output, batch.tgt_out, optim.label_smoothing, batch.n_tgt_tokens)
 
     def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
         """What is stored of the model, with these weights."""

@@ -27,6 +27,7 @@ from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError, RunError, command
 from seq2seq.hardware import gpu_names
 from seq2seq.memory import is_out_of_memory
+from seq2seq.plugins import import_plugins
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
@@ -88,6 +89,7 @@ def train(
 def train_as_told(ranks: Ranks) -> None:
     """Take part in the run that the first process tells."""
     config, run_id, checkpoint = json.loads(ranks.hear("run"))
+    import_plugins(config["plugins"])
     _train(read_config(config), run_id, read_checkpoint(Path(checkpoint)) if checkpoint else None, (), ranks)
 
 

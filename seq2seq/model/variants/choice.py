@@ -9,6 +9,7 @@ from seq2seq.model.variants.groups import GroupedQueries
 from seq2seq.model.variants.patterns import pattern
 from seq2seq.model.variants.scores import AddedScores, Explicit, MultipliedScores, hard, soft
 from seq2seq.model.variants.self_attention import PatternedSelfAttention
+from seq2seq.plugins import ATTENTIONS
 
 
 def self_attention(config: ModelConfig) -> SelfAttention:
@@ -21,7 +22,9 @@ def cross_attention(config: ModelConfig) -> CrossAttention:
 
 
 def heads(config: ModelConfig) -> Attend:
-    """The choice of `model.attention`, `temperature`, `hard_attention` and `n_kv_heads`."""
+    """The choice of `model.attention`, `temperature`, `hard_attention` and `n_kv_heads`. A plugin makes all of it."""
+    if config.attention in ATTENTIONS:
+        return ATTENTIONS[config.attention](config)
     beta = 1 / config.temperature
     to_weights = hard if config.hard_attention else soft
     if config.attention == "additive":

@@ -25,6 +25,43 @@ MUTANTS = [
         tests=["tests/test_python.py::test_what_ends_a_run_before_its_first_step_leaves_nothing"],
     ),
     Mutant(
+        fault="processes that are told a resumed run import what only its checkpoint names",
+        file="seq2seq/training/composition.py",
+        text="config.plugins = list(composed.plugins)",
+        becomes="config.plugins += list(composed.plugins)",
+        tests=["tests/training/test_plugins.py::test_a_saved_model_imports_nothing"],
+    ),
+    Mutant(
+        fault="only the first process of a run imports its plugins",
+        file="seq2seq/training/run.py",
+        text='import_plugins(job.config["plugins"])',
+        becomes="import_plugins([])",
+        tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
+    ),
+    Mutant(
+        fault="the process that tries batches imports no plugin",
+        file="seq2seq/training/fitting_process.py",
+        text='import_plugins(question.config["plugins"])',
+        becomes="import_plugins([])",
+        tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
+    ),
+    Mutant(
+        fault="a model is not translated with where nobody has its loss",
+        file="seq2seq/config/read.py",
+        text="if isinstance(cfg, DictConfig):  # what is stored",
+        becomes="if cfg:  # what is stored",
+        tests=["tests/training/test_plugins.py::test_a_model_needs_no_loss_to_translate"],
+    ),
+    Mutant(
+        fault="what a stored model calls its plugin is printed as part of a command",
+        file="seq2seq/config/run.py",
+        text='if not all(map(str.isidentifier, name.split(".")))',
+        becomes="if name != name.strip()",
+        tests=[
+            "tests/training/test_plugins.py::test_a_stored_name_that_could_do_harm_in_a_shell_is_not_repeated_as_a_remedy"
+        ],
+    ),
+    Mutant(
         fault="Hydra takes text in brackets for a list",
         file="seq2seq/config/command.py",
         text="isinstance(parsed.value(), str) else",

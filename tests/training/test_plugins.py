@@ -1,0 +1,199 @@
+"""Runs with a loss, positions and an attention of a module that is no part of the package: that of docs/python.md."""
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import seq2seq
+from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import ModelConfig, RunConfig, TrainerConfig, read_config
+from seq2seq.errors import CheckpointError, ConfigError, PluginError
+from seq2seq.export.conversion import check_convertible
+from seq2seq.plugins import VARIABLE, import_plugins
+from tests.plugged import KEYS, plugged, unplug
+from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_in_parts, train_with
+
+PLUGINS = {"plugins": ["mine"]}
+KINDS = [{key: value} for key, value in KEYS.items()]
+ENDING = RunConfig(trainer=TrainerConfig(max_epochs=1))  # the least that works
+
+
+@pytest.fixture(autouse=True)
+def mine(tmp_path: Path) -> Iterator[None]:
+    with plugged(tmp_path):
+        yield
+
+
+@pytest.fixture(scope="module")
+def run_with_all(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("with_all")
+    with plugged(folder):
+        import_plugins(["mine"])
+        return train_with(tiny_config(corpus, folder / "run", PLUGINS | KEYS)).run_dir
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return checkpoint(run)["state_dict"]
+
+
+def losses(run: Path) -> list[float]:
+    return [each.value for each in RunDirectory(run).metrics() if each.name == "train/loss"]
+
+
+@pytest.mark.parametrize("keys", KINDS, ids=str)
+def test_a_run_with_a_plugin_learns_something_else_and_resumes_to_the_bit(
+    corpus: Path, tmp_path: Path, keys: dict[str, Any]
+) -> None:
+    import_plugins(["mine"])
+    whole = train_with(tiny_config(corpus, tmp_path / "whole", PLUGINS | keys))
+    parts = train_in_parts(tiny_config(corpus, tmp_path / "parts", PLUGINS | keys), 7, 15)
+    plain = train_with(tiny_config(corpus, tmp_path / "plain"))
+    assert losses(whole.run_dir)[-1] < losses(whole.run_dir)[0] - 0.5
+    assert losses(whole.run_dir) == losses(parts.run_dir) != losses(plain.run_dir)
+    resumed = weights(parts.run_dir)
+    assert all(torch.equal(weight, resumed[name]) for name, weight in weights(whole.run_dir).items())
+    assert parts == whole
+
+
+def test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too(corpus: Path, tmp_path: Path) -> None:
+    words = [f"{key}={value}" for key, value in KEYS.items()]
+    changes = {"batch.max_tokens": "auto", "trainer.devices": 2, "trainer.max_epochs": 1}
+    done = command(
+        *arguments(corpus, tmp_path / "run", changes),
+        "plugins=[mine]",
+        *words,
+        env={"PYTHONPATH": str(tmp_path)},
+        is_fresh=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not torch.all(weights(tmp_path / "run")["model.positions.weight"] == 1)
+
+
+def test_a_model_is_translated_with_where_its_plugin_is_named(run_with_all: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("ba da\n\nfo fu ma\n")
+    words = ["--model", str(run_with_all), "--device", "cpu", "--input", str(tmp_path / "in.txt"), "--output"]
+    env = {"PYTHONPATH": str(tmp_path)}
+    told = command(*words, str(tmp_path / "not.txt"), script="translate.py", env=env, is_fresh=True)
+    assert told.returncode == 2
+    assert told.stderr == (
+        "error: model.positions='weighted' needs a plugin, and a saved model imports none; if you trust mine, set "
+        "SEQ2SEQ_PLUGINS=mine (docs/python.md)\n"
+    )
+    done = command(
+        *words, str(tmp_path / "out.txt"), script="translate.py", env=env | {VARIABLE: "mine"}, is_fresh=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 3
+
+
+def test_a_run_is_resumed_and_fine_tuned_where_its_plugin_is_named(run_with_all: Path, tmp_path: Path) -> None:
+    for word in (f"resume={run_with_all}", f"finetune={run_with_all}"):
+        with pytest.raises(PluginError, match="if you trust mine, set SEQ2SEQ_PLUGINS=mine"):
+            seq2seq.train([word])
+    tuned = seq2seq.config(["plugins=[mine]", f"finetune={run_with_all}", "trainer.max_epochs=1"])
+    assert tuned.model.attention == "distances"
+    assert seq2seq.train(["plugins=[mine]", f"resume={run_with_all}"]).run_dir == run_with_all
+
+
+def test_a_saved_model_imports_nothing(corpus: Path, tmp_path: Path) -> None:
+    """It may come from a stranger, who would choose what runs here."""
+    run = train_with(tiny_config(corpus, tmp_path / "run", PLUGINS | {"trainer.max_epochs": 1})).run_dir
+    assert "mine" not in sys.modules  # the words of a command import it, not the configuration
+    assert TrainedModel.read(run).config.plugins == ["mine"]
+    seq2seq.train([f"resume={run}", "trainer.max_epochs=2"])
+    assert "mine" not in sys.modules
+    assert checkpoint(run)["config"]["plugins"] == []  # nor does another process, which is told this configuration
+
+
+def test_a_model_needs_no_loss_to_translate(corpus: Path, tmp_path: Path) -> None:
+    import_plugins(["mine"])
+    run = train_with(tiny_config(corpus, tmp_path / "run", PLUGINS | KINDS[0] | {"trainer.max_epochs": 1})).run_dir
+    unplug()
+    assert len(seq2seq.load(run, device="cpu").translate(["ba da"])) == 1
+    with pytest.raises(PluginError, match=r"optim.loss='focal' needs a plugin"):
+        seq2seq.train([f"resume={run}"])
+
+
+@pytest.mark.parametrize("way", ["variable", "package"])
+def test_a_plugin_that_is_installed_is_imported_when_a_name_is_not_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "variable":
+        monkeypatch.setenv(VARIABLE, " mine ,")
+    else:
+        folder = tmp_path / "mine-1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+        (folder / "entry_points.txt").write_text("[seq2seq.plugins]\nany = mine\n")
+    stored = dataclasses.asdict(ENDING)
+    read_config(stored)
+    assert "mine" not in sys.modules
+    stored["model"]["positions"] = "weighted"
+    assert read_config(stored).model.positions == "weighted"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["plugins=[mine]", "optim.loss=fokal"],
+            r"optim.loss='fokal' is not one of cross_entropy, focal; plugins=",
+        ),
+        (["plugins=[mine]", "model.positions=w"], r"model.positions='w' is not one of sinusoidal, .*, none, weighted;"),
+        (
+            ["model.attention=distances"],
+            r"model.attention='distances' is not one of scaled, unscaled, additive;",
+        ),
+        (
+            ["plugins=[yours]"],
+            r"the plugin yours is not on Python's path; install it, or add its folder to ",
+        ),
+        (["plugins=[mine.losses]"], r"the plugin mine.losses is not on Python's path"),
+        (["plugins=[faulty]"], r"the plugin faulty fails \(ZeroDivisionError: division by zero\); correct it$"),
+        (
+            ["plugins=[needy]"],
+            r"the plugin needy fails \(ModuleNotFoundError: No module named 'nowhere'\);",
+        ),
+        (["plugins=[taking]"], r"^model.positions: a plugin adds 'learned', which is built in; give it another name$"),
+        (["plugins=['']"], r"the plugin  ?fails"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_wrong_name_is_one_sentence(tmp_path: Path, words: list[str], told: str) -> None:
+    (tmp_path / "faulty.py").write_text("1 / 0\n")
+    (tmp_path / "needy.py").write_text("import nowhere\n")
+    (tmp_path / "taking.py").write_text("from seq2seq.plugins import POSITIONS\nPOSITIONS['learned'] = object\n")
+    sys.modules.pop("taking", None)
+    with pytest.raises((ConfigError, PluginError), match=told) as refused:
+        seq2seq.config(["experiment=demo", *words])
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["a b", "$(reboot)", "", ".mine", "\x1b[2J"])
+def test_a_stored_name_that_could_do_harm_in_a_shell_is_not_repeated_as_a_remedy(name: str) -> None:
+    stored = dataclasses.asdict(ENDING) | {"plugins": [name]}
+    stored["model"]["positions"] = "weighted"
+    with pytest.raises(ConfigError) as refused:
+        read_config(stored)
+    assert str(refused.value) == f"plugins: {name!r} is no name of a module, such as mine or mine.losses"
+
+
+def test_a_model_without_its_plugin_and_its_name_says_what_it_lacks(run_with_all: Path, tmp_path: Path) -> None:
+    """The name was put into the dict by hand, as in a notebook."""
+    saved = read_checkpoint(run_with_all / "checkpoints" / "model.ckpt").model
+    nameless = dataclasses.replace(saved, config={**saved.config, "plugins": []})
+    write_model(nameless, tmp_path / "model.ckpt", 1)
+    with pytest.raises(CheckpointError, match=r"model.positions='weighted' is not one of sinusoidal"):
+        TrainedModel.read(tmp_path / "model.ckpt")
+
+
+def test_ctranslate2_refuses_what_it_does_not_have() -> None:
+    with pytest.raises(CheckpointError, match=r"model.positions=weighted, model.attention=distances cannot be conv"):
+        check_convertible(ModelConfig(positions="weighted", attention="distances"))
