@@ -62,7 +62,7 @@ def train(
         UserError: what is wrong, and what to do.
         KeyboardInterrupt: you stopped the run; the message says how to go on.
     """
-    from seq2seq.training.in_process import train_in_process
+    from seq2seq.training.launch import train_in_process
 
     return train_in_process(words, config_dir, callbacks)
 

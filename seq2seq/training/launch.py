@@ -1,4 +1,4 @@
-"""One run of a command: it begins or goes on, in as many processes as it asks for, and its end is told."""
+"""One run of a command or a program: it begins or goes on, in as many processes as it asks for; its end is told."""
 
 import contextlib
 import errno
@@ -17,10 +17,13 @@ from seq2seq.training.composed import run_of
 from seq2seq.training.start_up import check_environment, quick_imports
 
 if TYPE_CHECKING:  # takes seconds to import, and a mistyped key should not wait for it
+    import pytorch_lightning as pl
+
     from seq2seq.artifacts.checkpoint import Checkpoint
     from seq2seq.artifacts.identity import SweepPlace
     from seq2seq.config import RunConfig
     from seq2seq.training.ranks import Ranks
+    from seq2seq.training.selection import Outcome
 
 # Why writing can fail: no space, a quota, a limit for the size of files, a disk that went read-only.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -92,33 +95,89 @@ def _train(
     with quick_imports():
         from seq2seq.training.ranks import leaving_group
         from seq2seq.training.run import train
-        from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
 
     run = RunDirectory(Path(config.run_dir))
     try:
-        with _leaving_nothing(run), leaving_group():
+        with _ending(run, _going_on(run)), leaving_group():
             train(config, checkpoint, sweep=place, ranks=ranks)
-    except TrainingInterrupted as interrupted:
-        note(f"stopped and saved; {_going_on(run)}")
-        sys.exit(128 + interrupted.signum)
-    except (KeyboardInterrupt, StoppedAtOnce):
-        note(f"stopped at once; {_going_on(run) if run.has_checkpoints else 'nothing was saved yet'}")
-        sys.exit(128 + signal.SIGINT)
-    except SystemExit:  # a signal where there was nothing to save: while text is prepared, in the selection, in a test
-        note(f"stopped at once; {_going_on(run) if run.has_checkpoints else 'nothing was saved yet'}")
-        raise
+    except _Stopped as stopped:
+        note(str(stopped))
+        sys.exit(128 + stopped.signum)
+
+
+def train_in_process(
+    words: Sequence[str], config_dir: str | Path | None, callbacks: "Sequence[pl.Callback]"
+) -> "Outcome":
+    """Do a run in the process of a program or a notebook; see `seq2seq.train`."""
+    from seq2seq.config.compose import composed
+
+    with composed(words, config_dir) as job:
+        config, place, checkpoint = run_of(job)
+    check_environment(config.logger)
+
+    from seq2seq.training.ranks import leaving_group
+    from seq2seq.training.run import train
+    from seq2seq.training.trainer import n_ranks, set_up_machine
+
+    if (n := n_ranks(config.trainer, set_up_machine(config.trainer))) > 1:
+        raise ConfigError(
+            f"trainer.devices={config.trainer.devices} takes {n} processes, and a program is only one; set "
+            "trainer.devices=1, or give the words to train.py"
+        )
+    run = RunDirectory(Path(config.run_dir))
+    try:
+        with _ending(run, f"go on with seq2seq.train([{f'resume={run.path}'!r}])"), leaving_group():
+            return train(config, checkpoint, callbacks, sweep=place)
+    except _Stopped as stopped:
+        # `except Exception` of a program does not take a Ctrl-C, or the stop button of a notebook, for an error.
+        raise (KeyboardInterrupt if stopped.signum == signal.SIGINT else RunError)(str(stopped)) from None
+
+
+class _Stopped(Exception):
+    """A run was told to stop; `signum` says by what."""
+
+    def __init__(self, message: str, signum: int) -> None:
+        super().__init__(message)
+        self.signum = signum
+
+
+@contextlib.contextmanager
+def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
+    """In this block, a run that is stopped, and what the machine does to it, say how to go on.
+
+    Raises:
+        _Stopped: somebody told it to stop.
+        UserError: the disk is full, or memory ran out.
+    """
+    from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
+
+    try:
+        with _leaving_nothing(run):
+            yield
+    except TrainingInterrupted as told:
+        raise _Stopped(f"stopped and saved; {going_on}", told.signum) from None
+    except (KeyboardInterrupt, StoppedAtOnce, SystemExit) as error:
+        signum = signal.SIGINT
+        # Where there was nothing to save: while text is prepared, in the selection, in a test. Of a Ctrl-C before the
+        # first step, Lightning makes its own exit.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, KeyboardInterrupt):
+            if not isinstance(error.code, int) or error.code <= 128:
+                raise
+            signum = error.code - 128
+        raise _Stopped(
+            f"stopped at once; {going_on if run.has_checkpoints else 'nothing was saved yet'}", signum
+        ) from None
     except RuntimeError as error:
         if "DataLoader worker" not in str(error):  # torch raises it wherever the run just is
             raise
-        remedy = _going_on(run) if run.has_checkpoints else "start the run again"
         raise RunError(
             "a process that makes batches was killed, most likely because memory ran out; batch.n_workers=0 needs "
-            f"none; {remedy}"
+            f"none; {going_on if run.has_checkpoints else 'start the run again'}"
         ) from error
     except OSError as error:
         if error.errno not in DISK_ERRORS:
             raise
-        remedy = f"make room, then {_going_on(run)}" if run.has_checkpoints else "make room, or name another run_dir"
+        remedy = f"make room, then {going_on}" if run.has_checkpoints else "make room, or name another run_dir"
         raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
 
 
