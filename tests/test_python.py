@@ -85,7 +85,7 @@ def test_a_run_that_is_interrupted_saves_and_says_how_to_go_on(corpus: Path, tmp
     with pytest.raises(KeyboardInterrupt) as stopped:
         seq2seq.train(parts, callbacks=[SignalAt(7, signal.SIGINT)])
     assert str(stopped.value) == f"stopped and saved; go on with seq2seq.train(['{resume}'])"
-    with pytest.raises(RunError, match=r"^stopped by SIGTERM and saved; go on with seq2seq\.train\(\['resume=.*'\]\)$"):
+    with pytest.raises(RunError, match=r"^SIGTERM: stopped and saved; go on with seq2seq\.train\(\['resume=.*'\]\)$"):
         seq2seq.train([resume], callbacks=[SignalAt(20)])
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
     assert seq2seq.train([resume]) == seq2seq.train(whole)

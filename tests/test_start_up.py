@@ -17,7 +17,7 @@ def test_the_package_alone_imports_its_configuration_and_no_package_of_others() 
     modules = imported_by(code="import seq2seq")
     assert not {name for name in modules if name.split(".")[0] in {*HEAVY, "numpy", "sentencepiece"}}
     own = {name.removeprefix("seq2seq.").partition(".")[0] for name in modules if name.startswith("seq2seq")}
-    assert own == {"seq2seq", "config", "errors", "plugins"}
+    assert own == {"seq2seq", "config", "errors", "masking", "plugins"}
 
 
 def test_help_and_mistyped_options_wait_for_nothing() -> None:

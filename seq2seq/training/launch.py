@@ -130,7 +130,9 @@ def train_in_process(
             return train(config, checkpoint, callbacks, sweep=place)
     except _Stopped as stopped:
         # `except Exception` of a program does not take a Ctrl-C, or the stop button of a notebook, for an error.
-        raise (KeyboardInterrupt if stopped.signum == signal.SIGINT else RunError)(str(stopped)) from None
+        if stopped.signum == signal.SIGINT:
+            raise KeyboardInterrupt(str(stopped)) from None
+        raise RunError(f"{signal.Signals(stopped.signum).name}: {stopped}") from None
 
 
 class _Stopped(Exception):
@@ -157,16 +159,15 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
     except TrainingInterrupted as told:
         raise _Stopped(f"stopped and saved; {going_on}", told.signum) from None
     except (KeyboardInterrupt, StoppedAtOnce, SystemExit) as error:
-        signum = signal.SIGINT
+        signum: int = signal.SIGINT
         # Where there was nothing to save: while text is prepared, in the selection, in a test. Of a Ctrl-C before the
         # first step, Lightning makes its own exit.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, KeyboardInterrupt):
             if not isinstance(error.code, int) or error.code <= 128:
                 raise
             signum = error.code - 128
-        raise _Stopped(
-            f"stopped at once; {going_on if run.has_checkpoints else 'nothing was saved yet'}", signum
-        ) from None
+        saved = going_on if run.has_checkpoints else "nothing was saved yet"
+        raise _Stopped(f"stopped at once; {saved}", signum) from None
     except RuntimeError as error:
         if "DataLoader worker" not in str(error):  # torch raises it wherever the run just is
             raise
@@ -178,7 +179,7 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
         if error.errno not in DISK_ERRORS:
             raise
         remedy = f"make room, then {going_on}" if run.has_checkpoints else "make room, or name another run_dir"
-        raise UserError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
+        raise RunError(f"run_dir={run.path} cannot be written to ({error.strerror}); {remedy}") from error
 
 
 @contextlib.contextmanager

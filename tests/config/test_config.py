@@ -61,7 +61,8 @@ def test_each_key_that_takes_a_path_is_marked_as_one_of_this_machine():
         section, _, name = key.rpartition(".")
         if not mark.is_local and isinstance(value_of(config, key), str):
             setattr(value_of(config, section) if section else config, name, "../of/ann")
-            taken += [key] if not list(config.problems()) else []
+            problems = [*config.problems(), *config.problems_of_training()]
+            taken += [key] if not problems else []
     assert sorted(taken) == ["data.name", "data.test", "data.train", "data.valid", "trainer.strategy"]
 
 

@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="Ctrl-C before the first step ends the program of the user",
-        file="seq2seq/training/in_process.py",
+        file="seq2seq/training/launch.py",
         text="if isinstance(error, SystemExit) and not isinstance",
         becomes="if isinstance(error, SystemExit) or not isinstance",
         tests=["tests/test_python.py::test_what_ends_a_run_before_its_first_step_leaves_nothing"],
@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         fault="only the first process of a run imports its plugins",
         file="seq2seq/training/run.py",
-        text='import_plugins(job.config["plugins"])',
+        text='import_plugins(config["plugins"])',
         becomes="import_plugins([])",
         tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
     ),
