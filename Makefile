@@ -80,7 +80,7 @@ faults: $(VENV)/dev.stamp  ## kill runs and workers, send signals and fill disks
 
 .PHONY: cluster
 cluster: $(VENV)/dev.stamp  ## run under torchrun and a real SLURM on this machine, as root: a quarter of an hour
-	NIGHTLY=1 $(PYTEST) -n0 tests/cluster tests/training/test_sharded.py tests/training/test_restarts.py
+	NIGHTLY=1 $(PYTEST) -n0 tests/cluster tests/training/test_sharded.py
 
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp  ## give every reader damaged and hostile files, words and options for long, drawn from SEED

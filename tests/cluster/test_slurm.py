@@ -1,5 +1,7 @@
 """Runs under a real SLURM: a job on two nodes, an array, a job that is preempted and requeued."""
 
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -67,7 +69,7 @@ def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm
     changes = STEPS | {"trainer.max_steps": 300, "trainer.val_every_n_steps": 20}
     after = 'status=$?; if [ $status = 138 ]; then scontrol requeue "$SLURM_JOB_ID"; sleep 60; fi; exit $status\n'
     words = [*arguments(corpus, parts, changes), "resume=auto"]
-    job = cluster.submit(script(words, nodes=2, tasks=2, more="#SBATCH --requeue", after=after))
+    job = cluster.submit(script(words, nodes=2, more="#SBATCH --requeue", after=after))
     end = time.monotonic() + 480
     while not (parts / "checkpoints/last.ckpt").exists():
         assert time.monotonic() < end, cluster.out(job)
@@ -78,10 +80,35 @@ def test_a_preempted_job_is_requeued_and_ends_as_one_that_was_not(cluster: Slurm
         cluster.run("scontrol", "requeue", job)
     assert cluster.wait(job) == "COMPLETED", cluster.out(job)
     assert "Restarts=1" in cluster.run("scontrol", "show", "job", job)
-    job = cluster.submit(script(arguments(corpus, whole, changes), nodes=2, tasks=2))
+    job = cluster.submit(script(arguments(corpus, whole, changes), nodes=2))
     assert cluster.wait(job) == "COMPLETED", cluster.out(job)
     ours, theirs = (checkpoint(run_dir)["state_dict"] for run_dir in (parts, whole))
     assert all(torch.equal(ours[name], weight) for name, weight in theirs.items())
+
+
+def test_the_jobs_of_a_sweep_are_jobs_of_the_cluster(cluster: Slurm, corpus, tmp_path):
+    """By Hydra's submitit launcher: each is a run of two processes. One fails, and the same command does it again."""
+    keys = [word for word in arguments(corpus, tmp_path / "sweep", STEPS) if not word.startswith("seed=")]
+    words = ["-m", *keys, "data.valid=valid,later", "hydra/launcher=submitit_slurm", "hydra.launcher.tasks_per_node=2"]
+    words += ["hydra.launcher.mem_gb=null", "hydra.launcher.timeout_min=10"]
+    place = {"MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+    def sweep() -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, str(ROOT / "train.py"), *words]
+        return subprocess.run(
+            command, env=cluster.env | place, cwd=tmp_path, capture_output=True, text=True, timeout=500
+        )
+
+    done = sweep()
+    assert done.returncode == 2, done.stderr
+    assert "1 of 2 jobs are finished; not finished:\n  001_data.valid=later: " in done.stderr
+    for language in ("fr", "en"):
+        shutil.copy(corpus / f"valid.{language}", corpus / f"later.{language}")
+    done = sweep()
+    assert done.returncode == 0, done.stderr
+    for name in ("000_data.valid=valid", "001_data.valid=later"):
+        run = RunDirectory(tmp_path / "sweep" / name)
+        assert run.is_scored and checkpoint(run.path)["position"]["world_size"] == 2
 
 
 def test_one_process_goes_on_with_what_two_nodes_left(cluster: Slurm, corpus, tmp_path):

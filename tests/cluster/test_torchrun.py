@@ -22,10 +22,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
-def agents(stack: ExitStack, words: list[str], folders: list[Path], *options: str) -> list[Process]:
-    """One for each machine, with two processes each."""
+def agents(stack: ExitStack, words: list[str], folders: list[Path], *options: str, n_each: int = 2) -> list[Process]:
+    """One for each machine, with so many processes each."""
     port = free_port()
-    meeting = ["--nnodes", len(folders), "--nproc-per-node", 2, "--rdzv-backend", "c10d", "--rdzv-id", "run"]
+    meeting = ["--nnodes", len(folders), "--nproc-per-node", n_each, "--rdzv-backend", "c10d", "--rdzv-id", "run"]
     meeting += ["--rdzv-endpoint", f"127.0.0.1:{port}", "--local-addr", "127.0.0.1", *options]
     return [
         stack.enter_context(started("-m", "torch.distributed.run", *meeting, TRAIN, *words, cwd=folder))
@@ -83,14 +83,14 @@ def test_a_process_that_is_killed_costs_the_steps_since_the_last_save(corpus, tm
     changes = STEPS | {"trainer.max_steps": 200, "trainer.val_every_n_steps": 20}
     with ExitStack() as stack:
         words = [*arguments(corpus, run_dir, changes), "resume=auto"]
-        both = agents(stack, words, [tmp_path] * 2, "--max-restarts", "1")
+        both = agents(stack, words, [tmp_path] * 2, "--max-restarts", "1", n_each=1)
         wait_for((run_dir / "checkpoints/last.ckpt").exists, both[0])
         os.kill(workers(both[1])[-1], signal.SIGKILL)
         ends = [end_of(each) for each in both]
     assert [status for status, _ in ends] == [0, 0], ends
     assert RunDirectory(run_dir).is_scored
     with ExitStack() as stack:
-        ends = [end_of(each) for each in agents(stack, arguments(corpus, whole, changes), [tmp_path] * 2)]
+        ends = [end_of(each) for each in agents(stack, arguments(corpus, whole, changes), [tmp_path] * 2, n_each=1)]
     assert [status for status, _ in ends] == [0, 0], ends
     ours, theirs = (checkpoint(each)["state_dict"] for each in (run_dir, whole))
     assert all(torch.equal(ours[name], weight) for name, weight in theirs.items())
