@@ -40,6 +40,7 @@ demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score
 		awk -F '\t' '{ printf "\n  source       %s\n  translation  %s\n  reference    %s\n", $$1, $$2, $$3 }'
 	@printf '\nSee where it looks while it translates a sentence of yours:\n%s\n' \
 		'  $(BIN)/python -m seq2seq attention --model $(DEMO) --src "Le chat dort dans la cuisine." --output page.html'
+	@printf '\nThe report of the run:\n%s\n' '  $(CURDIR)/$(DEMO)/report.html'
 
 .PHONY: learn
 learn: $(VENV)/dev.stamp  ## run the course of docs/learn: all code, exercises and figures, from runs/demo: five minutes

@@ -60,6 +60,7 @@ def test_what_one_process_can_do_for_all_is_done_once(corpus, tmp_path):
     assert status == 0, err
     (run_dir,) = (tmp_path / "runs/default").iterdir()
     assert checkpoint(run_dir)["global_step"] == 1 and RunDirectory(run_dir).is_scored
+    assert err.splitlines()[-1] == f"report:  file://{run_dir}/report.html"
     for name in ("verified", "scored"):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
 
