@@ -45,6 +45,7 @@ OF_OTHERS = {
     "--requeue",
     "--signal",
     "--time",
+    "--live",
     "--logdir",
     "--nnodes",
     "--node-rank",

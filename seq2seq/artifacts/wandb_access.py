@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
@@ -30,9 +30,13 @@ from seq2seq.errors import CheckpointError, ConfigError, RunError
 from seq2seq.exit_status import note
 from seq2seq.files import atomic_directory, cache_directory
 
+if TYPE_CHECKING:  # wandb is imported when it is used
+    import wandb
+
 PREFIX = "wandb:"
 ANSWER_TIMEOUT_S = 20.0
 STALL_TIMEOUT_S = 60.0  # for a download of which nothing more comes
+_FORMER_HOST = "api.wandb.ai"  # of W&B's own service; credentials for it still count there
 _POLL_S = 0.05
 _PACKAGE = Path(__file__).resolve().parents[2]
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
@@ -41,7 +45,11 @@ _FORM = "wandb:ENTITY/PROJECT/NAME:ALIAS"
 
 
 def server_url() -> str:
-    return os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")
+    if url := os.environ.get("WANDB_BASE_URL"):
+        return url
+    import wandb  # half a second
+
+    return wandb.Settings().base_url
 
 
 def _host() -> str:
@@ -53,9 +61,11 @@ def has_credentials() -> bool:
     if os.environ.get("WANDB_API_KEY"):
         return True
     try:
-        return netrc.netrc(os.environ.get("NETRC")).authenticators(_host()) is not None
+        entries = netrc.netrc(os.environ.get("NETRC"))
     except (OSError, netrc.NetrcParseError):
         return False
+    hosts = [_host()] if os.environ.get("WANDB_BASE_URL") else [_host(), _FORMER_HOST]
+    return any((found := entries.authenticators(host)) and found[2] for host in hosts)
 
 
 def wandb_project(config: LoggerConfig) -> str:
@@ -78,7 +88,7 @@ def wandb_mode(config: LoggerConfig) -> str:
         return config.wandb_mode
     if os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes"):
         return "disabled"
-    mode = os.environ.get("WANDB_MODE", "").replace("dryrun", "")  # Lightning sets it for an earlier run, offline
+    mode = os.environ.get("WANDB_MODE", "").replace("dryrun", "offline")  # its former name
     if mode not in ("", "online", "offline", "disabled"):
         raise ConfigError(
             f"the environment variable WANDB_MODE={mode} is not online, offline or disabled; unset it, or set "
@@ -87,8 +97,23 @@ def wandb_mode(config: LoggerConfig) -> str:
     return mode or ("online" if has_credentials() else "offline")
 
 
-def check_access(doing: str) -> None:
-    """
+def recorded_here() -> "wandb.Settings":
+    """The settings of a run that is recorded in files, and says nothing."""
+    import wandb
+
+    return wandb.Settings(mode="offline", console="off", silent=True)
+
+
+def run_url(entity: str, project: str, run_id: str) -> str:
+    """The page of a run."""
+    import wandb
+
+    return wandb.Settings(base_url=server_url(), entity=entity, project=project, run_id=run_id).run_url
+
+
+def check_access(doing: str) -> str:
+    """The owner of runs that name none.
+
     Args:
         doing: what needs the server, for the message.
     Raises:
@@ -99,6 +124,7 @@ def check_access(doing: str) -> None:
     found = _ask("check", timeout_s=ANSWER_TIMEOUT_S)
     if "error" in found:
         raise RunError(f"{doing}: {_reason(found, 'check')}")
+    return str(found["user"] or "")
 
 
 def is_reference(path: str | Path) -> bool:
@@ -208,17 +234,7 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
         words: the last one of a download is its folder, whose growth counts as a sign of life.
     """
     folder = Path(words[1]) if question == "fetch" else None
-    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    # WANDB_MODE=offline is about runs; it would make W&B refuse here.
-    environment = {name: value for name, value in os.environ.items() if name != "WANDB_MODE"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = start_beside("seq2seq.artifacts.wandb_questions", question, *words)
     size, alive = 0, time.monotonic()
     try:
         while process.poll() is None:
@@ -237,6 +253,28 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
         end_with_children(process)
 
 
+def start_beside(module: str, *words: str) -> "subprocess.Popen[bytes]":
+    """Start a module of ours that asks or tells W&B something: in a session of its own, with pipes to and from it."""
+    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *words],
+        env=environment() | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def environment() -> dict[str, str]:
+    """The environment for a process that asks W&B's server.
+
+    Without `WANDB_MODE`, which is about runs: offline, W&B would refuse. Without `WANDB_SERVICE`, by which it would
+    share the service of a run here, and hang with it.
+    """
+    return {name: value for name, value in os.environ.items() if name not in ("WANDB_MODE", "WANDB_SERVICE")}
+
+
 def end_with_children(process: "subprocess.Popen[bytes]") -> None:
     """End a process that leads a session of its own, and all that it has started."""
     if hasattr(os, "killpg"):
@@ -245,8 +283,8 @@ def end_with_children(process: "subprocess.Popen[bytes]") -> None:
     else:
         process.kill()
     process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        pipe.close()
 
 
 def _size(folder: Path) -> int:

@@ -19,15 +19,15 @@ class LoggerConfig:
     wandb_name: str = ""  # name of the W&B run; empty: WANDB_NAME, else the experiment, its changes, and the date
     wandb_notes: str = ""  # a text about the run, for people
     wandb_tags: list[str] = field(default_factory=list)  # W&B tags
-    upload_model: bool = False  # give W&B the tokenizer, and at the end the model directory of the chosen weights
+    upload_model: bool = False  # at the end, give W&B the model directory of the chosen weights
     x_axis: str = "step"  # of charts in W&B: step (optimizer steps), tokens (target tokens), hours (of training)
-    text: bool = True  # whether trackers get sentences of the corpus, their translations and pictures of them
-    n_samples: int = 50  # validation sentences whose translations are logged at each validation; 0: as text=false
+    text: bool = False  # give W&B sentences of the corpus, their translations and pictures, as TensorBoard gets
+    n_samples: int = 50  # validation sentences that TensorBoard and W&B get at each validation; 0: no text at all
 
     @property
     def shows_text(self) -> bool:
-        """Whether anything of the corpus goes to a tracker."""
-        return self.text and self.n_samples > 0 and (self.wandb or self.tensorboard)
+        """Whether a tracker gets sentences: TensorBoard, which stays here, or W&B if it may."""
+        return self.n_samples > 0 and (self.tensorboard or (self.wandb and self.text))
 
     def problems(self) -> Iterator[str]:
         yield from one_of("logger", self, wandb_mode=("auto", "online", "offline", "disabled"))

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from pytorch_lightning.loggers import Logger
 
 from seq2seq.training.attention_maps import AttentionMap
-from seq2seq.training.lineage import Origin, Product
 from seq2seq.training.sentence_tables import Table
+from seq2seq.training.shipping import Product
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +34,6 @@ class Tracker(Protocol):
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         """The scores on the test sets, and what else belongs to the end of a run."""
-
-    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
-        """What the run is made from; `finetuned`: the model of W&B that it starts from, if it does."""
 
     def log_product(self, product: Product) -> None:
         """The model that the run has made."""
@@ -89,9 +86,6 @@ class Guarded(Logger):
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self._attempt(lambda tracker: tracker.log_results(scores, facts, step))
-
-    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
-        self._attempt(lambda tracker: tracker.log_origins(found, finetuned))
 
     def log_product(self, product: Product) -> None:
         self._attempt(lambda tracker: tracker.log_product(product))

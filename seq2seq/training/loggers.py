@@ -1,6 +1,6 @@
 """The loggers of a run: metrics.csv always, Weights & Biases and TensorBoard as configured.
 
-Each is chosen and connected before the run starts, so that none can prompt or block it later. `metrics.csv` is part of
+Each is chosen and opened before the run starts, and none can prompt or block it later. `metrics.csv` is part of
 the run: if it cannot be written, the run ends. The others are guarded: if one fails, the run goes on without it.
 """
 
@@ -15,6 +15,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_access import wandb_mode
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.dataset.store import PairStore
+from seq2seq.errors import RunError
 from seq2seq.evaluation.scores import Interval
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.metrics_csv import MetricsCsv
@@ -56,38 +57,33 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
     if mode == "disabled":
         return []
     try:
-        tracker = WandbTracker(config, run, run_id, offline=mode == "offline")
+        tracker = WandbTracker(config, run, run_id)
     except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
-        if mode == "offline":
-            log.warning("W&B did not start (%s); this run is not tracked there", error)
-            return []
-        log.warning("W&B did not start (%s); trying it offline instead", error)
+        log.warning("W&B did not start (%s); this run is not tracked there", error)
+        return []
+    if tracker.run_id:  # only the first rank has one
         try:
-            tracker, mode = WandbTracker(config, run, run_id, offline=True), "offline"
-        except Exception as again:
-            log.warning("W&B did not start offline either (%s); this run is not tracked there", again)
-            return []
-    if mode == "online" and tracker.run_id:  # only the first rank has an id, and uploads
-        log.info("%s", _upload_notice(config.logger, tracker.experiment.url))
-    state = "is offline" if mode == "offline" else "was offline before"
-    if tracker.run_id and (notice := sync_notice([run.path], f"W&B {state}")):
-        log.info("%s", notice)
+            if mode == "online":
+                log.info("%s", _upload_notice(config.logger, tracker.go_online()))
+        except RunError as error:
+            log.warning("%s", error)
+        if not tracker.upload:
+            log.info("%s", sync_notice([run.path], "W&B is offline"))
     return [Guarded(tracker)]
 
 
-def _upload_notice(config: LoggerConfig, url: str | None) -> str:
+def _upload_notice(config: LoggerConfig, url: str) -> str:
     """What leaves this machine, where it goes, and which keys keep it here."""
-    text, fewer = "", ""
-    if config.shows_text:
+    text = ""
+    if config.text and config.n_samples:
         text = (
-            f"; of the corpus, {config.n_samples} validation sentences with their translations and pictures of the "
-            f"attention in {N_ATTENTION_MAPS} at each validation, and up to {2 * N_EXTREMES} sentences of each test "
-            "set at the end"
+            f", and with logger.text=true, {config.n_samples} validation sentences with their translations and "
+            f"pictures of the attention in {N_ATTENTION_MAPS} at each validation, and up to {2 * N_EXTREMES} sentences "
+            "of each test set at the end"
         )
-        fewer = "; logger.text=false keeps the sentences and pictures here"
     return (
-        f"W&B is online: it uploads the configuration, the metrics, what it notes of this machine{text}, "
-        f"to {url}; logger.wandb_mode=offline keeps all of it here{fewer}"
+        f"W&B is online: it uploads the configuration, the metrics, what it notes of this machine{text}, to {url}; "
+        "logger.wandb_mode=offline keeps all of it here"
     )
 
 

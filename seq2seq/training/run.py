@@ -12,14 +12,12 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint, read_checkpoint
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.artifacts.wandb_access import is_reference
 from seq2seq.config import RunConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.batches import Position
@@ -48,7 +46,6 @@ from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
 from seq2seq.training.ending import tell_ending, telling_failure
 from seq2seq.training.fitting import fitting_max_tokens
 from seq2seq.training.guarded import Guarded
-from seq2seq.training.lineage import origins
 from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
 from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.pieces import telling_lack_of_memory
@@ -134,7 +131,6 @@ def _train(
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)
-            _log_origins(loggers, config, prepared)
             _log_start(config, module, machine, data.steps_per_epoch)
         with _telling_a_wrong_state(resumed, module):
             trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
@@ -200,13 +196,6 @@ def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict
         before = {}
     command = [Path(sys.argv[0]).name, *sys.argv[1:]]
     return provenance(before, this_start(command, gpu_names(machine.accelerator)), prepared.report)
-
-
-def _log_origins(loggers: Sequence[Logger], config: RunConfig, prepared: Prepared) -> None:
-    found = origins(config, prepared.report, prepared.tokenizer)
-    finetuned = config.finetune if is_reference(config.finetune) else ""
-    for logger in (each for each in loggers if isinstance(each, Guarded)):
-        logger.log_origins(found, finetuned)
 
 
 def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:

@@ -1,6 +1,11 @@
 """The model directory of a finished run, for a tracker that keeps models."""
 
 import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.model_card import model_card
@@ -9,9 +14,17 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.errors import UserError
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.lineage import Product, artifact_name
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A model directory that a run has made, and what W&B shows of it."""
+
+    name: str
+    directory: Path
+    facts: Mapping[str, Any]
 
 
 def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product | None:
@@ -47,3 +60,8 @@ def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product
         },
     }
     return Product(artifact_name(config.name, config.data.src_lang, config.data.tgt_lang), directory, facts)
+
+
+def artifact_name(*parts: str) -> str:
+    """A name that W&B accepts."""
+    return re.sub(r"[^A-Za-z0-9_.\-]+", "-", "-".join(parts))[:120]

@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.wandb_access import wandb_mode, wandb_project
+from seq2seq.artifacts.wandb_access import check_access, recorded_here, run_url, wandb_mode, wandb_project
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError, command
 from seq2seq.exit_status import note
-from seq2seq.training.sync import sync_notice
-from seq2seq.training.wandb_end import finish_within
+from seq2seq.training.sync import end_upload, start_upload, sync_notice
 
 JOB_TYPE = "summary"
 
@@ -57,8 +55,6 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
     """
     import wandb
 
-    from seq2seq.training.trackers import FINISH_TIMEOUT_S, wandb_settings
-
     columns, rows = score_table(runs)
     logger, identity = runs[0].config().logger, runs[0].identity()
     mode = wandb_mode(logger)
@@ -66,7 +62,7 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
         raise RunError(f"{folder}: no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to offline")
     wandb.setup(settings=wandb.Settings(silent=True))
     try:
-        run = wandb.init(
+        with wandb.init(
             project=wandb_project(logger),
             entity=logger.wandb_entity or None,
             name=f"{group} summary",
@@ -76,22 +72,24 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
             dir=folder,
             id=re.sub(r"[^A-Za-z0-9_\-]", "-", f"{identity.id if identity else group}-summary"),
             resume="allow",
-            settings=wandb_settings(offline=mode == "offline"),
-        )
-        run.log({"scores": wandb.Table(columns=list[str | int](columns), data=rows)})
-        run.summary.update(best_scores(columns, rows))
-        url = run.url
-        finish_within(FINISH_TIMEOUT_S, exit_code=0)
+            settings=recorded_here(),
+        ) as run:
+            run.log({"scores": wandb.Table(columns=list[str | int](columns), data=rows)})
+            run.summary.update(best_scores(columns, rows))
+            entity, project, run_id = run.entity, run.project, run.id
     except Exception as error:
-        with suppress(Exception):
-            finish_within(FINISH_TIMEOUT_S, exit_code=1)
         raise RunError(
             f"{folder}: W&B does not get the summary ({error}); try again with {command('sweep-summary', folder)}"
         ) from error
-    if mode == "online":
-        note(f"the summary of {len(runs)} runs is at {url}")
-    elif notice := sync_notice([folder], f"wrote the summary of {len(runs)} runs"):
-        note(notice)
+    try:
+        if mode == "online":
+            owner = check_access("going online")
+            if reason := end_upload(start_upload(RunDirectory(folder))):
+                raise RunError(f"the upload to W&B failed: {reason}")
+            note(f"the summary of {len(runs)} runs is at {run_url(entity or owner, project, run_id)}")
+    finally:
+        if notice := sync_notice([folder], f"wrote the summary of {len(runs)} runs"):
+            note(notice)
 
 
 def score_table(runs: Sequence[RunDirectory]) -> tuple[list[str], list[list[Any]]]:

@@ -1,51 +1,42 @@
 """Weights & Biases and TensorBoard: what each keeps of a run besides its metrics. `Guarded` calls them."""
 
 import dataclasses
+import logging
 import re
+import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import wandb_group, wandb_project
+from seq2seq.artifacts.wandb_access import (
+    check_access,
+    end_with_children,
+    recorded_here,
+    run_url,
+    wandb_group,
+    wandb_project,
+)
 from seq2seq.config import RunConfig
 from seq2seq.masking import masked_words
 from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.callbacks.counters import HOURS, TOKENS
-from seq2seq.training.lineage import Origin, Product, give, use
 from seq2seq.training.pictures import pictures_of
 from seq2seq.training.sentence_tables import Table
-from seq2seq.training.wandb_end import finish_within
-
-if TYPE_CHECKING:  # wandb is imported when it is used
-    import wandb
+from seq2seq.training.shipping import Product
+from seq2seq.training.sync import end_upload, start_upload
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
-ONLINE_TIMEOUT_S = 20  # W&B alone would wait 90 seconds for a network that is not there
-FINISH_TIMEOUT_S = 600  # it would wait for days at the end of a run, if the network went away in the middle
 
-
-def wandb_settings(offline: bool) -> "wandb.Settings":
-    """A run that says nothing, and waits for nothing longer than it must."""
-    import wandb
-
-    return wandb.Settings(
-        # Lightning's `offline` sets an environment variable. W&B reads it once, not again for a second attempt.
-        mode="offline" if offline else "online",
-        console="off",
-        silent=True,
-        init_timeout=ONLINE_TIMEOUT_S,
-        finish_timeout=FINISH_TIMEOUT_S,
-        finish_timeout_raises=True,
-    )
+log = logging.getLogger(__name__)
 
 
 class WandbTracker(WandbLogger):
-    """A run of Weights & Biases that is connected already.
+    """A run of Weights & Biases, in files. Another process uploads them, so no server can hold the training up.
 
     Args:
         run_id: the W&B run to continue; empty for a new one.
@@ -55,10 +46,11 @@ class WandbTracker(WandbLogger):
 
     title = "W&B"
 
-    def __init__(self, config: RunConfig, run: RunDirectory, run_id: str, offline: bool) -> None:
+    def __init__(self, config: RunConfig, run: RunDirectory, run_id: str) -> None:
         import wandb
 
-        self.run = run
+        self.config, self.run = config.logger, run
+        self.upload: subprocess.Popen[bytes] | None = None
         # Silent from here on: W&B would warn of an argument of Lightning's before it reads the settings of the run.
         wandb.setup(settings=wandb.Settings(silent=True))
         super().__init__(
@@ -70,16 +62,12 @@ class WandbTracker(WandbLogger):
             group=wandb_group(config.logger, config.name),
             tags=config.logger.wandb_tags or None,
             save_dir=run.path,
-            offline=offline,
             id=run_id or None,
             resume="allow",
-            settings=wandb_settings(offline),
+            settings=recorded_here(),
         )
         with _masked_command():
-            _ = self.experiment  # connects now, where a failure can still be answered
-        # Before each table and artifact, W&B would ask the server for the type of others of that name. For one that
-        # hangs it waits 19 seconds: at every validation, while the run stands still.
-        self.experiment._assert_can_log_artifact = lambda artifact: None
+            _ = self.experiment  # starts now, where a failure can still be answered
         if axis := X_AXES[config.logger.x_axis]:
             self.experiment.define_metric("*", step_metric=axis, step_sync=True, overwrite=True)
 
@@ -87,27 +75,48 @@ class WandbTracker(WandbLogger):
     def run_id(self) -> str:
         return str(self.version or "")
 
+    def go_online(self) -> str:
+        """Begin to upload. Returns the page of the run.
+
+        Raises:
+            RunError: the server cannot be reached, or refuses the credentials.
+        """
+        owner = check_access("going online")
+        self.upload = start_upload(self.run)
+        return run_url(self.experiment.entity or owner, self.experiment.project, self.run_id)
+
     def log_sentences(self, name: str, table: Table, step: int) -> None:
-        self.log_table(key=name, columns=table.columns, data=table.rows, step=step)
+        if self.config.text:
+            self.log_table(key=name, columns=table.columns, data=table.rows, step=step)
 
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         import wandb
 
+        if not self.config.text:
+            return
         images = {name: wandb.Image(picture) for name, picture in pictures_of(maps).items()}
         self.log_metrics(images, step)  # type: ignore[arg-type]
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self.experiment.summary.update({**scores, **facts})
 
-    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
-        use(self.experiment, found, finetuned, self.run.path / "wandb" / "lineage")
-
     def log_product(self, product: Product) -> None:
-        give(self.experiment, product)
+        import wandb
+
+        try:
+            artifact = wandb.Artifact(product.name, "model", metadata=dict(product.facts))
+            artifact.add_dir(str(product.directory), policy="immutable", skip_cache=True)
+            self.experiment.log_artifact(artifact, aliases=[self.run_id])
+        except Exception as error:  # the run itself is worth more
+            log.warning("W&B does not get the model (%s: %s)", type(error).__name__, error)
 
     def close(self, has_failed: bool) -> None:
         """Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
-        finish_within(FINISH_TIMEOUT_S, int(has_failed))
+        import wandb
+
+        wandb.finish(exit_code=int(has_failed))
+        if self.upload and (reason := end_upload(self.upload)):
+            log.warning("the upload to W&B failed: %s", reason)
 
     def abandon(self) -> None:
         """Forget the run and the process that serves it.
@@ -116,8 +125,10 @@ class WandbTracker(WandbLogger):
         """
         import wandb
 
+        if self.upload:
+            end_with_children(self.upload)
         with suppress(Exception):
-            finish_within(FINISH_TIMEOUT_S, 1)
+            wandb.finish(exit_code=1)
         with suppress(Exception, SystemExit):
             wandb.teardown()
         wandb.run = None  # `finish` failed before it came to this
@@ -163,9 +174,6 @@ class TensorBoardTracker(TensorBoardLogger):
 
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too
-
-    def log_origins(self, found: Sequence[Origin], finetuned: str) -> None:
-        """It has no artifacts."""
 
     def log_product(self, product: Product) -> None:
         """It has no artifacts."""

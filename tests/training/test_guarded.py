@@ -21,7 +21,6 @@ CALLS = (
     "log_sentences",
     "log_attention",
     "log_results",
-    "log_origins",
     "log_product",
     "save",
     "finalize",
@@ -33,7 +32,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "log_sentences": ("valid", None, 0),
     "log_attention": ([], 0),
     "log_results": ({}, {}, 0),
-    "log_origins": ([], ""),
     "log_product": (None,),
     "finalize": ("success",),
     "close": (False,),
@@ -128,7 +126,7 @@ class KillService(pl.Callback):
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
 corpus, out = Path(sys.argv[1]), Path(sys.argv[2])
-changes = {"logger.wandb": True, "logger.wandb_mode": "offline", "logger.text": False, "trainer.max_steps": 4}
+changes = {"logger.wandb": True, "logger.wandb_mode": "offline", "trainer.max_steps": 4}
 changes |= {"decoding.beam_size": 1}
 train_with(tiny_config(corpus, out / "killed", changes), KillService())
 train_with(tiny_config(corpus, out / "next", changes))

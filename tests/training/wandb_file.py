@@ -72,7 +72,5 @@ def read_parts(run_dir: Path) -> list[dict[str, Any]]:
                 part |= {"notes": run.notes, "tags": list(run.tags), "project": run.project}
             elif kind == "artifact":
                 part["artifacts"].append(record.artifact)
-            elif kind == "request" and record.request.WhichOneof("request_type") == "log_artifact":
-                part["artifacts"].append(record.request.log_artifact.artifact)
         parts.append(part)
     return parts

@@ -1,5 +1,6 @@
 """A small server on this machine that speaks as much of W&B's protocol as runs, files and artifacts need."""
 
+import base64
 import gzip
 import json
 import re
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-OWNER = "ann"
+OWNER, KEY = "ann", "a" * 40
 
 
 @dataclass
@@ -26,8 +27,7 @@ class Artifact:
     version: int
     aliases: list[str]
     metadata: dict[str, Any]
-    made_by: str = ""  # ids of W&B runs
-    used_by: list[str] = field(default_factory=list)
+    made_by: str = ""  # the id of a W&B run
     manifest: dict[str, Any] = field(default_factory=dict)
     is_committed: bool = False
 
@@ -52,6 +52,7 @@ class WandbServer(ThreadingHTTPServer):
 
     Attributes:
         status: of each answer; another than 200 is an error.
+        received: the content of each request.
         is_hanging: whether it accepts connections and never answers.
         stalls_at: the end of a path that it never answers.
     """
@@ -64,7 +65,7 @@ class WandbServer(ThreadingHTTPServer):
         self.status, self.is_hanging = 200, False
         self.stalls_at = ""
         self.n_requests = 0
-        self.operations: list[str] = []
+        self.received: list[bytes] = []
         self.runs: dict[str, Run] = {}
         self.files: dict[str, bytes] = {}  # by the path that they were sent to: RUN/NAME or ARTIFACT/NAME
         self.artifacts: list[Artifact] = []
@@ -148,9 +149,6 @@ class WandbServer(ThreadingHTTPServer):
             "artifact": {"id": artifact.id, "state": state, "artifactSequence": {"id": name, "latestArtifact": None}}
         }
 
-    def _by_id(self, artifact_id: str) -> Artifact:
-        return next(a for a in self.artifacts if a.id == artifact_id)
-
     def _create_artifact_manifest(self, values: dict[str, Any]) -> dict[str, Any]:
         artifact = values["artifactID"]
         url = f"{self.url}/manifest/{artifact}"
@@ -167,15 +165,10 @@ class WandbServer(ThreadingHTTPServer):
         return {"files": {"edges": edges}}
 
     def _commit_artifact(self, values: dict[str, Any]) -> dict[str, Any]:
-        artifact = self._by_id(values["artifactID"])
+        artifact = next(a for a in self.artifacts if a.id == values["artifactID"])
         artifact.is_committed = True
         artifact.manifest = json.loads(self.files[f"manifest/{artifact.id}"])
         return {"artifact": {"id": artifact.id, "digest": artifact.digest}}
-
-    def _use_artifact(self, values: dict[str, Any]) -> dict[str, Any]:
-        artifact = self._by_id(values["artifactID"])
-        artifact.used_by.append(values["runName"])
-        return {"artifact": {"id": artifact.id, "digest": artifact.digest, "description": "", "state": "COMMITTED"}}
 
     def _artifact_query(self, query: str, values: dict[str, Any]) -> dict[str, Any]:
         if "currentManifest" in query:
@@ -245,7 +238,6 @@ _MUTATIONS: dict[str, Callable[[WandbServer, dict[str, Any]], dict[str, Any]]] =
     "createArtifactManifest": WandbServer._create_artifact_manifest,
     "createArtifactFiles": WandbServer._create_artifact_files,
     "commitArtifact": WandbServer._commit_artifact,
-    "useArtifact": WandbServer._use_artifact,
 }
 _SERVER_INFO: dict[str, Any] = {
     "cliVersionInfo": {"max_cli_version": "9.9.9", "min_cli_version": "0.1.0"},
@@ -263,8 +255,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.status != 200:
             self._answer({"errors": [{"message": "as the test wants it"}]}, self.server.status)
         elif self.path == "/graphql":
+            if self.headers["Authorization"] != f"Basic {base64.b64encode(f'api:{KEY}'.encode()).decode()}":
+                self._answer({"errors": [{"message": "no such key"}]}, 401)
+                return
             asked = json.loads(content)
-            self.server.operations.append(asked.get("operationName") or asked["query"].split("(")[0].split()[-1])
             reply = self.server.answer(asked.get("operationName") or "", asked["query"], asked.get("variables") or {})
             self._answer({"data": reply})
         elif self.path.endswith("/file_stream"):
@@ -295,7 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        return gzip.decompress(content) if self.headers.get("Content-Encoding") == "gzip" else content
+        content = gzip.decompress(content) if self.headers.get("Content-Encoding") == "gzip" else content
+        self.server.received.append(content)
+        return content
 
     def _answer(self, content: Any, status: int = 200) -> None:
         data = content if isinstance(content, bytes) else json.dumps(content).encode()

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 CHARTS, DOMAINS = "tests/training/test_charts.py", "tests/training/test_domains.py"
-PRIVACY = f"{CHARTS}::test_no_text_of_the_corpus_reaches_a_tracker_that_should_not_have_it"
+PRIVACY = f"{CHARTS}::test_wandb_gets_text_of_the_corpus_only_if_it_is_asked_to"
 
 MUTANTS = [
     Mutant(
@@ -63,25 +63,18 @@ MUTANTS = [
         tests=["tests/training/test_sentence_tables.py"],
     ),
     Mutant(
-        fault="logger.text=false hides nothing of valid",
-        file="seq2seq/training/callbacks/tracking.py",
-        text="if not self.config.logger.shows_text:",
-        becomes="if self.config.logger.n_samples < 0:",
+        fault="W&B gets sentences unasked",
+        file="seq2seq/training/trackers.py",
+        text="        if self.config.text:\n",
+        becomes="        if self.config:\n",
         tests=[PRIVACY],
     ),
     Mutant(
-        fault="logger.text=false does not hide the worst and best sentences of test sets",
-        file="seq2seq/training/run.py",
-        text="            if config.logger.shows_text:\n",
-        becomes="            if config:\n",
+        fault="W&B gets pictures with pieces of sentences unasked",
+        file="seq2seq/training/trackers.py",
+        text="        if not self.config.text:\n",
+        becomes="        if not self.config:\n",
         tests=[PRIVACY],
-    ),
-    Mutant(
-        fault="the service of a W&B run that does not end lives on",
-        file="seq2seq/training/wandb_end.py",
-        text="        _kill_service()\n",
-        becomes="",
-        tests=["tests/training/test_wandb_end.py::test_an_end_that_does_not_come_is_an_error_and_holds_nobody_up"],
     ),
     Mutant(
         fault="a tracker that has failed is called again",
