@@ -45,7 +45,7 @@ OF_OTHERS = {
     "--requeue",
     "--signal",
     "--time",
-    "--live",
+    "--include-online",
     "--logdir",
     "--nnodes",
     "--node-rank",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # wandb is imported when it is used
 PREFIX = "wandb:"
 ANSWER_TIMEOUT_S = 20.0
 STALL_TIMEOUT_S = 60.0  # for a download of which nothing more comes
+FINISH_TIMEOUT_S = 600.0  # for what a run has not uploaded at its end; W&B alone would wait for days
 _FORMER_HOST = "api.wandb.ai"  # of W&B's own service; credentials for it still count there
 _POLL_S = 0.05
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -57,8 +58,8 @@ def _host() -> str:
 
 
 def has_credentials() -> bool:
-    """Whether W&B would find an API key, without asking anybody."""
-    if os.environ.get("WANDB_API_KEY"):
+    """Whether W&B would find an API key, or what stands for one, without asking anybody."""
+    if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
         return True
     try:
         entries = netrc.netrc(os.environ.get("NETRC"))
@@ -79,41 +80,40 @@ def wandb_group(config: LoggerConfig, default: str) -> str:
 
 
 def wandb_mode(config: LoggerConfig) -> str:
-    """`online`, `offline` or `disabled`: what the key says, else the environment; else credentials decide.
+    """`online`, `offline` or `disabled`: what the key says, else the environment. Online needs credentials.
 
     Raises:
         ConfigError: the environment says something that W&B does not know.
     """
-    if config.wandb_mode != "auto":
-        return config.wandb_mode
-    if os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes"):
+    mode = config.wandb_mode
+    if mode == "auto" and os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes"):
         return "disabled"
-    mode = os.environ.get("WANDB_MODE", "").replace("dryrun", "offline")  # its former name
-    if mode not in ("", "online", "offline", "disabled"):
+    if mode == "auto":
+        mode = (os.environ.get("WANDB_MODE") or "online").replace("dryrun", "offline")  # its former name
+    if mode not in ("online", "offline", "disabled"):
         raise ConfigError(
             f"the environment variable WANDB_MODE={mode} is not online, offline or disabled; unset it, or set "
             "logger.wandb_mode"
         )
-    return mode or ("online" if has_credentials() else "offline")
+    return "offline" if mode == "online" and not has_credentials() else mode  # W&B would ask for a key
 
 
-def recorded_here() -> "wandb.Settings":
-    """The settings of a run that is recorded in files, and says nothing."""
+def wandb_settings(is_online: bool) -> "wandb.Settings":
+    """A run that says nothing, and waits for nothing longer than it must."""
     import wandb
 
-    return wandb.Settings(mode="offline", console="off", silent=True)
+    return wandb.Settings(
+        mode="online" if is_online else "offline",
+        console="off",
+        silent=True,
+        init_timeout=ANSWER_TIMEOUT_S,
+        finish_timeout=FINISH_TIMEOUT_S,
+        finish_timeout_raises=True,
+    )
 
 
-def run_url(entity: str, project: str, run_id: str) -> str:
-    """The page of a run."""
-    import wandb
-
-    return wandb.Settings(base_url=server_url(), entity=entity, project=project, run_id=run_id).run_url
-
-
-def check_access(doing: str) -> str:
-    """The owner of runs that name none.
-
+def check_access(doing: str) -> None:
+    """
     Args:
         doing: what needs the server, for the message.
     Raises:
@@ -124,7 +124,6 @@ def check_access(doing: str) -> str:
     found = _ask("check", timeout_s=ANSWER_TIMEOUT_S)
     if "error" in found:
         raise RunError(f"{doing}: {_reason(found, 'check')}")
-    return str(found["user"] or "")
 
 
 def is_reference(path: str | Path) -> bool:
@@ -234,7 +233,15 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
         words: the last one of a download is its folder, whose growth counts as a sign of life.
     """
     folder = Path(words[1]) if question == "fetch" else None
-    process = start_beside("seq2seq.artifacts.wandb_questions", question, *words)
+    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
+        env=environment() | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     size, alive = 0, time.monotonic()
     try:
         while process.poll() is None:
@@ -251,19 +258,6 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
         return {"error": "no answer"}
     finally:
         end_with_children(process)
-
-
-def start_beside(module: str, *words: str) -> "subprocess.Popen[bytes]":
-    """Start a module of ours that asks or tells W&B something: in a session of its own, with pipes to and from it."""
-    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *words],
-        env=environment() | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 def environment() -> dict[str, str]:
@@ -283,8 +277,8 @@ def end_with_children(process: "subprocess.Popen[bytes]") -> None:
     else:
         process.kill()
     process.wait()
-    for pipe in filter(None, (process.stdin, process.stdout)):
-        pipe.close()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def _size(folder: Path) -> int:

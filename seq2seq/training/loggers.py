@@ -1,6 +1,6 @@
 """The loggers of a run: metrics.csv always, Weights & Biases and TensorBoard as configured.
 
-Each is chosen and opened before the run starts, and none can prompt or block it later. `metrics.csv` is part of
+Each is chosen and connected before the run starts, so that none can prompt or block it later. `metrics.csv` is part of
 the run: if it cannot be written, the run ends. The others are guarded: if one fails, the run goes on without it.
 """
 
@@ -12,10 +12,9 @@ from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import wandb_mode
+from seq2seq.artifacts.wandb_access import has_credentials, wandb_mode
 from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.dataset.store import PairStore
-from seq2seq.errors import RunError
 from seq2seq.evaluation.scores import Interval
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.metrics_csv import MetricsCsv
@@ -57,22 +56,30 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
     if mode == "disabled":
         return []
     try:
-        tracker = WandbTracker(config, run, run_id)
+        tracker = WandbTracker(config, run, run_id, is_online=mode == "online")
     except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
-        log.warning("W&B did not start (%s); this run is not tracked there", error)
-        return []
-    if tracker.run_id:  # only the first rank has one
+        if mode == "offline":
+            log.warning("W&B did not start (%s); this run is not tracked there", error)
+            return []
+        log.warning("W&B did not start (%s); trying it offline instead", str(error).partition("\n")[0])
+        WandbTracker.abandon()
         try:
-            if mode == "online":
-                log.info("%s", _upload_notice(config.logger, tracker.go_online()))
-        except RunError as error:
-            log.warning("%s", error)
-        if not tracker.upload:
-            log.info("%s", sync_notice([run.path], "W&B is offline"))
+            tracker, mode = WandbTracker(config, run, run_id, is_online=False), "offline"
+        except Exception as again:
+            log.warning("W&B did not start offline either (%s); this run is not tracked there", again)
+            return []
+    if tracker.run_id:  # only the first rank has one
+        state = "was offline before"
+        if mode == "online":
+            log.info("%s", _upload_notice(config.logger, tracker.experiment.url))
+        else:
+            state = "is offline" if has_credentials() else "is offline, without credentials"
+        if notice := sync_notice([run.path], f"W&B {state}"):
+            log.info("%s", notice)
     return [Guarded(tracker)]
 
 
-def _upload_notice(config: LoggerConfig, url: str) -> str:
+def _upload_notice(config: LoggerConfig, url: str | None) -> str:
     """What leaves this machine, where it goes, and which keys keep it here."""
     text = ""
     if config.text and config.n_samples:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.wandb_access import check_access, recorded_here, run_url, wandb_mode, wandb_project
+from seq2seq.artifacts.wandb_access import wandb_mode, wandb_project, wandb_settings
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError, command
 from seq2seq.exit_status import note
-from seq2seq.training.sync import end_upload, start_upload, sync_notice
+from seq2seq.training.sync import sync_notice
 
 JOB_TYPE = "summary"
 
@@ -72,24 +72,19 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
             dir=folder,
             id=re.sub(r"[^A-Za-z0-9_\-]", "-", f"{identity.id if identity else group}-summary"),
             resume="allow",
-            settings=recorded_here(),
+            settings=wandb_settings(is_online=mode == "online"),
         ) as run:
             run.log({"scores": wandb.Table(columns=list[str | int](columns), data=rows)})
             run.summary.update(best_scores(columns, rows))
-            entity, project, run_id = run.entity, run.project, run.id
+            url = run.url
     except Exception as error:
         raise RunError(
             f"{folder}: W&B does not get the summary ({error}); try again with {command('sweep-summary', folder)}"
         ) from error
-    try:
-        if mode == "online":
-            owner = check_access("going online")
-            if reason := end_upload(start_upload(RunDirectory(folder))):
-                raise RunError(f"the upload to W&B failed: {reason}")
-            note(f"the summary of {len(runs)} runs is at {run_url(entity or owner, project, run_id)}")
-    finally:
-        if notice := sync_notice([folder], f"wrote the summary of {len(runs)} runs"):
-            note(notice)
+    if mode == "online":
+        note(f"the summary of {len(runs)} runs is at {url}")
+    elif notice := sync_notice([folder], f"wrote the summary of {len(runs)} runs"):
+        note(notice)
 
 
 def score_table(runs: Sequence[RunDirectory]) -> tuple[list[str], list[list[Any]]]:

@@ -1,28 +1,22 @@
 """Upload what W&B recorded offline: each part of a run after the one before it, into one W&B run.
 
-A part is what one start or resume of a run recorded. W&B's own commands upload it: `wandb sync` and, while the run goes
-on, `wandb beta sync --live`. Both leave a file `run-ID.wandb.synced` beside the record. They end with status 0 also if
-they failed, so that file is the only sign.
-
-    python -m seq2seq.training.sync PART...     what `start_upload` starts: the last part is still being recorded
+A part is what one start or resume of a run recorded. W&B's own command uploads it, `wandb sync`, which leaves a file
+`run-ID.wandb.synced` beside the record. It ends with status 0 also if it failed, so that file is the only sign.
 """
 
-import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.wandb_access import check_access, end_with_children, environment, start_beside
+from seq2seq.artifacts.wandb_access import check_access, end_with_children, environment
 from seq2seq.errors import RunError
 from seq2seq.exit_status import note
 
-PART_TIMEOUT_S = 600.0  # W&B alone would wait for days
+PART_TIMEOUT_S = 600.0
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -49,7 +43,7 @@ def sync(folders: Sequence[Path], timeout_s: float = PART_TIMEOUT_S) -> None:
     for number, (path, part) in enumerate(waiting, start=1):
         if path in problems:
             continue
-        reason = sync_part(part, timeout_s)
+        reason = _sync_part(part, timeout_s)
         if reason:
             problems[path] = f"{part}: {reason}"
         note(f"{number}/{len(waiting)} {'not synced' if reason else 'synced'}: {part}")
@@ -87,62 +81,27 @@ def _runs(folder: Path) -> Iterator[RunDirectory]:
         yield RunDirectory(folder)
 
 
-def start_upload(run: RunDirectory) -> "subprocess.Popen[bytes]":
-    """Upload a run from now on, in a process that ends with this one. Its latest part is still being recorded."""
-    waiting = [part for part in run.offline_wandb_parts() if not is_synced(part)]
-    return start_beside("seq2seq.training.sync", *map(str, waiting))
-
-
-def end_upload(process: "subprocess.Popen[bytes]") -> str:
-    """Wait until all is uploaded, but no longer than for a part. Returns why it is not; empty if it is."""
+def _sync_part(part: Path, timeout_s: float) -> str:
+    """Upload a part. Returns why it failed; empty if it did not."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wandb", "sync", str(part)],
+        # For a log, which would be in the current folder.
+        env=environment() | {"WANDB_SILENT": "false", "WANDB_DIR": str(part.parents[1].absolute())},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     try:
-        process.wait(PART_TIMEOUT_S)
-        assert process.stdout is not None
-        return process.stdout.read().decode(errors="replace").strip()
+        output, _ = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        return f"it took longer than {PART_TIMEOUT_S:.0f} seconds"
+        return f"took longer than {timeout_s:.0f} seconds; a larger --timeout allows more"
     finally:
         end_with_children(process)
-
-
-def sync_part(part: Path, timeout_s: float | None, is_live: bool = False) -> str:
-    """Upload a part. Returns why it failed; empty if it did not."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "wandb", *(["beta", "sync", "--live"] if is_live else ["sync"]), str(part)],
-            # For a log, which would be in the current folder.
-            env=environment() | {"WANDB_SILENT": "false", "WANDB_DIR": str(part.parents[1].absolute())},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        return f"took longer than {error.timeout:.0f} seconds; a larger --timeout allows more"
     if is_synced(part):
         return ""
     lines = [
-        _COLOURS.sub("", line).removeprefix("wandb: ").strip()
-        for line in done.stdout.decode(errors="replace").split("\n")
+        _COLOURS.sub("", line).removeprefix("wandb: ").strip() for line in output.decode(errors="replace").split("\n")
     ]
     errors = [line for line in lines if re.match(r"(ERROR|Error|WARNING)\b", line)] or [line for line in lines if line]
-    return " ".join(errors[-1:]) or f"wandb sync ended with status {done.returncode}"
-
-
-def _end_with_the_run() -> None:
-    sys.stdin.read()  # the run holds the other end, and says nothing
-    os.killpg(0, signal.SIGKILL)  # with the command of W&B, which would wait for the rest of a record forever
-
-
-def _upload_beside_the_run(parts: Sequence[Path]) -> None:
-    threading.Thread(target=_end_with_the_run, daemon=True).start()
-    for part in parts:
-        is_live = part == parts[-1]
-        if reason := sync_part(part, None if is_live else PART_TIMEOUT_S, is_live):
-            print(f"{part}: {reason}")
-            break  # a later part must not come before an earlier one
-
-
-if __name__ == "__main__":
-    _upload_beside_the_run([Path(word) for word in sys.argv[1:]])
+    return " ".join(errors[-1:]) or f"wandb sync ended with status {process.returncode}"

@@ -1,26 +1,21 @@
 """Weights & Biases and TensorBoard: what each keeps of a run besides its metrics. `Guarded` calls them."""
 
 import dataclasses
+import html
 import logging
 import re
-import subprocess
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import (
-    check_access,
-    end_with_children,
-    recorded_here,
-    run_url,
-    wandb_group,
-    wandb_project,
-)
+from seq2seq.artifacts.wandb_access import wandb_group, wandb_project, wandb_settings
 from seq2seq.config import RunConfig
 from seq2seq.masking import masked_words
 from seq2seq.training.attention_maps import AttentionMap
@@ -28,7 +23,6 @@ from seq2seq.training.callbacks.counters import HOURS, TOKENS
 from seq2seq.training.pictures import pictures_of
 from seq2seq.training.sentence_tables import Table
 from seq2seq.training.shipping import Product
-from seq2seq.training.sync import end_upload, start_upload
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
 
@@ -36,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class WandbTracker(WandbLogger):
-    """A run of Weights & Biases, in files. Another process uploads them, so no server can hold the training up.
+    """A run of Weights & Biases that is connected already. While it trains, nothing waits for the server.
 
     Args:
         run_id: the W&B run to continue; empty for a new one.
@@ -46,11 +40,10 @@ class WandbTracker(WandbLogger):
 
     title = "W&B"
 
-    def __init__(self, config: RunConfig, run: RunDirectory, run_id: str) -> None:
+    def __init__(self, config: RunConfig, run: RunDirectory, run_id: str, is_online: bool) -> None:
         import wandb
 
-        self.config, self.run = config.logger, run
-        self.upload: subprocess.Popen[bytes] | None = None
+        self.shows_text = config.logger.text
         # Silent from here on: W&B would warn of an argument of Lightning's before it reads the settings of the run.
         wandb.setup(settings=wandb.Settings(silent=True))
         super().__init__(
@@ -64,10 +57,10 @@ class WandbTracker(WandbLogger):
             save_dir=run.path,
             id=run_id or None,
             resume="allow",
-            settings=recorded_here(),
+            settings=wandb_settings(is_online),
         )
         with _masked_command():
-            _ = self.experiment  # starts now, where a failure can still be answered
+            _ = self.experiment  # connects now, where a failure can still be answered
         if axis := X_AXES[config.logger.x_axis]:
             self.experiment.define_metric("*", step_metric=axis, step_sync=True, overwrite=True)
 
@@ -75,24 +68,17 @@ class WandbTracker(WandbLogger):
     def run_id(self) -> str:
         return str(self.version or "")
 
-    def go_online(self) -> str:
-        """Begin to upload. Returns the page of the run.
-
-        Raises:
-            RunError: the server cannot be reached, or refuses the credentials.
-        """
-        owner = check_access("going online")
-        self.upload = start_upload(self.run)
-        return run_url(self.experiment.entity or owner, self.experiment.project, self.run_id)
-
     def log_sentences(self, name: str, table: Table, step: int) -> None:
-        if self.config.text:
-            self.log_table(key=name, columns=table.columns, data=table.rows, step=step)
+        """As a page. A `wandb.Table` would be an artifact, for which W&B asks the server, and waits if that hangs."""
+        import wandb
+
+        if self.shows_text:
+            self.log_metrics({name: wandb.Html(_page(table), inject=False)}, step)  # type: ignore[dict-item]
 
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         import wandb
 
-        if not self.config.text:
+        if not self.shows_text:
             return
         images = {name: wandb.Image(picture) for name, picture in pictures_of(maps).items()}
         self.log_metrics(images, step)  # type: ignore[arg-type]
@@ -114,24 +100,32 @@ class WandbTracker(WandbLogger):
         """Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
         import wandb
 
-        wandb.finish(exit_code=int(has_failed))
-        if self.upload and (reason := end_upload(self.upload)):
-            log.warning("the upload to W&B failed: %s", reason)
+        try:
+            wandb.finish(exit_code=int(has_failed))
+        except TimeoutError:
+            how = shlex.join(["wandb", "sync", "--include-online", str(Path(self.experiment.dir).parent)])
+            raise TimeoutError(f"its server did not take all in time; what is missing uploads: {how}") from None
 
-    def abandon(self) -> None:
+    @staticmethod
+    def abandon() -> None:
         """Forget the run and the process that serves it.
 
-        Otherwise W&B would give this run to the next `init`, and look for the process when Python ends.
+        Otherwise W&B would give this run to the next `init`, or call its id in use, and look for the process when
+        Python ends.
         """
         import wandb
 
-        if self.upload:
-            end_with_children(self.upload)
         with suppress(Exception):
             wandb.finish(exit_code=1)
         with suppress(Exception, SystemExit):
             wandb.teardown()
         wandb.run = None  # `finish` failed before it came to this
+
+
+def _page(table: Table) -> str:
+    """A table in HTML, where text is text and no markup."""
+    rows = [table.columns, *(["" if value is None else html.escape(str(value)) for value in row] for row in table.rows)]
+    return "<meta charset=utf-8><table>" + "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows) + "</table>"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -150,6 +151,19 @@ def test_nothing_comes_from_or_goes_to_another_place(
     folder = tmp_path / "folder"
     assert answer("fetch", "ann/seq2seq/demo:v0", str(folder)) == {"error": "other files", "detail": detail}
     assert not folder.exists()
+
+
+def test_a_question_does_not_depend_on_the_service_of_a_run(
+    server: WandbServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import wandb
+
+    wandb.teardown()
+    wandb.setup()  # tells every process that starts here of its service
+    service = os.environ["WANDB_SERVICE"]
+    wandb.teardown()
+    monkeypatch.setenv("WANDB_SERVICE", service)  # which answers nobody now
+    check_access("this")
 
 
 def test_other_artifacts_and_unknown_names_are_told(server: WandbServer, model: Path, asked_here: None) -> None:

@@ -1,7 +1,6 @@
 """What charts of a run need: the same story in metrics.csv, in W&B's file and in TensorBoard's, over any x-axis."""
 
 import itertools
-import json
 import math
 
 import pytest
@@ -11,7 +10,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training.callbacks import norms
 from tests.places import made_once
 from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
-from tests.training.wandb_file import read_parts, read_run
+from tests.training.wandb_file import read_parts, read_run, rows_of
 
 PARTS = {
     "embeddings",
@@ -77,10 +76,8 @@ def tracked(run):
 
 def tables(run, name):
     """The tables of W&B, oldest first."""
-    files = sorted(
-        run.path.glob(f"wandb/offline-run-*/files/media/table/{name}_*.json"), key=lambda f: f.stat().st_mtime
-    )
-    return [json.loads(file.read_text()) for file in files]
+    files = run.path.glob(f"wandb/offline-run-*/files/media/html/{name}_*.html")
+    return [rows_of(file) for file in sorted(files, key=lambda file: file.stat().st_mtime)]
 
 
 def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, tracked):
@@ -142,35 +139,38 @@ def test_norms_of_the_parts_of_the_model_come_once_in_so_many_steps(run):
 
 
 def test_samples_are_the_same_sentences_of_all_domains_with_their_change(run):
-    found = tables(run, "valid/samples")
-    assert [table["data"][0][0] for table in found] == [10, 20, 30, 40]
-    columns = found[0]["columns"]
+    (columns, *first), *others = tables(run, "valid/samples")
+    found = [first, *(rows for _, *rows in others)]
+    assert [rows[0][0] for rows in found] == ["10", "20", "30", "40"]
     assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
-    assert [row[1:3] for row in found[0]["data"]] == [
-        [1, "short"], [4, "short"], [7, "short"], [10, "long"], [11, "long"], [12, "long"],
+    assert [row[1:3] for row in first] == [
+        ["1", "short"], ["4", "short"], ["7", "short"], ["10", "long"], ["11", "long"], ["12", "long"],
     ]  # fmt: skip
+    (page, *_) = run.path.glob("wandb/offline-run-*/files/media/html/valid/samples_*.html")
+    assert "<td>ba $x^{$ be &lt;b&gt;<td>" in page.read_text()
     for before, after in itertools.pairwise(found):  # also from one part of the run to the next
-        assert [row[1:5] for row in before["data"]] == [row[1:5] for row in after["data"]]
-        for old, new in zip(before["data"], after["data"], strict=True):
-            assert new[7] == pytest.approx(new[6] - old[6], abs=0.011)
-    assert {row[7] for row in found[0]["data"]} == {None}
-    for row in found[-1]["data"]:
-        assert row[6] == pytest.approx(sacrebleu.CHRF().sentence_score(row[5], [row[4]]).score, abs=0.006)
+        assert [row[1:5] for row in before] == [row[1:5] for row in after]
+        for old, new in zip(before, after, strict=True):
+            assert float(new[7]) == pytest.approx(float(new[6]) - float(old[6]), abs=0.011)
+    assert {row[7] for row in first} == {""}
+    for row in found[-1]:
+        assert float(row[6]) == pytest.approx(sacrebleu.CHRF().sentence_score(row[5], [row[4]]).score, abs=0.006)
 
 
 def test_the_worst_and_the_best_sentences_of_a_test_set_are_shown_once(run):
-    table = tables(run, "test/test/extremes")[-1]
-    assert table["columns"] == ["which", "line", "chrF", "source", "reference", "translation"]
-    which, lines, chrf = zip(*(row[:3] for row in table["data"]), strict=True)
+    columns, *rows = tables(run, "test/test/extremes")[-1]
+    assert columns == ["which", "line", "chrF", "source", "reference", "translation"]
+    which = tuple(row[0] for row in rows)
+    lines, chrf = [int(row[1]) for row in rows], [float(row[2]) for row in rows]
     assert which == ("worst",) * 30 + ("best",) * 30 and len(set(lines)) == 60
-    assert list(chrf) == sorted(chrf)
+    assert chrf == sorted(chrf)
     hypotheses, references = run.hypotheses("test"), run.references("test")
     metric = sacrebleu.CHRF()
     left_out = set(range(1, 71)) - set(lines)
     others = [metric.sentence_score(hypotheses[i - 1], list(references[i - 1])).score for i in left_out]
     assert max(chrf[:30]) - 0.01 <= min(others) and max(others) <= min(chrf[30:]) + 0.01
-    for row in table["data"]:
-        assert row[5] == hypotheses[row[1] - 1] and row[4] == references[row[1] - 1][0]
+    for row, line in zip(rows, lines, strict=True):
+        assert row[5] == hypotheses[line - 1] and row[4] == references[line - 1][0]
 
 
 def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tracked):

@@ -11,12 +11,12 @@ from seq2seq.artifacts.wandb_access import wandb_mode
 from seq2seq.config import LoggerConfig
 from seq2seq.config.by_hydra import job_of, with_hydra
 from seq2seq.errors import ConfigError
-from seq2seq.training import loggers, trackers
+from seq2seq.training import loggers
 from seq2seq.training.composed import run_of
 from seq2seq.training.metrics_csv import MetricsCsv
 from seq2seq.training.start_up import check_environment
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
-from tests.training.wandb_file import read_run
+from tests.training.wandb_file import read_run, rows_of
 
 WANDB = {
     "logger.wandb": True,
@@ -53,7 +53,8 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert done.stderr == "" and not [each for each in caplog.records if each.levelno >= logging.WARNING]
     (part,) = run_dir.glob("wandb/offline-run-*")
     sync = f"upload {part.name} later with: python -m seq2seq sync {run_dir}\n"
-    assert f"W&B is offline; {sync}" in caplog.text and f"W&B has not got all of this run; {sync}" in caplog.text
+    assert f"W&B is offline, without credentials; {sync}" in caplog.text
+    assert f"W&B has not got all of this run; {sync}" in caplog.text
     first = read_run(run_dir)
     assert len(set(first["ids"])) == 1
     assert first["group"] == "default"
@@ -69,11 +70,11 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert [step for step, _ in losses] == [each.step for each in in_csv] == list(range(4))
     assert [loss for _, loss in losses] == pytest.approx([each.value for each in in_csv], rel=1e-5)
 
-    (table,) = run_dir.glob("wandb/offline-run-*/files/media/table/valid/samples*.json")
-    content = json.loads(table.read_text())
-    assert content["columns"] == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
+    (page,) = run_dir.glob("wandb/offline-run-*/files/media/html/valid/samples*.html")
+    columns, *rows = rows_of(page)
+    assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
     sources = (corpus / "valid.fr").read_text().split("\n")
-    assert [row[:4] for row in content["data"]] == [[4, i + 1, "valid", sources[i]] for i in (0, 3, 6)]
+    assert [row[:4] for row in rows] == [["4", str(i + 1), "valid", sources[i]] for i in (0, 3, 6)]
 
     scores = json.loads((run_dir / "scores.json").read_text())["test"]
     assert first["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
@@ -106,14 +107,24 @@ def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
 def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch, caplog):
     import wandb
 
-    def broken(*args, **kwargs):
-        raise wandb.errors.CommError("no space left")
+    attempts = []
+
+    def broken(*args, settings, **kwargs):
+        attempts.append((settings.mode, settings.init_timeout))
+        raise wandb.errors.CommError("no route to host\nConsider a word of advice to programmers")
 
     monkeypatch.setattr(wandb, "init", broken)
-    with caplog.at_level(logging.WARNING):
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
+    with caplog.at_level(logging.WARNING, "seq2seq"):
         opened = loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")
     assert len(opened) == 1
-    assert "W&B did not start (no space left); this run is not tracked there" in caplog.text
+    assert "W&B did not start (no route to host); trying it offline instead" in caplog.text
+    assert "W&B did not start offline either (no route to host" in caplog.text
+    assert attempts == [("online", 20), ("offline", 20)]
+    caplog.clear()
+    monkeypatch.delenv("WANDB_API_KEY")
+    loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")
+    assert "W&B did not start (no route to host" in caplog.text and "trying it" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -127,14 +138,15 @@ def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch
 def test_an_online_run_says_what_leaves_the_machine(keys, text, monkeypatch, tmp_path, corpus, caplog):
     import wandb
 
-    monkeypatch.setattr(wandb, "init", lambda **arguments: SimpleNamespace(id="a1"))
+    connected = SimpleNamespace(id="a1", url="https://wandb.example.org/reversing/runs/a1")
+    asked = {}
+    monkeypatch.setattr(wandb, "init", lambda **arguments: asked.update(arguments) or connected)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    page = "https://wandb.example.org/reversing/runs/a1"
-    monkeypatch.setattr(trackers.WandbTracker, "go_online", lambda self: page)
     with caplog.at_level(logging.INFO):
         loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB | keys), RunDirectory(tmp_path), -1, "")
     (line,) = [line for line in caplog.messages if "W&B is online: it uploads the configuration, the metrics" in line]
-    assert f"to {page}; logger.wandb_mode=offline" in line
+    assert f"to {connected.url}; logger.wandb_mode=offline" in line
+    assert (asked["settings"].finish_timeout, asked["settings"].finish_timeout_raises) == (600, True)
     assert text in line and ("sentences" in line) == bool(text)
 
 
@@ -155,7 +167,7 @@ def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
 
     auto = LoggerConfig()
     assert wandb_mode(auto) == "offline"
-    assert wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
+    assert wandb_mode(LoggerConfig(wandb_mode="online")) == "offline"  # W&B would ask for a key
     netrc = tmp_path / "home/.netrc"
     netrc.touch(0o600)
     for host in (wandb.Settings().base_url.removeprefix("https://"), "api.wandb.ai"):
@@ -163,8 +175,9 @@ def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
         assert wandb_mode(auto) == "online"
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org:8080/path")
     assert wandb_mode(auto) == "offline"
-    monkeypatch.setenv("WANDB_API_KEY", "x")
-    assert wandb_mode(auto) == "online"
+    for name in ("WANDB_IDENTITY_TOKEN_FILE", "WANDB_API_KEY"):
+        monkeypatch.setenv(name, "x")
+        assert wandb_mode(auto) == wandb_mode(LoggerConfig(wandb_mode="online")) == "online"
     for mode in ("offline", "dryrun"):
         monkeypatch.setenv("WANDB_MODE", mode)
         assert wandb_mode(auto) == "offline"

@@ -2,8 +2,10 @@
 
 import json
 import logging
-import os
-import signal
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,13 +16,12 @@ import pytorch_lightning as pl
 
 from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training import sync
 from seq2seq.training.guarded import Guarded
 from seq2seq.training.loggers import open_loggers
-from tests.training.launching import others, started, wait_for
+from tests.training.launching import end_of, started, wait_for
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_file import read_run
-from tests.training.wandb_server import KEY, WandbServer, answered_here, wandb_server
+from tests.training.wandb_server import KEY, WandbServer, wandb_server
 
 N_STEPS = 6
 WANDB = {
@@ -33,24 +34,22 @@ WANDB = {
 }
 
 
-ASK = wandb_access._ask
-
-
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
     """A server, and credentials for it."""
     import wandb
 
     wandb.teardown()  # of an earlier test: W&B reads the environment once
-    answered_here(monkeypatch)
     with wandb_server() as server:
         for name in ("WANDB_MODE", "NETRC"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
         monkeypatch.setenv("WANDB_API_KEY", KEY)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.setattr(wandb_access, "ANSWER_TIMEOUT_S", 120)
         yield server
-    wandb.teardown()
+        let_fail(server, 200)  # which W&B would wait for
+        wandb.teardown()
 
 
 class BreakAt(pl.Callback):
@@ -96,8 +95,9 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     assert run.summary["ended"] == f"after step {N_STEPS}: trainer.max_steps={N_STEPS} was reached"
     assert run.exit_code == 0
     assert run.config["starts"][0]["command"] and len(run.config["starts"]) == 2
-    tables = [name for name in server.files if name.startswith(f"{run_id}/media/table/valid/samples")]
-    assert len(tables) >= 2
+    pages = [name for name in server.files if name.startswith(f"{run_id}/media/html/valid/samples")]
+    assert len(pages) >= 2
+    assert server.operations.count("ArtifactType") == 2  # for the answer a run waits: once, at its end, for its model
     assert f"{run_id}/wandb-metadata.json" in server.files
     assert any(is_told_text(content, corpus) for content in server.received)  # as it was asked to
     model = server.artifact("default-fr-en:latest")
@@ -125,31 +125,40 @@ def test_each_run_is_tracked_online_or_else_offline(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Two starts of a run: the first one is offline, so the second one has more to upload than its own rows."""
+    """Two starts of a run, the first of which is offline."""
+    import wandb
+
     run = RunDirectory(tmp_path / "run")
     run.path.mkdir()
     run_id = track(run, corpus, [0], monkeypatch, {"WANDB_MODE": "offline"})
-    monkeypatch.setattr(wandb_access, "ANSWER_TIMEOUT_S", 0.3)
     if state == "refuses connections":
         server.server_close()
     let_fail(server, {"hangs": 0, "fails": 500}.get(state, 200))
-    if state in ("hangs", "fails", "refuses connections"):
-        monkeypatch.setattr(wandb_access, "_ask", ASK)
+    settings = wandb_access.wandb_settings
+
+    def impatient(is_online: bool) -> "wandb.Settings":
+        found = settings(is_online)
+        if is_online and state in ("hangs", "fails", "refuses connections"):
+            found.init_timeout = 0.2
+        return found
+
+    monkeypatch.setattr("seq2seq.training.trackers.wandb_settings", impatient)
     with caplog.at_level(logging.INFO, "seq2seq"):
         track(run, corpus, [1, 2], monkeypatch, {"WANDB_MODE": mode, "WANDB_API_KEY": key}, run_id)
+    let_fail(server, 200)
+    wandb.teardown()  # `finish` returns before the last rows are on disk
     is_online = key == KEY and state == "works" and mode in ("", "online")
-    if mode == "disabled":
-        assert "W&B" not in caplog.text.replace("W&B has not got all of this run", "")
-    else:
-        wait_for(lambda: [row["loss"] for row in read_run(run.path)["history"]] == [0, 1, 2])
-        assert set(read_run(run.path)["ids"]) == {run_id}
-    assert ("W&B has not got all of this run; upload offline-run-" in caplog.text) == (not is_online)
-    if mode == "online" or (key and not mode):
-        reason = "going online needs credentials" if not key else "going online: http://"
-        assert ("it uploads the configuration" in caplog.text) == is_online == (reason not in caplog.text)
-    else:
+    recorded = [0] if is_online or mode == "disabled" else [0, 1, 2]
+    assert [row["loss"] for row in read_run(run.path)["history"]] == recorded
+    assert set(read_run(run.path)["ids"]) == {run_id}
+    assert [row["loss"] for each in server.runs.values() for row in each.history] == ([1, 2] if is_online else [])
+    assert ("it uploads the configuration" in caplog.text) == is_online
+    assert ("W&B was offline before; upload offline-run-" in caplog.text) == is_online
+    assert ("trying it offline instead" in caplog.text) == (mode in ("", "online") and key != "" and not is_online)
+    assert ("W&B is offline, without credentials; upload" in caplog.text) == (mode != "disabled" and not key)
+    assert "W&B has not got all of this run; upload offline-run-" in caplog.text
+    if mode in ("offline", "disabled") or not key:
         assert not server.n_requests
-    assert [row["loss"] for uploaded in server.runs.values() for row in uploaded.history] == [0, 1, 2] * is_online
 
 
 def track(
@@ -164,7 +173,10 @@ def track(
     resumed: Any = SimpleNamespace(step=0, wandb_id=run_id) if run_id else None
     with monkeypatch.context() as patch:
         for name, value in variables.items():
-            patch.setenv(name, value)
+            if value:
+                patch.setenv(name, value)
+            else:
+                patch.delenv(name, raising=False)
         with open_loggers(tiny_config(corpus, run.path, WANDB), run, resumed) as loggers:
             for logger in loggers[1:]:
                 assert isinstance(logger, Guarded)
@@ -177,48 +189,59 @@ def track(
 def test_a_server_that_fails_in_the_middle_costs_nothing(
     server: WandbServer, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    """First it answers with errors, then not at all; what it lacks is synced later."""
+    """First it answers with errors, then not at all; what it lacks is uploaded later, by the command that is told."""
     import wandb
 
-    monkeypatch.setattr(sync, "PART_TIMEOUT_S", 1)
-    config = tiny_config(corpus, tmp_path / "run", WANDB | {"logger.upload_model": True})
-    with caplog.at_level(logging.INFO, "seq2seq"):
-        train_with(config, BreakAt(server, 2, 500), BreakAt(server, 4, 0))
+    monkeypatch.setattr(wandb_access, "FINISH_TIMEOUT_S", 0.2)
+    teardown = wandb.teardown
+
+    def teardown_later() -> None:
+        """W&B would wait 4 seconds more."""
+        let_fail(server, 200)
+        teardown()
+
+    monkeypatch.setattr(wandb, "teardown", teardown_later)
+    train_with(tiny_config(corpus, tmp_path / "run", WANDB), BreakAt(server, 2, 500), BreakAt(server, 4, 0))
     assert is_whole(tmp_path / "run")
-    assert "the upload to W&B failed: it took longer than 1 seconds" in caplog.text
-    assert "W&B has not got all of this run; upload offline-run-" in caplog.text
-    let_fail(server, 200)
-    wandb.teardown()  # `finish` returns before the last rows are on disk
-    monkeypatch.setattr(sync, "PART_TIMEOUT_S", 600)
-    sync.sync([tmp_path / "run"])
+    (told,) = re.findall(
+        r"W&B failed \(TimeoutError: its server did not take all in time; .*: wandb (.*?)\);", caplog.text
+    )
+    uploading = [sys.executable, "-m", "wandb", *shlex.split(told)]
+    subprocess.run(uploading, env=wandb_access.environment(), check=True, capture_output=True)
     ((_, run),) = server.runs.items()
     assert [row["trainer/global_step"] for row in run.history if "train/loss" in row] == list(range(N_STEPS))
-    assert server.artifact("default-fr-en:latest").made_by
+    assert run.summary["ended"] and run.exit_code == 0
     assert not any(is_told_text(content, corpus) for content in server.received)  # nobody asked for that
 
 
-def test_an_upload_ends_with_a_run_that_is_killed(server: WandbServer, tmp_path: Path) -> None:
-    script, run = tmp_path / "killed.py", tmp_path / "run"
-    script.write_text(KILLED)
-    with started(script, run, cwd=tmp_path, WANDB_BASE_URL=server.url, WANDB_API_KEY=KEY, is_fresh=True) as process:
-        wait_for((run / "pid").exists, process)
-        upload: Any = SimpleNamespace(pid=int((run / "pid").read_text()))
-        wait_for(lambda: others(upload), process)  # the command of W&B
-        os.kill(process.pid, signal.SIGKILL)
-        wait_for(lambda: not others(upload))
+def test_a_server_that_hangs_lets_python_end(server: WandbServer, tmp_path: Path) -> None:
+    script = tmp_path / "hangs.py"
+    script.write_text(HANGS)
+    # Reports of W&B's own errors would take it 10 seconds more.
+    variables: dict[str, Any] = {"WANDB_BASE_URL": server.url, "WANDB_API_KEY": KEY, "WANDB_ERROR_REPORTING": "false"}
+    with started(script, tmp_path, cwd=tmp_path, **variables) as process:
+        wait_for((tmp_path / "connected").exists, process)
+        let_fail(server, 0)
+        (tmp_path / "hangs").touch()
+        status, err = end_of(process)
+    assert status == 0 and "did not take all in time" in err and server.is_hanging
 
 
-KILLED = """
-import os, sys, time
+HANGS = """
+import sys, time
 from pathlib import Path
-import wandb
+from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.sync import start_upload
+from seq2seq.training.guarded import Guarded
+from seq2seq.training.trackers import WandbTracker
+from tests.training.tiny_runs import tiny_config
 
-run = Path(sys.argv[1])
-run.mkdir()
-wandb.init(project="p", dir=run, id="abc", mode="offline").log({"loss": 1})
-(run / "new").write_text(str(start_upload(RunDirectory(run)).pid))
-(run / "new").rename(run / "pid")
-time.sleep(240)
+folder = Path(sys.argv[1])
+wandb_access.FINISH_TIMEOUT_S = 0.2
+tracker = Guarded(WandbTracker(tiny_config(folder, folder), RunDirectory(folder), "", is_online=True))
+(folder / "connected").touch()
+while not (folder / "hangs").exists():
+    time.sleep(0.01)
+tracker.log_metrics({"loss": 1.0}, 0)
+tracker.close(has_failed=False)
 """

@@ -1,5 +1,6 @@
 """Read what an offline W&B run wrote: a log in the format of LevelDB, of protocol buffers."""
 
+import html
 import json
 import struct
 from collections.abc import Iterator
@@ -29,6 +30,12 @@ def records(path: Path) -> Iterator[Any]:
             record = Record()
             record.ParseFromString(parts)
             yield record
+
+
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of a table in HTML."""
+    rows = page.read_text(encoding="utf-8").split("<tr>")[1:]
+    return [[html.unescape(cell) for cell in row.partition("</tr>")[0].split("<td>")[1:]] for row in rows]
 
 
 def read_run(run_dir: Path) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class WandbServer(ThreadingHTTPServer):
     Attributes:
         status: of each answer; another than 200 is an error.
         received: the content of each request.
+        operations: what was asked, by name.
         is_hanging: whether it accepts connections and never answers.
         stalls_at: the end of a path that it never answers.
     """
@@ -66,6 +67,7 @@ class WandbServer(ThreadingHTTPServer):
         self.stalls_at = ""
         self.n_requests = 0
         self.received: list[bytes] = []
+        self.operations: list[str] = []
         self.runs: dict[str, Run] = {}
         self.files: dict[str, bytes] = {}  # by the path that they were sent to: RUN/NAME or ARTIFACT/NAME
         self.artifacts: list[Artifact] = []
@@ -259,6 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer({"errors": [{"message": "no such key"}]}, 401)
                 return
             asked = json.loads(content)
+            self.server.operations.append(asked.get("operationName") or asked["query"].split("(")[0].split()[-1])
             reply = self.server.answer(asked.get("operationName") or "", asked["query"], asked.get("variables") or {})
             self._answer({"data": reply})
         elif self.path.endswith("/file_stream"):

@@ -65,16 +65,23 @@ MUTANTS = [
     Mutant(
         fault="W&B gets sentences unasked",
         file="seq2seq/training/trackers.py",
-        text="        if self.config.text:\n",
-        becomes="        if self.config:\n",
+        text="        if self.shows_text:\n",
+        becomes="        if True:\n",
         tests=[PRIVACY],
     ),
     Mutant(
         fault="W&B gets pictures with pieces of sentences unasked",
         file="seq2seq/training/trackers.py",
-        text="        if not self.config.text:\n",
-        becomes="        if not self.config:\n",
+        text="        if not self.shows_text:\n",
+        becomes="        if False:\n",
         tests=[PRIVACY],
+    ),
+    Mutant(
+        fault="words of the corpus are markup in W&B's pages",
+        file="seq2seq/training/trackers.py",
+        text="else html.escape(str(value))",
+        becomes="else str(value)",
+        tests=[f"{CHARTS}::test_samples_are_the_same_sentences_of_all_domains_with_their_change"],
     ),
     Mutant(
         fault="a tracker that has failed is called again",
