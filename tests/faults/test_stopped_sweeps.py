@@ -8,13 +8,14 @@ import pytest
 from optuna.trial import TrialState
 
 from seq2seq.artifacts.identity import SweepPlace
+from seq2seq.artifacts.lease import is_leased
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.sweeps.search import Search, begin_search, read_search, words_of_trials
 from seq2seq.sweeps.space import read_space
 from tests.faults.runs import FAULTY_TRAIN, steps_saved
 from tests.nightly import IS_NIGHTLY
-from tests.training.launching import end_of, others, run, started, wait_for
+from tests.training.launching import end_of, run, started, wait_for
 from tests.training.tiny_runs import TINY
 
 
@@ -80,7 +81,8 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
     at_step_5, never = (json.dumps([fault, "step", step]) for step in (5, 0))
     with started(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=at_step_5) as interrupted:
         status, err = end_of(interrupted)
-        wait_for(lambda: not others(interrupted))
+    (trained,) = runs_in(sweep.path)
+    wait_for(lambda: not is_leased(trained.lease_file))
     if fault == "Ctrl-C":
         told = f"the search is stopped; go on with: python -m seq2seq search {sweep.path}\ninterrupted\n"
         assert (status, err.endswith(told), "Traceback" in err) == (130, True, False), err
@@ -88,7 +90,6 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
         assert status == -signal.SIGKILL
     search = Search(sweep, *read_search(sweep))
     assert [trial.state for trial in search.study.trials] == [TrialState.RUNNING]
-    (trained,) = runs_in(sweep.path)
     assert steps_saved(trained.path) == 5
     status, err = run(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=never)
     assert status == 0, err
