@@ -122,7 +122,12 @@ def confusion(of: Sequence[Example], found: Sequence[int], labels: Sequence[str]
 
 def train(model: Classifier, text: Sequence[Example], valid: Sequence[Example], rate: float, n_epochs: int) -> None:
     """Ends with the weights of the epoch whose accuracy on `valid` is highest."""
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=rate)
+    encoder = [p for p in model.encoder.parameters() if p.requires_grad]
+    layer = {
+        "params": list(model.to_labels.parameters()),
+        "lr": RATES["frozen"],
+    }  # it begins from nothing
+    optimizer = torch.optim.AdamW([layer, {"params": encoder, "lr": rate}])
     best, weights = -1.0, model.state_dict()
     for epoch in range(1, n_epochs + 1):
         model.train()
