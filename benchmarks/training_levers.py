@@ -21,7 +21,7 @@ from seq2seq.hardware import keep_freed_memory, multiply_float32_in_onednn
 from seq2seq.model import attention, dropout
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.loss import smoothed_cross_entropy
-from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.optimizer import MuonWithAdamW, parameters_of
 
 VOCAB_SIZE = 8000
 PAIRS, LENGTH = 204, 20

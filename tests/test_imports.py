@@ -95,7 +95,7 @@ def test_no_import_hides_behind_a_computed_name() -> None:
     assert not [module for module, path in modules().items() if "__import__" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.muon", "training.schedule"])
+@pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.optimizer"])
 def test_the_model_its_loss_and_the_search_know_tensors_and_not_files(part: str) -> None:
     reached = {room(module) for start in modules_of(part) for module in chains(start)}
     assert reached <= {"masking", "errors", "vocabulary", "plugins", "config", "model", part.partition(".")[0]}

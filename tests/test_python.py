@@ -14,8 +14,8 @@ from nbclient import NotebookClient
 
 import seq2seq
 from seq2seq.errors import ConfigError, RunError
+from seq2seq.training.processes import STOP_SIGNALS
 from seq2seq.training.selection import Outcome
-from seq2seq.training.stop_signals import STOP_SIGNALS
 from tests.documentation import fenced, write_preset
 from tests.places import ROOT
 from tests.training.tiny_runs import SignalAt, arguments, train_here, write_corpus

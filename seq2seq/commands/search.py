@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.sweeps.search import begin_search, read_search, words_of_trials
     from seq2seq.sweeps.space import find_space
     from seq2seq.sweeps.wandb_sweep import wandb_sweep
-    from seq2seq.training.composed import composed
-    from seq2seq.training.directories import fresh_directory
+    from seq2seq.training.composed import composed, fresh_directory
 
     for name in ("trials", "workers"):
         if (value := getattr(args, name)) is not None and value < 1:
@@ -65,8 +64,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _work(sweep: "SweepDirectory", space: "Space", words: "Sequence[str]", n_workers: int) -> None:
     from seq2seq.sweeps.search import Search
+    from seq2seq.sweeps.summary import summarise_if_tracked
     from seq2seq.sweeps.trial_table import report
-    from seq2seq.training.sweep_summary import summarise_if_tracked
 
     search = Search(sweep, space, words)
     search.work(n_workers)

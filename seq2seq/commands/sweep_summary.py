@@ -15,7 +15,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.run_directory import runs_in
     from seq2seq.errors import RunError
-    from seq2seq.training.sweep_summary import group_of, log_sweep_summary
+    from seq2seq.sweeps.summary import group_of, log_sweep_summary
 
     runs = runs_in(args.sweep_dir)
     if (args.sweep_dir / "config.yaml").is_file() or not (runs[0].path / "config.yaml").is_file():

@@ -20,6 +20,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from seq2seq.training.sync import sync
+    from seq2seq.artifacts.wandb_sync import sync
 
     sync(args.run_dirs, args.timeout)

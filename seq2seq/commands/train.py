@@ -31,13 +31,11 @@ def run(words: Sequence[str]) -> int:
         ConfigError: Hydra refuses the words.
         SystemExit: a signal came.
     """
-    from seq2seq.training.processes import end_with_parent
+    from seq2seq.training.processes import end_with_parent, quick_imports
 
     end_with_parent()
     if {"WORLD_SIZE", "SLURM_NTASKS"}.isdisjoint(os.environ):  # of which a launcher sets one
         return _run(words, None)
-
-    from seq2seq.training.start_up import quick_imports
 
     with quick_imports():
         from seq2seq.training.launch import follow
@@ -94,7 +92,8 @@ def _run(words: Sequence[str], ranks: "Ranks | None") -> int:
 def _estimate(cfg: "DictConfig") -> None:
     """Print what the run would take."""
     from seq2seq.training.composed import checked
-    from seq2seq.training.start_up import check_environment, quick_imports
+    from seq2seq.training.launch import check_environment
+    from seq2seq.training.processes import quick_imports
 
     if cfg.resume:
         raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={cfg.resume} out")

@@ -7,6 +7,7 @@ from seq2seq.config.checks import at_least, not_too_many, one_of
 from seq2seq.config.on_resume import horizon, runtime, start
 
 FSDP = "fsdp"
+FALLING = ("valid/loss", "valid/perplexity")  # the metrics of `monitor` of which less is better
 _STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
 _SAVES_IN_PARTS = ("fsdp_", "deepspeed", "xla")  # so do these
 

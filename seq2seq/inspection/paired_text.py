@@ -15,7 +15,7 @@ from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_aligned, read_pairs, read_references
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.errors import CorpusError, RunError
-from seq2seq.training.domains import spread
+from seq2seq.training.validation import spread
 
 # For a reference aligner: more text makes it better, and needs more memory. Of so many pairs of words, 1 GB.
 _MOST_CELLS = 8_000_000

@@ -18,9 +18,8 @@ from seq2seq.config.command import AUTO, path_word, readable
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
-from seq2seq.training.composed import checked
-from seq2seq.training.directories import fresh_directory
-from seq2seq.training.sweep_summary import summarise_if_tracked
+from seq2seq.sweeps.summary import summarise_if_tracked
+from seq2seq.training.composed import checked, fresh_directory
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from seq2seq.config import RunConfig, describe, unknown_key
 from seq2seq.config.command import path_word
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
+from seq2seq.config.trainer import FALLING
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
-from seq2seq.training.selector import FALLING
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

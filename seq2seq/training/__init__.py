@@ -1,4 +1,5 @@
 """A run, from its configuration to its scores.
 
-Read run.py first, then module.py, loss.py, validation.py, selection.py. What happens around the steps is in callbacks/.
+Read run.py first, then module.py, loss.py, validation.py, selection.py. What happens around the steps is in
+milestones.py, divergence.py, metrics.py and averaging.py.
 """

@@ -1,28 +1,39 @@
-"""What Hydra composed of a command, and the configuration of the run that it means."""
+"""What Hydra composed of a command, and the configuration of the run that it means, with its name and directory.
 
-import contextlib
+A run may start from another one: it goes on with it, or trains its model further.
+"""
+
+import dataclasses
+import logging
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from seq2seq.artifacts.checkpoint import Checkpoint, resumable
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.artifacts.wandb_access import is_reference, pinned, wandb_group
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, Composed, sentence_of
+from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_of, marks, value_of
+from seq2seq.config.read import without_removed
 from seq2seq.errors import ConfigError
-from seq2seq.training.composition import check_changes, finetuned_config, resumed_config
-from seq2seq.training.directories import fresh_directory
-from seq2seq.training.run_name import run_name
+from seq2seq.masking import masked_addresses, masked_words
 
-if TYPE_CHECKING:  # takes long to import, and a mistyped key should not wait for it
-    from seq2seq.artifacts.checkpoint import Checkpoint
+# What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
+FINETUNABLE_KEYS = tuple(key for key, mark in marks(RunConfig).items() if mark.only_trains)
+_LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
+
+log = logging.getLogger(__name__)
 
 
 def composed(words: Sequence[str]) -> RunConfig:
@@ -51,7 +62,7 @@ def composed_if_any(words: Sequence[str]) -> RunConfig | None:
     return found[0] if found else None
 
 
-def run_of(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
+def run_of(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
     """The configuration of a run, its place if it is new and part of a sweep, and the checkpoint that it goes on from.
 
     Raises:
@@ -66,9 +77,7 @@ def run_of(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | N
     return *_fresh_config(job), None
 
 
-def _resumed(job: Composed) -> "tuple[RunConfig, Checkpoint]":
-    from seq2seq.artifacts.checkpoint import resumable
-
+def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
     run_dir = Path(job.cfg.resume)
     checkpoint = resumable(RunDirectory(run_dir))
     overrides = [override for override in _overrides(job) if not override.startswith("resume=")]
@@ -76,10 +85,8 @@ def _resumed(job: Composed) -> "tuple[RunConfig, Checkpoint]":
         return resumed_config(job.cfg, overrides, checkpoint, run_dir), checkpoint
 
 
-def _started_or_continued(job: Composed) -> "tuple[RunConfig, SweepPlace | None, Checkpoint | None]":
+def _started_or_continued(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
     """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
-    from seq2seq.artifacts.checkpoint import resumable
-
     if not names_run_dir(job):
         raise needs_run_dir()
     config, place = _fresh_config(job)
@@ -99,8 +106,6 @@ def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
     config.run_dir = str(run_dir)
     place = None
     if sweep := SweepDirectory.of_run(run_dir):
-        from seq2seq.artifacts.wandb_access import wandb_group  # imports what typing errors need not wait for
-
         place = sweep.place(run_dir.name)
         config.logger.wandb_group = wandb_group(config.logger, place.group)
     name = os.environ.get("WANDB_NAME") or run_name(config.name, job.overrides, datetime.now())
@@ -122,7 +127,7 @@ def checked(job: Composed) -> RunConfig:
     return config
 
 
-@contextlib.contextmanager
+@contextmanager
 def _telling_keys() -> Iterator[None]:
     try:
         yield
@@ -143,3 +148,121 @@ def names_run_dir(job: Composed) -> bool:
 
 def needs_run_dir() -> ConfigError:
     return ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
+
+
+def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkpoint, run_dir: Path) -> RunConfig:
+    """The configuration of a checkpoint, with the changes that a resumed run allows (config/on_resume.py).
+
+    Args:
+        cfg: the configuration that Hydra composed from the command, with the new values parsed.
+        overrides: the words of the command, without `resume=`.
+    Raises:
+        ConfigError: a key is to change that decides what is computed.
+    """
+    merged = OmegaConf.create(dataclasses.asdict(read_config(checkpoint.model.config)))
+    for override in overrides:
+        key = override.lstrip("+").split("=")[0]
+        if key.split(".")[0] not in {item.name for item in dataclasses.fields(RunConfig)}:
+            raise ConfigError(
+                f"{override} cannot be used when a run is resumed, which has its configuration; leave it out"
+            )
+        OmegaConf.update(merged, key, OmegaConf.select(cfg, key), merge=False)
+    config = read_config(merged)
+    config.plugins = list(cfg.plugins)  # no other process imports what only the saved model names
+    config.run_dir = str(run_dir)
+    check_changes(config, checkpoint)
+    return config
+
+
+def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
+    """Say which changes a resumed run makes to the configuration of its checkpoint. `auto` means the number found then.
+
+    Raises:
+        ConfigError: a key is to change that decides what is computed.
+    """
+    before = read_config(checkpoint.model.config)
+    if active := without_removed(checkpoint.model.config)[1]:
+        raise ConfigError(
+            f"the run has {', '.join(f'{key}={value}' for key, value in active.items())}, which is gone; "
+            f"go on with the version that began it, or start from its weights with finetune={config.run_dir}"
+        )
+    if config.batch.is_auto:
+        config.batch.max_tokens = before.batch.max_tokens
+    for key, mark in classes(RunConfig).items():
+        old, new = (masked_addresses(value_of(each, key)) for each in (before, config))  # kept without secrets
+        if old != new and mark == IDENTITY:
+            raise ConfigError(
+                f"{key} cannot change when a run is resumed, since it decides what is computed: it is {old!r}, not "
+                f"{new!r}; leave it as it was, or start a new run from these weights with finetune={config.run_dir}"
+            )
+        if old != new and mark == HORIZON:
+            log.info("%s: %r from here on, %r before", key, new, old)
+
+
+def finetuned_config(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
+    """The composed configuration, with the shape and the subwords of the model that the run starts from.
+
+    Raises:
+        ConfigError: the command asks for another shape, or for other subwords.
+    """
+    is_online = is_reference(cfg.finetune)
+    name = pinned(cfg.finetune) if is_online else cfg.finetune  # `latest` may be another one soon
+    start = TrainedModel.read(name)
+    override_of = {override.lstrip("+").split("=")[0]: override for override in overrides}
+    merged = cfg.copy()
+    merged.finetune = name
+    for section in ("model", "tokenizer"):
+        for name, value in dataclasses.asdict(getattr(start.config, section)).items():
+            key = f"{section}.{name}"
+            if key in FINETUNABLE_KEYS:
+                continue
+            override = override_of.get(key) or override_of.get(section)
+            if override and OmegaConf.select(cfg, key) != value:
+                raise ConfigError(
+                    f"{override} does not fit the model to start from: {start.path} has {key}={value}; "
+                    f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
+                )
+            OmegaConf.update(merged, key, value)
+    return read_config(merged)
+
+
+def fresh_directory(path: Path) -> Path:
+    """Make a directory that nobody else has: `path`, or `path-2`, `path-3`, ..., if others were faster.
+
+    Raises:
+        ConfigError: it cannot be made.
+    """
+    for number in count(1):
+        attempt = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        try:
+            attempt.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise cannot_be_made(attempt, error) from error
+        return attempt
+    raise AssertionError("numbers do not end")
+
+
+def cannot_be_made(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"run_dir={path} cannot be made ({error.strerror}); name another run_dir")
+
+
+def run_name(experiment: str, overrides: Sequence[str], started: datetime) -> str:
+    """The experiment, what the command changes of it, and when:  demo optim.lr=2e-3 seed=2 (11-24 10:16)
+
+    Keys that decide nothing, such as paths and loggers, are left out.
+
+    Args:
+        overrides: the words of the command that set keys.
+    """
+    words = [word.lstrip("+") for word in masked_words(overrides)]
+    differs = " ".join(word for word in words if _decides(word.partition("=")[0]))
+    if len(differs) > _LONGEST:
+        differs = f"{differs[: _LONGEST - 3]}..."
+    return " ".join(part for part in (experiment, differs, f"({started:%m-%d %H:%M})") if part)
+
+
+def _decides(key: str) -> bool:
+    """Whether a key, or a group of keys, has a say in what the run computes, and is not told already."""
+    return not key.startswith(("experiment", "hydra")) and mark_of(RunConfig, key).on_resume != RUNTIME

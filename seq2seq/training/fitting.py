@@ -1,4 +1,11 @@
-"""`batch.max_tokens=auto`: the largest budget whose batches fit into memory."""
+"""Does a batch fit into memory? Tried without a trace in the run.
+
+`batch.max_tokens=auto` is the largest budget whose batches fit. Whatever the budget, the batch that needs the most is
+tried before the first step.
+
+`python -m seq2seq.training.fitting` prints the numbers of tokens that fit, each as soon as it is known.
+`fitting_max_tokens` starts it and writes a `Question` to its stdin. The kernel may kill it at any time.
+"""
 
 import base64
 import gc
@@ -12,20 +19,30 @@ from dataclasses import asdict, dataclass
 from itertools import takewhile
 from typing import Any
 
+import pytorch_lightning as pl
 import torch
 from pytorch_lightning.plugins.precision import DoublePrecision, HalfPrecision, MixedPrecision, Precision
+from pytorch_lightning.utilities.seed import isolate_rng
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, read_config
+from seq2seq.dataset.batches import Batch, Shape
 from seq2seq.errors import RunError
-from seq2seq.memory import available_memory
+from seq2seq.hardware import give_back_freed_memory
+from seq2seq.memory import available_memory, is_out_of_memory, limited_memory
+from seq2seq.plugins import import_plugins
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.averaging import ExponentialAverage
+from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.ranks import Ranks
+from seq2seq.training.sharded import split_by
 from seq2seq.training.trainer import Machine
-from seq2seq.training.trial import fits, missing_state, roomy
+from seq2seq.vocabulary import EOS
 
 # A CPU gains no speed from larger batches, and a model learns less from each pair in them. A GPU does gain.
 MOST_ON_CPU, MOST_ON_GPU = 8192, 65_536
+_NEVER = 1 << 30  # as a divisor: not even a single pair fits
+SPARE = 1.25  # Batches of many shapes leave holes in the memory that no single batch shows (docs/performance.md)
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +95,7 @@ def _found_in_own_process(question: Question, tokenizer: Tokenizer) -> int:
     """
     asked = asdict(question) | {"tokenizer": base64.b64encode(tokenizer.proto).decode()}
     done = subprocess.run(
-        [sys.executable, "-m", "seq2seq.training.fitting_process"],
+        [sys.executable, "-m", "seq2seq.training.fitting"],
         input=json.dumps(asked),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
@@ -147,3 +164,147 @@ def _precision(machine: Machine) -> Precision:
     if machine.precision == "bf16-true":
         return HalfPrecision("bf16-true")
     return DoublePrecision() if machine.precision == "64-true" else Precision()
+
+
+class WorstBatch(pl.Callback):
+    """Ends a run at once, before its first step, whose batches will not fit into memory.
+
+    Each rank tries the largest batch of its own plan, and all end if one of them cannot do it. On a CPU the kernel
+    refuses memory that it does not have, for as long as the trial lasts. Where it cannot, as on macOS, there is none.
+
+    It comes before the callbacks that measure time.
+    """
+
+    def __init__(self, config: RunConfig, data: TranslationData, ema: ExponentialAverage | None) -> None:
+        """ema: may take memory of its own later."""
+        self.config, self.data, self.ema = config, data, ema
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, TranslationModule)
+        room, is_cpu = available_memory(), pl_module.device.type == "cpu"
+        if (is_cpu and room is None) or split_by(trainer):  # a trial that fails would leave the others waiting
+            return
+        shape = self.data.largest
+        trainer.strategy.barrier()  # all ranks of a machine know what is available before one of them takes it
+        with limited_memory(room // trainer.num_devices if is_cpu and room is not None else None):
+            divisor = self._divisor(pl_module, shape, trainer)
+        if trainer.world_size > 1:
+            worst = torch.tensor(divisor, device=pl_module.device)
+            torch.distributed.all_reduce(worst, op=torch.distributed.ReduceOp.MAX)
+            divisor = int(worst)
+        if divisor > 1:
+            raise RunError(self._sentence(shape, divisor, is_new=pl_module.n_steps == 0))
+
+    def _divisor(self, module: TranslationModule, shape: Shape, trainer: pl.Trainer) -> int:
+        """By how much batch.max_tokens has to be divided to fit: 1, 2, 4, ..."""
+        n_reserved = missing_state(trainer.optimizers[0])
+        if self.data.loader.accumulate > 1:  # then the gradient of earlier micro-batches is there, too
+            n_reserved += sum(p.nbytes for p in module.parameters())
+        if self.ema and not self.ema.weights:
+            n_reserved += sum(4 * p.numel() for p in module.model.parameters())
+        divisor, longest = 1, max(shape.n_src, shape.n_tgt)
+        while shape.n_pairs:
+            if fits(module, shape, trainer.precision_plugin, n_reserved):
+                return divisor
+            divisor *= 2
+            shape = roomy(self.config.batch.max_tokens // divisor, longest)
+        return _NEVER
+
+    def _sentence(self, shape: Shape, divisor: int, *, is_new: bool) -> str:
+        batch, longest = self.config.batch, self.config.data.max_sentence_tokens
+        what = (
+            f"batch.max_tokens={batch.max_tokens} needs more memory than there is for a batch of {shape.n_pairs} pairs "
+            f"with {shape.n_src} source and {shape.n_tgt} target tokens"
+        )
+        if batch.max_tokens // divisor < longest + 2:  # a tag and eos
+            return (
+                f"{what}, and a smaller one cannot hold data.max_sentence_tokens={longest}; lower both, or use a "
+                "smaller model"
+            )
+        keys = f"batch.max_tokens={batch.max_tokens // divisor} batch.accumulate={batch.accumulate * divisor}"
+        if is_new:
+            return f"{what}; use {keys}, whose steps are of the same size"
+        return (
+            f"{what}; end other programs and resume again, or start a new run from these weights with "
+            f"finetune={self.config.run_dir} {keys}"
+        )
+
+
+def roomy(max_tokens: int, longest: int) -> Shape:
+    """A batch that is larger than any that a budget allows: if it fits, the budget does, with something to spare.
+
+    Args:
+        longest: tokens of the longest sentence, with eos.
+    """
+    return Shape(int(SPARE * max_tokens) // longest, longest, longest)
+
+
+def fits(module: TranslationModule, shape: Shape, precision: Precision, n_reserved: int = 0) -> bool:
+    """Whether forward and backward of a batch of this shape fit into memory. Changes nothing that the run knows of.
+
+    Args:
+        n_reserved: bytes that the run needs besides, and has not taken yet.
+    """
+    is_fitting = True
+    with isolate_rng(include_cuda=module.device.type == "cuda"):
+        try:
+            _forward_and_backward(module, shape, precision, n_reserved)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            is_fitting = False
+    module.zero_grad(set_to_none=True)
+    if module.device.type == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()  # a metric of the run
+    elif not is_fitting:
+        give_back_freed_memory()
+    return is_fitting
+
+
+def _forward_and_backward(module: TranslationModule, shape: Shape, precision: Precision, n_reserved: int) -> None:
+    reserved = torch.empty(n_reserved, dtype=torch.uint8, device=module.device)
+    with precision.forward_context():
+        loss = module.loss(stand_in(shape, module))
+    loss.smoothed.backward()
+    del reserved  # it was there until now
+
+
+def stand_in(shape: Shape, module: TranslationModule) -> Batch:
+    """A batch of this shape. Which tokens it has makes no difference for the memory."""
+    src, tgt = (
+        torch.randint(EOS + 1, module.tokenizer.vocab_size, (shape.n_pairs, n), device=module.device)
+        for n in (shape.n_src, shape.n_tgt)
+    )
+    return Batch(src, tgt, tgt, tgt.numel())
+
+
+def missing_state(optimizer: torch.optim.Optimizer) -> int:
+    """Bytes of the moments that an optimizer will take at its first step; of Adam two numbers a weight, of Muon one."""
+    return sum(
+        p.nbytes * (1 if "momentum" in group else 2)
+        for group in optimizer.param_groups
+        for p in group["params"]
+        if p not in optimizer.state
+    )
+
+
+def main() -> None:
+    asked = json.load(sys.stdin)
+    tokenizer = Tokenizer.from_bytes(base64.b64decode(asked.pop("tokenizer")))
+    question = Question(**asked)
+    import_plugins(question.config["plugins"])
+    config = read_config(question.config)
+    machine = Machine("cpu", question.precision)  # not set up: what it freed and kept would fit anything smaller
+    try:
+        with limited_memory(question.room):
+            module = new_module(config, tokenizer, machine)
+            for n_tokens in fitting(module, config, machine, question.most, question.world_size):
+                print(n_tokens, flush=True)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+
+
+if __name__ == "__main__":
+    main()

@@ -8,20 +8,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seq2seq.artifacts.checkpoint import Checkpoint
+from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.artifacts.wandb_access import wandb_mode
+from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.config.command import Composed, path_word
 from seq2seq.errors import ConfigError, RunError, UserError, command
 from seq2seq.exit_status import note
 from seq2seq.training.composed import run_of
-from seq2seq.training.start_up import check_environment, quick_imports
+from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted, quick_imports, start_processes
 
-if TYPE_CHECKING:  # takes seconds to import, and a mistyped key should not wait for it
+if TYPE_CHECKING:  # takes seconds to import, and a key that cannot be should not wait for it
     import pytorch_lightning as pl
 
-    from seq2seq.artifacts.checkpoint import Checkpoint
-    from seq2seq.artifacts.identity import SweepPlace
-    from seq2seq.config import RunConfig
     from seq2seq.training.ranks import Ranks
     from seq2seq.training.selection import Outcome
 
@@ -62,7 +63,6 @@ def follow(ranks: "Ranks") -> None:
     """
     from seq2seq.training.ranks import leaving_group
     from seq2seq.training.run import train_as_told
-    from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
 
     try:
         with leaving_group(), ranks.ending_together():
@@ -75,9 +75,7 @@ def follow(ranks: "Ranks") -> None:
         sys.exit(2)
 
 
-def _start(n: int, config: "RunConfig", job: Composed, words: Sequence[str]) -> None:
-    from seq2seq.training.processes import start_processes
-
+def _start(n: int, config: RunConfig, job: Composed, words: Sequence[str]) -> None:
     if config.trainer.n_nodes > 1:
         raise ConfigError(
             f"trainer.n_nodes={config.trainer.n_nodes} needs something that starts processes on each machine; run this "
@@ -89,9 +87,7 @@ def _start(n: int, config: "RunConfig", job: Composed, words: Sequence[str]) -> 
         start_processes(n, [*words, *place], lambda: _going_on(run) if run.has_checkpoints else "start the run again")
 
 
-def _train(
-    config: "RunConfig", place: "SweepPlace | None", checkpoint: "Checkpoint | None", ranks: "Ranks | None"
-) -> None:
+def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint | None, ranks: "Ranks | None") -> None:
     with quick_imports():
         from seq2seq.training.ranks import leaving_group
         from seq2seq.training.run import train
@@ -151,8 +147,6 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
         _Stopped: somebody told it to stop.
         UserError: the disk is full, or memory ran out.
     """
-    from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
-
     try:
         with _leaving_nothing(run):
             yield
@@ -202,3 +196,21 @@ def _leave_reason(job: Composed, error: Exception) -> None:
         if sweep := SweepDirectory.of_run(run_dir):
             reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
             sweep.write_error(run_dir.name, reason)
+
+
+def check_environment(config: LoggerConfig) -> None:
+    """
+    Raises:
+        ConfigError: the run would need a package that is not installed, or the environment has no mode of W&B.
+    """
+    if config.wandb:
+        wandb_mode(config)
+    if not config.tensorboard:
+        return
+    try:
+        import tensorboard  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "logger.tensorboard=true needs the package tensorboard; run, in a clone of seq2seq: "
+            "pip install -e '.[tensorboard]'"
+        ) from error

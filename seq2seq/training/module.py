@@ -1,4 +1,4 @@
-"""The LightningModule: one training step and one optimizer. `training/callbacks/milestones.py` validates.
+"""The LightningModule: one training step and one optimizer. `training/milestones.py` validates.
 
 Shapes: B pairs, S source tokens, T target tokens, D d_model
 """
@@ -26,9 +26,8 @@ from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, loss_function
-from seq2seq.training.muon import MuonWithAdamW, parameters_of
+from seq2seq.training.optimizer import ENDING, MuonWithAdamW, Replanned, joined, learning_rate, parameters_of
 from seq2seq.training.pieces import Pieces
-from seq2seq.training.schedule import ENDING, Replanned, joined, learning_rate
 from seq2seq.training.sharded import split_by, whole
 
 RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
@@ -55,9 +54,9 @@ class TranslationModule(pl.LightningModule):
         self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
         self.replanned: Replanned | None = None
         self.n_skipped, self.n_skipped_in_a_row = 0, 0  # steps whose gradient was not finite
-        self.n_rollbacks = 0  # how often the run went back to an earlier state (training/rollback.py)
+        self.n_rollbacks = 0  # how often the run went back to an earlier state (training/divergence.py)
         self.n_step_tokens: int | Tensor = 0  # target tokens of the latest step, on all ranks
-        self.of_step: dict[str, Any] = {}  # metrics of the latest step, which callbacks/step_metrics.py logs
+        self.of_step: dict[str, Any] = {}  # metrics of the latest step, which training/metrics.py logs
         self.pieces = Pieces(self.loss, self._add_gradient, self.model)
         self.wandb_id = ""  # of the run that a resumed one continues
         self.provenance: dict[str, Any] = {}  # where the run comes from, for the checkpoints

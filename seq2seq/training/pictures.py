@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2seq.reports.attention_matrix import COLOURS
-from seq2seq.training.attention_maps import AttentionMap
+from seq2seq.training.validation import AttentionMap
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,10 +1,12 @@
-"""How the processes of a run begin on this machine, where nobody has started them, and how they end with one another.
+"""How the processes of a run begin on this machine, where nobody has started them, and how they stop.
 
 torchrun starts them, as a library: each is this command again, with variables that say which one it is. So torchrun,
 SLURM and this module are one way in (training/ranks.py). This process is then torchrun's agent. It trains nothing,
-hands signals on, and ends the others if one of them ends before its time.
+hands signals on, and ends the others if one of them ends before its time. One that is told to stop finishes its step
+and saves.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -12,17 +14,22 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from seq2seq.errors import RunError
 from seq2seq.exit_status import note
-from seq2seq.training.stop_signals import STOP_SIGNALS
 
 TRAIN = (sys.executable, "-m", "seq2seq", "train")
 SHUTDOWN_S = 120  # for the processes to save when they are told to stop; then they are killed
 _PARENT = "SEQ2SEQ_PARENT"  # the variable by which a process knows the one that it ends with
 _LOOK_S = 0.5  # seconds between two looks at whether that one is there
+STOP_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if hasattr(signal, name)
+)
 
 
 def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -> None:
@@ -92,3 +99,86 @@ def _stop_without(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK_S)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Import torch, Lightning and what uses them inside this block (benchmarks/start_up.py).
+
+    Imports make hundreds of thousands of objects that stay. Searching them for garbage again and again takes half a
+    second, so the block pauses the search, and then keeps these objects out of all later ones.
+    """
+    if "pytorch_lightning" in sys.modules:  # a later job of a sweep: what the one before left is garbage
+        yield
+        return
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class TrainingInterrupted(Exception):
+    """The run saved its state and stopped because it was told to; `signum` says by what."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signal.Signals(signum).name)
+        self.signum = signum
+
+
+class StoppedAtOnce(BaseException):
+    """A second Ctrl-C; a KeyboardInterrupt would make Lightning exit by itself, with status 1."""
+
+
+class CutShort(BaseException):
+    """Told to stop in the middle of work that can be done again."""
+
+
+class StopSignals:
+    """Notes a signal instead of dying of it: SIGTERM and SIGUSR1 of batch systems, Ctrl-C, a closed terminal.
+
+    Lightning's own handler waits for rank 0 inside the handler, and hangs if only another rank is told.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+        self._previous: dict[int, Any] = {}
+        self._cuts_short = False
+
+    def install(self) -> None:
+        if threading.current_thread() is not threading.main_thread():  # only it may set handlers
+            return
+        for number in STOP_SIGNALS:
+            if number != getattr(signal, "SIGHUP", None) or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                self._previous[number] = signal.signal(number, self._note)
+
+    def restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()
+
+    @contextmanager
+    def cutting_short(self) -> Iterator[None]:
+        """The first signal ends this block.
+
+        Raises:
+            CutShort: a signal came, in this block or before.
+        """
+        try:
+            self._cuts_short = True
+            if self.received:
+                raise CutShort
+            yield
+        finally:
+            self._cuts_short = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):  # torchrun turns a second one
+            raise StoppedAtOnce
+        self.received = number
+        if self._cuts_short:
+            self._cuts_short = False  # others come while the block ends
+            raise CutShort

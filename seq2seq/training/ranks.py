@@ -27,7 +27,7 @@ from pytorch_lightning.plugins.environments import (
 from torch.distributed import PrefixStore, Store, rendezvous  # type: ignore[attr-defined]
 
 from seq2seq.errors import ConfigError, RunError, UserError
-from seq2seq.training.stop_signals import TrainingInterrupted
+from seq2seq.training.processes import TrainingInterrupted
 
 START_S = 600  # for all processes to come; the variable SEQ2SEQ_START_TIMEOUT has another number
 LONGEST_WAIT_S = 1.0  # between two looks into the store

@@ -1,4 +1,8 @@
-"""One training run from its configuration to its scores: where all pieces meet."""
+"""One training run from its configuration to its scores: where all pieces meet.
+
+A run has its directory alone as long as it is at work. Why it ended is told in its log, its provenance (and so its
+report), its summary and its trackers.
+"""
 
 import dataclasses
 import gc
@@ -6,15 +10,17 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint, read_checkpoint
-from seq2seq.artifacts.identity import SweepPlace
+from seq2seq.artifacts.identity import RunIdentity, SweepPlace
+from seq2seq.artifacts.lease import LeaseTakenError, leased
 from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
@@ -22,39 +28,32 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.corpus.report import render
 from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
-from seq2seq.errors import CheckpointError, RunError, command
+from seq2seq.errors import CheckpointError, ConfigError, RunError, UserError, command
 from seq2seq.hardware import gpu_names
+from seq2seq.masking import masked
 from seq2seq.memory import is_out_of_memory
 from seq2seq.plugins import import_plugins
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import keep_analyses
-from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.callbacks.divergence import Divergence
-from seq2seq.training.callbacks.heap import HeapTrimming
-from seq2seq.training.callbacks.milestones import Listener, Milestones
-from seq2seq.training.callbacks.norms import Norms
-from seq2seq.training.callbacks.progress import ProgressReport
-from seq2seq.training.callbacks.step_metrics import StepMetrics
-from seq2seq.training.callbacks.tracking import Tracking
-from seq2seq.training.callbacks.worst_batch import WorstBatch
-from seq2seq.training.claim import claimed
-from seq2seq.training.data import TranslationData
-from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
-from seq2seq.training.ending import tell_ending, telling_failure
-from seq2seq.training.fitting import fitting_max_tokens
-from seq2seq.training.guarded import Guarded
-from seq2seq.training.loggers import log_extremes, log_final_scores, open_loggers
+from seq2seq.training.averaging import ExponentialAverage
+from seq2seq.training.composed import cannot_be_made
+from seq2seq.training.data import TranslationData, prepare_together
+from seq2seq.training.divergence import Divergence
+from seq2seq.training.estimate import CheckpointSizes, check_disk_space
+from seq2seq.training.fitting import WorstBatch, fitting_max_tokens
+from seq2seq.training.loggers import log_ending, log_extremes, log_final_scores, open_loggers
+from seq2seq.training.metrics import Counters, Norms, ProgressReport, StepMetrics
+from seq2seq.training.milestones import Listener, Milestones
 from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.pieces import telling_lack_of_memory
-from seq2seq.training.preparation import prepare_together
+from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.sharded import split_by
-from seq2seq.training.shipping import shipped
-from seq2seq.training.trainer import Machine, build_trainer, placement_of, set_up_machine
+from seq2seq.training.trackers import Guarded, Tracking, shipped
+from seq2seq.training.trainer import HeapTrimming, Machine, build_trainer, placement_of, set_up_machine
 from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)
@@ -265,3 +264,70 @@ def _write_report(run: RunDirectory) -> None:
         run.write_report(run_page(AnalysedRun.read(run)))
     except Exception as error:
         log.warning("%s was not made (%s); try again with: %s", run.report_file, error, command("report", run.path))
+
+
+@contextmanager
+def claimed(run: RunDirectory, *, resumes: bool, sweep: SweepPlace | None = None) -> Iterator[RunIdentity]:
+    """Make the directory of a run, and have it alone in this block. If nothing comes of the run, it goes again.
+
+    Args:
+        resumes: whether the run is there already; it keeps its identity.
+        sweep: the place of a new run.
+    Raises:
+        ConfigError: another process trains there, it holds a run that could be continued, or it cannot be made.
+    """
+    try:
+        run.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_be_made(run.path, error) from error
+    try:
+        with leased(run.lease_file):
+            if run.has_checkpoints and not resumes:
+                raise ConfigError(
+                    f"run_dir={run.path} holds a run already; continue it with resume={run.path}, "
+                    "or name another run_dir"
+                )
+            try:
+                identity = (run.identity() if resumes else None) or RunIdentity.new(sweep)
+                run.write_identity(identity)
+                yield identity
+            finally:
+                with suppress(OSError):  # such as a disk that went read-only: another error is more important
+                    run.withdraw()
+    except LeaseTakenError as taken:
+        remedy = "wait for its end, or stop it" if resumes else "name another run_dir"
+        raise ConfigError(f"{run.path} belongs to a run that is at work, {taken.holder}; {remedy}") from taken
+
+
+def tell_ending(run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger], why: str) -> str:
+    """Tell it, from the first process. Returns the sentence."""
+    ending = f"after step {module.n_steps:,}: {why}"
+    if module.provenance:  # which the first process alone has
+        log.info("training ended %s", ending)
+        module.provenance["starts"][-1]["ended"] = ending
+        with suppress(OSError):  # such as a full disk, which may be the end that is told
+            run.write_provenance(module.provenance)
+        log_ending(loggers, ending, module.n_steps)
+    return ending
+
+
+@contextmanager
+def telling_failure(run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger]) -> Iterator[None]:
+    """Tell an error that ends the training in this block, and raise it. One before or after it speaks for itself."""
+    try:
+        yield
+    except BaseException as error:
+        is_told = "ended" in (module.provenance.get("starts") or [{}])[-1]
+        if module.has_begun and not is_told:
+            tell_ending(run, module, loggers, _why(error))
+        raise
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, TrainingInterrupted):
+        return f"{error} told it to stop"
+    if isinstance(error, KeyboardInterrupt | StoppedAtOnce):
+        return "it was stopped at once"
+    if isinstance(error, UserError):
+        return str(error).split("\n")[0]
+    return masked(f"{type(error).__name__}: {error}")[:200]

@@ -1,26 +1,40 @@
-"""The end of a run: choose among the last, best and averaged weights by `trainer.monitor` on valid, and test them."""
+"""Which weights of a run are the best, by `trainer.monitor` on valid, and which it keeps, tests and ends with.
+
+At its end it chooses among the last, best and averaged weights. Until then it keeps, beside its state, the best ones,
+the latest ones for their average, and one every n steps.
+
+What is kept is a model: to translate with, to average, to plot, to fine-tune. A third of the size of a state. With an
+exponential average of the weights, that is what is kept; only what is averaged at the end are the weights as they are.
+Keeping more changes nothing else of a run: neither its weights nor what it chooses at the end.
+
+All processes keep, since the weights may be split among them. The first one writes.
+"""
 
 import dataclasses
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
 from seq2seq.artifacts.run_directory import RunDirectory, Selection
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config.trainer import FALLING
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError, command
 from seq2seq.evaluation.scores import Interval
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.callbacks.averaging import ExponentialAverage
+from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.selector import Goodness, goodness
-from seq2seq.training.sharded import Weights
+from seq2seq.training.sharded import Weights, whole_weights
 from seq2seq.training.validation import Validation
+
+Goodness = tuple[float, float]
 
 log = logging.getLogger(__name__)
 
@@ -164,3 +178,114 @@ def _robustness(
         change = bleu - scores[clean]["bleu"].score
         lines.append(f"   {name.removeprefix(f'{clean}/'):15} {bleu:6.2f} {change:+7.2f}{note}")
     return lines
+
+
+def goodness(monitor: str, metrics: Mapping[str, float]) -> Goodness:
+    """What is larger for better weights: by the monitor, and of equal ones by the loss. What is no number is worst.
+
+    Args:
+        monitor: `trainer.monitor`, such as valid/bleu.
+        metrics: of a validation, by their names without `valid/`.
+    """
+    value, loss = metrics[monitor.removeprefix("valid/")], metrics["loss"]
+    by_loss = -math.inf if math.isnan(loss) else -loss
+    if math.isnan(value):
+        return -math.inf, by_loss
+    return (-value if monitor in FALLING else value), by_loss
+
+
+class Selector:
+    """The best validations of a run so far, and how many have followed the best one."""
+
+    def __init__(self, monitor: str, n_best: int = 1) -> None:
+        """n_best: how many to remember."""
+        self.monitor, self.n_best = monitor, n_best
+        self.ranking: list[tuple[Goodness, int]] = []  # and step, the best one first; of equal ones the older
+        self.n_since = 0
+        self.n_alike = 0  # validations from the first one on in which the monitor had one value
+
+    @property
+    def best_steps(self) -> list[int]:
+        """Optimizer steps of the best validations, the best one first."""
+        return [step for _, step in self.ranking]
+
+    def see(self, step: int, metrics: Mapping[str, float]) -> bool:
+        """Take a validation into account; returns whether it is the best one so far.
+
+        A monitor that has never moved, such as a BLEU of 0, says nothing, and uses up no patience.
+        """
+        found = goodness(self.monitor, metrics)
+        is_alike = len(self.ranking) == 0 or (self.n_alike > 0 and found[0] == self.ranking[0][0][0])
+        self.n_alike = self.n_alike + 1 if is_alike and found[0] > -math.inf else 0
+        is_best = found[0] > -math.inf and (not self.ranking or found > self.ranking[0][0])
+        if found[0] > -math.inf:
+            ranking = sorted([*self.ranking, (found, step)], key=lambda each: each[0], reverse=True)
+            self.ranking = ranking[: self.n_best]
+        self.n_since = 0 if is_best or self.n_alike else self.n_since + 1
+        return is_best
+
+    def has_lost_patience(self, patience: int) -> bool:
+        """Whether `patience` validations in a row were no better than the best one; 0: never."""
+        return 0 < patience <= self.n_since
+
+    def state_dict(self) -> dict[str, Any]:
+        ranking = [[*found, step] for found, step in self.ranking]
+        return {"ranking": ranking, "n_since": self.n_since, "n_alike": self.n_alike}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        ranking = [((float(value), float(by_loss)), int(step)) for value, by_loss, step in state["ranking"]]
+        self.ranking, self.n_since, self.n_alike = ranking[: self.n_best], int(state["n_since"]), int(state["n_alike"])
+
+
+def keep_validated(
+    run: RunDirectory,
+    module: TranslationModule,
+    ema: ExponentialAverage | None,
+    step: int,
+    metrics: Mapping[str, float],
+    selector: Selector,
+) -> None:
+    """Keep the weights that were validated last, if they are among the best, and those to average at the end.
+
+    Args:
+        metrics: of this validation, which `selector` has seen.
+    """
+    config, is_best = module.config.trainer, step in selector.best_steps
+    watched = _watched(module, ema) if is_best else {}
+    own = whole_weights(module.model) if config.average_last else {}
+    if module.global_rank:
+        return
+    if is_best:
+        file = run.best_at(step) if config.keep_best > 1 else run.best
+        write_model(module.saved(watched), file, step, metrics=dict(metrics), provenance=module.provenance)
+        if step == selector.best_steps[0] and file != run.best:
+            run.let_be_best(file)
+    if config.average_last:
+        write_model(module.saved(own), run.recent_at(step), step, provenance=module.provenance)
+    _remove_others(run, config, selector)
+
+
+def is_kept(config: TrainerConfig, step: int) -> bool:
+    """Whether a step is one of every n whose weights stay."""
+    return config.keep_every_n_steps > 0 and step % config.keep_every_n_steps == 0
+
+
+def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
+    """Keep the weights of this step if it is one of every n."""
+    if is_kept(module.config.trainer, step):
+        weights = _watched(module, ema)
+        if module.global_rank == 0:
+            write_model(module.saved(weights), run.kept_at(step), step, provenance=module.provenance)
+
+
+def _remove_others(run: RunDirectory, config: TrainerConfig, selector: Selector) -> None:
+    best = {run.best_at(step) for step in selector.best_steps} if config.keep_best > 1 else set()
+    old = set(run.recent()) - set(run.recent(config.average_last))
+    for file in (set(run.all_best()) - best) | old:
+        file.unlink(missing_ok=True)
+
+
+def _watched(module: TranslationModule, ema: ExponentialAverage | None) -> Weights:
+    """The weights that are validated, whole."""
+    weights = whole_weights(module.model)
+    return weights | ema.whole_weights() if ema else weights

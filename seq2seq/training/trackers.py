@@ -1,32 +1,159 @@
-"""Weights & Biases and TensorBoard: what each keeps of a run besides its metrics. `Guarded` calls them."""
+"""Weights & Biases and TensorBoard: what they are shown of a run besides its metrics. One that fails does not end it.
 
-import dataclasses
+That is what the run is, samples of valid as they change, where the model looks, the extremes of a test set, and at last
+the model itself.
+"""
+
 import html
 import logging
 import re
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
-from pytorch_lightning.loggers import TensorBoardLogger, WandbLogger
+import pytorch_lightning as pl
+from pytorch_lightning.loggers import Logger, TensorBoardLogger, WandbLogger
 
+from seq2seq.artifacts.checkpoint import read_checkpoint
+from seq2seq.artifacts.model_card import model_card
+from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_access import wandb_group, wandb_project, wandb_settings
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, kept
+from seq2seq.errors import UserError
+from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.masking import masked_words
-from seq2seq.training.attention_maps import AttentionMap
-from seq2seq.training.callbacks.counters import HOURS, TOKENS
+from seq2seq.model.transformer import Transformer
+from seq2seq.training.metrics import HOURS, TOKENS, Counters
+from seq2seq.training.module import TranslationModule
 from seq2seq.training.pictures import pictures_of
-from seq2seq.training.sentence_tables import Table
-from seq2seq.training.shipping import Product
+from seq2seq.training.validation import AttentionMap, Sample, Validation
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
+N_EXTREMES = 30  # worst, and best, sentences of a test set
 
 log = logging.getLogger(__name__)
+
+
+class Table(NamedTuple):
+    columns: list[str]
+    rows: list[list[str | float | None]]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A model directory that a run has made, and what W&B shows of it."""
+
+    name: str
+    directory: Path
+    facts: Mapping[str, Any]
+
+
+class Tracker(Protocol):
+    """A Lightning logger that also keeps sentences, pictures and final scores. Each method may fail."""
+
+    title: str  # what messages call it
+
+    @property
+    def run_id(self) -> str:
+        """What a resumed run continues; empty if the tracker needs nothing to go on."""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None: ...
+
+    def log_hyperparams(self, params: dict[str, Any]) -> None: ...
+
+    def log_sentences(self, name: str, table: Table, step: int) -> None: ...
+
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
+        """As pictures, which the tracker draws: what fails there must not end the run either."""
+
+    def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
+        """The scores on the test sets, and what else belongs to the end of a run."""
+
+    def log_product(self, product: Product) -> None:
+        """The model that the run has made."""
+
+    def save(self) -> None: ...
+
+    def finalize(self, status: str) -> None: ...
+
+    def close(self, has_failed: bool) -> None:
+        """Write what is left. `has_failed` says how the run ended."""
+
+    def abandon(self) -> None:
+        """Let go of everything after a failure, so that the next run of this process starts anew."""
+
+
+class Guarded(Logger):
+    """Stands between Lightning and a tracker. The first failure costs a warning, and all that would have come later.
+
+    Only `Exception` counts as a failure: a signal that comes while the tracker works still stops the run.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        super().__init__()
+        self._tracker: Tracker | None = tracker
+        self._title = tracker.title
+
+    @property
+    def name(self) -> str:
+        return self._title
+
+    @property
+    def version(self) -> str:
+        return ""
+
+    @property
+    def run_id(self) -> str:
+        return self._tracker.run_id if self._tracker else ""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self._attempt(lambda tracker: tracker.log_metrics(metrics, step))
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+        self._attempt(lambda tracker: tracker.log_hyperparams(params if isinstance(params, dict) else vars(params)))
+
+    def log_sentences(self, name: str, table: Table, step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_sentences(name, table, step))
+
+    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_attention(maps, step))
+
+    def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
+        self._attempt(lambda tracker: tracker.log_results(scores, facts, step))
+
+    def log_product(self, product: Product) -> None:
+        self._attempt(lambda tracker: tracker.log_product(product))
+
+    def save(self) -> None:
+        self._attempt(lambda tracker: tracker.save())
+
+    def finalize(self, status: str) -> None:
+        self._attempt(lambda tracker: tracker.finalize(status))
+
+    def close(self, has_failed: bool) -> None:
+        self._attempt(lambda tracker: tracker.close(has_failed))
+
+    def _attempt(self, work: Callable[[Tracker], None]) -> None:
+        if self._tracker is None:
+            return
+        try:
+            work(self._tracker)
+        except Exception as error:
+            failed, self._tracker = self._tracker, None
+            cause = error.__cause__ or error  # TensorBoard's logger says that of any error a value has the wrong type
+            log.warning(
+                "%s failed (%s: %s); it records nothing more of this run, which goes on",
+                self._title,
+                type(cause).__name__,
+                cause,
+            )
+            failed.abandon()
 
 
 class WandbTracker(WandbLogger):
@@ -155,7 +282,7 @@ class TensorBoardTracker(TensorBoardLogger):
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
         """Only the configuration: each value is a column of the page that compares runs."""
-        keys = {field.name for field in dataclasses.fields(RunConfig)}
+        keys = {field.name for field in fields(RunConfig)}
         super().log_hyperparams({key: value for key, value in dict(params).items() if key in keys}, *args, **kwargs)
 
     def log_sentences(self, name: str, table: Table, step: int) -> None:
@@ -183,3 +310,120 @@ def _cell(value: str | float | None) -> str:
     """A value in a table of Markdown, where text is text and no markup."""
     text = "" if value is None else str(value).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_{}\[\]()#+!|>-])", r"\\\1", " ".join(text.split()))
+
+
+class Tracking(pl.Callback):
+    """Logs the configuration at the start and, after each validation, sample translations and pictures of attention.
+
+    Args:
+        facts: what a tracker shows beside the configuration.
+        validation: has the translations of the latest validation.
+    """
+
+    def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation, counters: Counters) -> None:
+        self.config, self.facts, self.validation, self.counters = config, facts, validation, counters
+        self.has_told_signatures = False
+        self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
+
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        for logger in trainer.loggers:
+            logger.log_hyperparams({**kept(self.config), **self.facts})
+            if isinstance(logger, Guarded) and logger.run_id:
+                assert isinstance(pl_module, TranslationModule)
+                pl_module.wandb_id = logger.run_id
+
+    def show_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
+        trackers = [logger for logger in module.loggers if isinstance(logger, Guarded)]
+        if not trackers or module.global_rank:
+            return
+        with self.counters.timed("tracking"):
+            if not self.has_told_signatures:
+                self.has_told_signatures = True
+                for tracker in trackers:
+                    tracker.log_hyperparams({"valid_signatures": self.validation.signatures})
+            if not self.config.logger.shows_text:
+                return
+            step = module.n_steps
+            samples = self.validation.samples(self.config.logger.n_samples)
+            table = table_of_samples(samples, self.chrf, step)
+            self.chrf = {sample.pair: sample.chrf for sample in samples}
+            for tracker in trackers:
+                tracker.log_sentences("valid/samples", table, step - 1)
+                if maps := self.validation.attention:
+                    tracker.log_attention(maps, step - 1)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"chrf": self.chrf}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.chrf = {int(pair): float(score) for pair, score in state_dict["chrf"].items()}
+
+
+def table_of_samples(samples: Sequence[Sample], before: Mapping[int, float], step: int) -> Table:
+    """before: the chrF of each pair at the validation before this one; the change of others is unknown."""
+    columns = ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
+    rows: list[list[str | float | None]] = []
+    for sample in samples:
+        change = round(sample.chrf - before[sample.pair], 2) if sample.pair in before else None
+        texts = sample.domain, sample.source, sample.reference, sample.translation
+        rows.append([step, sample.pair + 1, *texts, round(sample.chrf, 2), change])
+    return Table(columns, rows)
+
+
+def table_of_extremes(sources: Sequence[str], references: Sequence[Sequence[str]], hypotheses: Sequence[str]) -> Table:
+    """The sentences of a test set with the lowest chrF, from the lowest on, and those with the highest.
+
+    Those without a reference are left out, since nothing is wrong with them.
+    """
+    chrf = sentence_chrf(hypotheses, references)
+    order = sorted((i for i in range(len(chrf)) if any(map(str.strip, references[i]))), key=lambda i: (chrf[i], i))
+    n_worst = min(N_EXTREMES, (len(order) + 1) // 2)
+    worst, best = order[:n_worst], order[n_worst:][-N_EXTREMES:]
+    return Table(
+        ["which", "line", "chrF", "source", "reference", "translation"],
+        [
+            [which, i + 1, round(chrf[i], 2), sources[i], references[i][0], hypotheses[i]]
+            for which, lines in (("worst", worst), ("best", best))
+            for i in lines
+        ],
+    )
+
+
+def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product | None:
+    """Write the selected weights as `python -m seq2seq export` does. None if that fails: the run has ended well.
+
+    Args:
+        model: of this run, with any weights.
+    """
+    directory = run.export / "safetensors"
+    try:
+        saved = read_checkpoint(run.selected).model
+        vocab_size = len(model.embeddings.source)
+        lines = ["`model.safetensors`: weights for PyTorch"]
+        card = model_card(config, model.n_parameters, vocab_size, lines, run, saved.seen)
+        write_model_directory(
+            directory,
+            saved,
+            card,
+            lambda building: write_safetensors(building, saved.weights, saved.tokenizer_sha256),
+            overwrite=True,
+        )
+        selection, tests = run.selection(), run.scores()
+    except (UserError, OSError) as error:
+        log.warning("no model for the trackers: %s", error)
+        return None
+    facts = {
+        "selected": selection.selected,
+        "step": selection.step,
+        "tokenizer": saved.tokenizer_sha256,
+        "scores": {
+            test: {metric: {"score": found.score, "signature": found.signature} for metric, found in scores.items()}
+            for test, scores in tests.items()
+        },
+    }
+    return Product(artifact_name(config.name, config.data.src_lang, config.data.tgt_lang), directory, facts)
+
+
+def artifact_name(*parts: str) -> str:
+    """A name that W&B accepts."""
+    return re.sub(r"[^A-Za-z0-9_.\-]+", "-", "-".join(parts))[:120]

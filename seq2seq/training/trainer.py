@@ -19,10 +19,13 @@ from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.config.trainer import FSDP
+from seq2seq.dataset.batches import Step
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import accelerator_of, precision_of, speed_up_cpu
+from seq2seq.hardware import accelerator_of, give_back_holes, precision_of, speed_up_cpu
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.sharded import Sharded
+
+BATCHES_BETWEEN_TRIMS = 50
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def build_trainer(
         precision=machine.precision,  # type: ignore[arg-type]
         max_epochs=-1,
         max_steps=n_steps,
-        limit_val_batches=0,  # callbacks/milestones.py validates
+        limit_val_batches=0,  # training/milestones.py validates
         logger=list(loggers),
         callbacks=list(callbacks),
         plugins=[_AtomicCheckpoints(), placement.environment],
@@ -152,3 +155,23 @@ def _silence_lightning() -> None:
     warnings.filterwarnings("ignore", message=".*callbacks used to create the checkpoint.*")
     warnings.filterwarnings("ignore", message=".*`srun` command is available.*")  # one process needs none
     warnings.filterwarnings("ignore", message=".*LeafSpec.*")  # Lightning 2.6 with torch 2.13; harmless
+
+
+class HeapTrimming(pl.Callback):
+    """Gives the holes in the heap back now and then: often enough to keep them small, too seldom to cost time.
+
+    Each batch has tensors of its own size. When they are freed, compiled products between them stay, so holes are left
+    that the next batch seldom fits. In a corpus of many lengths they grow larger than what is in use
+    (docs/performance.md).
+    """
+
+    def __init__(self) -> None:
+        self.n_batches = 0  # since the last time
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Step, batch_idx: int
+    ) -> None:
+        self.n_batches += len(batch.micro_batches)
+        if self.n_batches >= BATCHES_BETWEEN_TRIMS:
+            self.n_batches = 0
+            give_back_holes()

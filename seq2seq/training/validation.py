@@ -1,17 +1,28 @@
-"""What a validation measures: the loss of the references, and BLEU and chrF of real decoding, by all ranks together."""
+"""What a validation measures: the loss of the references, and BLEU and chrF of real decoding, by all ranks together.
+
+It does so for each kind of text, and notes where the model looks in the source while it writes a sentence
+(cross-attention). Each rank does its share of the sentences, and all get all of the results.
+
+Shapes: B sentences, L layers, H n_heads, T target tokens, S source tokens
+"""
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, SourceSpec
 from seq2seq.config.decoding import DecodingConfig
+from seq2seq.config.sources import SourceFiles
 from seq2seq.corpus.test_sets import TestSet
-from seq2seq.dataset.batches import Pairs, valid_batches
+from seq2seq.dataset.batches import Pairs, collate, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.sentences import decode_ids
 from seq2seq.evaluation.scores import (
@@ -25,12 +36,55 @@ from seq2seq.evaluation.scores import (
 from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.attention_maps import AttentionMap, attention_maps, choose_readable
-from seq2seq.training.domains import Domains, spread
 from seq2seq.training.loss import smoothed_cross_entropy
-from seq2seq.training.sharing import in_order, rank_of_all
 
 N_ATTENTION_MAPS = 3
+# Tokens of the longer side, with eos. A picture of the first length is easy to read, and one of the second can be read.
+READABLE, LONGEST = 24, 60
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Domains:
+    """The domain of each pair of a split: the tag of its source, or else the source itself."""
+
+    names: list[str]  # in the order of the sources
+    numbers: NDArray[np.int64]  # for each pair, which of the names is its own
+
+    @classmethod
+    def of(cls, sources: Sequence[SourceSpec], n_pairs: Sequence[int]) -> "Domains":
+        """n_pairs: of each source, one after the other. Sources with the same tag are one domain."""
+        stems = Counter(source.stem for source in sources if not source.tag)
+        of_sources = [source.tag or (source.stem if stems[source.stem] == 1 else _path(source)) for source in sources]
+        names = list(dict.fromkeys(of_sources))
+        return cls(names, np.repeat([names.index(name) for name in of_sources], n_pairs))
+
+    def name(self, pair: int) -> str:
+        return self.names[self.numbers[pair]]
+
+    def places(self, pairs: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """For each domain, where its pairs stand among these."""
+        numbers = self.numbers[np.asarray(pairs, dtype=np.int64)]
+        return [np.flatnonzero(numbers == number) for number in range(len(self.names))]
+
+    def choose(self, pairs: Sequence[int], n: int) -> list[int]:
+        """Places of `n` of these pairs, ascending: equally many of each domain that has so many, at equal distances."""
+        parts = sorted(self.places(pairs), key=len)
+        chosen: list[int] = []
+        for n_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+            share = min((n - len(chosen)) // n_left, len(part))
+            chosen += [int(part[i]) for i in spread(len(part), share)] if share else []
+        return sorted(chosen)
+
+
+def spread(n_all: int, n: int) -> list[int]:
+    """Indices of `n` sentences at equal distances, so that each part of a mixed corpus has its share; n=0: all."""
+    n = min(n or n_all, n_all)
+    return [i * n_all // n for i in range(n)]
+
+
+def _path(source: SourceSpec) -> str:
+    return source.src if isinstance(source, SourceFiles) else source.path
 
 
 class Sample(NamedTuple):
@@ -196,3 +250,69 @@ class Validation:
             Sample(i, self.domains.name(i), self.store.src_text(i), self.store.tgt_text(i), text, score)
             for i, text, score in zip(pairs, texts, chrf, strict=True)
         ]
+
+
+class AttentionMap(NamedTuple):
+    """Each row is a target token, and says how much of the source the model used to predict it."""
+
+    pair: int  # of the corpus, counted from 0
+    source: list[str]  # pieces
+    target: list[str]
+    heads: NDArray[np.float32]  # (L, H, T, S); rows sum to 1
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """The mean over layers and heads, (T, S)."""
+        mean: NDArray[np.float32] = self.heads.mean((0, 1))
+        return mean
+
+    @property
+    def name(self) -> str:
+        return f"attention/line_{self.pair + 1}"
+
+
+def choose_readable(store: PairStore, domains: Domains, n: int) -> list[int]:
+    """Up to `n` pairs of a length that suits a picture, spread over the corpus and its domains."""
+    shorter, longer = (side(store.src_lengths, store.tgt_lengths) for side in (np.minimum, np.maximum))
+    for longest in (READABLE, LONGEST):
+        fitting = np.flatnonzero((shorter > 0) & (longer < longest))
+        if len(fitting):
+            return [int(fitting[place]) for place in domains.choose(fitting.tolist(), n)]
+    return []
+
+
+def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, pairs: list[int]) -> list[AttentionMap]:
+    """What the model looks at while it is given the reference: a pair always has the same axes."""
+    device, was_training = next(model.parameters()).device, model.training
+    model.eval()
+    maps = []
+    for pair in pairs:
+        batch = collate([store.src(pair)], [store.tgt(pair)])
+        with torch.inference_mode():
+            found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
+        heads = torch.stack(found).float()[:, 0]  # (B, H, T, S) of each layer -> (L, H, T, S)
+        source, target = (tokenizer.pieces(ids[0].tolist()) for ids in (batch.src, batch.tgt_out))
+        maps.append(AttentionMap(pair, source, target, heads.cpu().numpy()))
+    model.train(was_training)
+    return maps
+
+
+def rank_of_all() -> tuple[int, int]:
+    """This rank, and how many there are."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1
+
+
+def in_order(local: Mapping[int, _T]) -> list[_T]:
+    """The results of all ranks, in the order of the sentences.
+
+    Args:
+        local: those of this rank, by the number of the sentence.
+    """
+    world_size = rank_of_all()[1]
+    shares: list[Mapping[int, _T]] = [local]
+    if world_size > 1:
+        shares = [{} for _ in range(world_size)]
+        torch.distributed.all_gather_object(shares, local)
+    return [result for _, result in sorted(chain.from_iterable(share.items() for share in shares), key=lambda e: e[0])]

@@ -24,7 +24,7 @@ from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.export.export import export
 from seq2seq.export.options import ExportOptions
-from seq2seq.training.composition import finetuned_config
+from seq2seq.training.composed import finetuned_config
 from tests.training.wandb_server import Artifact, WandbServer, answered_here, wandb_server
 
 NAME = "wandb:ann/seq2seq/demo:latest"

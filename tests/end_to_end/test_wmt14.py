@@ -14,7 +14,7 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError
 from seq2seq.evaluation.scores import TEST_METRICS
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.schedule import learning_rate
+from seq2seq.training.optimizer import learning_rate
 from tests.config.test_config import composed
 from tests.places import ROOT
 from tests.training.tiny_runs import train_with

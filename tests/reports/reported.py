@@ -9,7 +9,7 @@ from typing import Any
 from seq2seq.analysis.test_set import AnalysedSentence, AttentionMap, Slice, TestSetAnalysis
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.reports.preset import preset
-from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.loggers import MetricsCsv
 
 SOURCES = ["Un chien court.", "Deux enfants jouent dans la neige.", "Il a 3 chats </script><b>gras</b>."]
 REFERENCES = ["A dog is running.", "Two children play in the snow.", "He has 3 cats </script><b>bold</b>."]

@@ -6,7 +6,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
 from seq2seq.errors import RunError
 from seq2seq.reports.learning_curve import curves
-from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.loggers import MetricsCsv
 
 
 @pytest.fixture

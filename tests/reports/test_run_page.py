@@ -16,7 +16,7 @@ from seq2seq.cli import main
 from seq2seq.errors import RunError
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
-from seq2seq.training.metrics_csv import MetricsCsv
+from seq2seq.training.loggers import MetricsCsv
 from tests.reports.reported import TRANSLATIONS, analysis, finished_run, unfinished_run
 
 

@@ -15,8 +15,7 @@ from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.muon import MuonWithAdamW, parameters_of
-from seq2seq.training.schedule import learning_rate
+from seq2seq.training.optimizer import MuonWithAdamW, learning_rate, parameters_of
 from seq2seq.training.validation import Validation, translate_store
 from seq2seq.vocabulary import PAD
 from tests.training.tiny_runs import checkpoint

@@ -29,8 +29,7 @@ import sacrebleu
 
 import seq2seq.training.run
 from seq2seq import hardware
-from seq2seq.training import module
-from seq2seq.training.callbacks import worst_batch
+from seq2seq.training import fitting, module
 {patch}
 from seq2seq.cli import front_door
 

@@ -5,8 +5,7 @@ import torch
 
 from seq2seq.dataset.prepare import prepare
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.attention_maps import attention_maps, choose_readable
-from seq2seq.training.domains import Domains
+from seq2seq.training.validation import Domains, attention_maps, choose_readable
 from seq2seq.vocabulary import BOS, EOS
 from tests.training.tiny_runs import reversed_pairs, tiny_config, write_corpus, write_split
 

@@ -7,7 +7,7 @@ import pytest
 import sacrebleu
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.callbacks import norms
+from seq2seq.training import metrics
 from tests.places import made_once
 from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
 from tests.training.wandb_file import read_parts, read_run, rows_of
@@ -55,7 +55,7 @@ def run(tagged_corpus, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
                 patch.delenv(name, raising=False)
-            patch.setattr(norms, "STEPS_BETWEEN", 40)
+            patch.setattr(metrics, "STEPS_BETWEEN", 40)
             patch.setenv("HOME", str(folder.parent))
             changes = TAGGED | {"logger.x_axis": "tokens", "logger.text": True}
             train_with(tiny_config(tagged_corpus, folder, changes | {"trainer.max_steps": 20}))

@@ -14,8 +14,8 @@ import pytest
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.training.claim import claimed
-from seq2seq.training.directories import fresh_directory
+from seq2seq.training.composed import fresh_directory
+from seq2seq.training.run import claimed
 from tests.training.launching import TRAIN, started, wait_for
 from tests.training.tiny_runs import arguments, checkpoint, train_here
 

@@ -12,7 +12,7 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.errors import CheckpointError, ConfigError, RunError
-from seq2seq.training.composition import finetuned_config, resumed_config
+from seq2seq.training.composed import finetuned_config, resumed_config
 from tests.config.test_config import composed
 from tests.translating import model_content, write_run
 

@@ -12,7 +12,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.errors import RunError
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.disk_space import CheckpointSizes, check_disk_space
+from seq2seq.training.estimate import CheckpointSizes, check_disk_space
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
 STATE, MODEL = 3_000_000_000, 1_000_000_000

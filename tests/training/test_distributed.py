@@ -14,7 +14,7 @@ from tests.training.two_ranks import train_together
 VALIDATED = "recent-00000002.ckpt"  # of the first validation, after the second step
 # For the second process, 57 of the 60 minutes that it may take are over from the beginning.
 CLOCKS_APART = """
-from seq2seq.training.callbacks.counters import Counters
+from seq2seq.training.metrics import Counters
 
 seconds = Counters.seconds
 if rank == 1:

@@ -1,7 +1,7 @@
 import pytest
 
 from seq2seq.config.sources import parse_sources
-from seq2seq.training.domains import Domains
+from seq2seq.training.validation import Domains
 
 
 def test_domains_are_tags_and_sources_without_one_have_their_own_name():

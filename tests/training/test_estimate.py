@@ -15,8 +15,7 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
 from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
-from seq2seq.training.disk_space import CheckpointSizes
-from seq2seq.training.estimate import Estimate, estimate
+from seq2seq.training.estimate import CheckpointSizes, Estimate, estimate
 from seq2seq.training.module import TranslationModule
 from tests.places import ROOT, made_once
 from tests.training.short_of_memory import large, needs_limits, script

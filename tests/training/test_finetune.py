@@ -11,7 +11,7 @@ import torch
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, TokenizerError
-from seq2seq.training.stop_signals import TrainingInterrupted
+from seq2seq.training.processes import TrainingInterrupted
 from tests.places import made_once
 from tests.training.tiny_runs import (
     SignalAt,

@@ -9,7 +9,7 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training import loggers
-from seq2seq.training.guarded import Guarded
+from seq2seq.training.trackers import Guarded
 from tests.devices import device, needs_devices
 from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with

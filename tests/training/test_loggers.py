@@ -13,8 +13,8 @@ from seq2seq.config.by_hydra import job_of, with_hydra
 from seq2seq.errors import ConfigError
 from seq2seq.training import loggers
 from seq2seq.training.composed import run_of
-from seq2seq.training.metrics_csv import MetricsCsv
-from seq2seq.training.start_up import check_environment
+from seq2seq.training.launch import check_environment
+from seq2seq.training.loggers import MetricsCsv
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
 from tests.training.wandb_file import read_run, rows_of
 

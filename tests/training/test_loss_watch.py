@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from seq2seq.training.loss_watch import LossWatch
+from seq2seq.training.divergence import LossWatch
 
 V = 8000
 WINDOW, MOST_BAD = LossWatch.window, LossWatch.most_bad

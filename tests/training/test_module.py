@@ -12,11 +12,10 @@ from torch import nn
 
 from seq2seq.config import BatchConfig, ModelConfig, OptimConfig, RunConfig
 from seq2seq.dataset.batches import BatchLoader
-from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.callbacks.counters import Counters
+from seq2seq.training.averaging import ExponentialAverage
+from seq2seq.training.metrics import Counters
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.muon import MuonWithAdamW
-from seq2seq.training.schedule import learning_rate
+from seq2seq.training.optimizer import MuonWithAdamW, learning_rate
 from seq2seq.training.validation import teacher_forced
 from seq2seq.vocabulary import PAD
 from tests.dataset.epochs import micro_batches

@@ -8,7 +8,7 @@ from torch import nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.muon import MuonWithAdamW, orthogonal, parameters_of
+from seq2seq.training.optimizer import MuonWithAdamW, orthogonal, parameters_of
 
 LR, MOMENTUM, DECAY = 0.02, 0.9, 0.3
 

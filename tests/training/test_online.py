@@ -16,8 +16,8 @@ import pytorch_lightning as pl
 
 from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.guarded import Guarded
 from seq2seq.training.loggers import open_loggers
+from seq2seq.training.trackers import Guarded
 from tests.training.launching import end_of, started, wait_for
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_file import read_run
@@ -232,7 +232,7 @@ import sys, time
 from pathlib import Path
 from seq2seq.artifacts import wandb_access
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.guarded import Guarded
+from seq2seq.training.trackers import Guarded
 from seq2seq.training.trackers import WandbTracker
 from tests.training.tiny_runs import tiny_config
 

@@ -3,8 +3,8 @@ import warnings
 import numpy as np
 import pytest
 
-from seq2seq.training.attention_maps import AttentionMap
 from seq2seq.training.pictures import picture_of, pictures_of
+from seq2seq.training.validation import AttentionMap
 
 
 def test_the_squares_of_a_picture_are_darker_where_there_is_more_attention():

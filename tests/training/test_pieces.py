@@ -22,7 +22,7 @@ from tests.training.test_module import make_module
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with, write_corpus
 from tests.training.two_ranks import train_together
 
-NO_TRIAL = "worst_batch.WorstBatch.on_train_start = lambda *_: None"
+NO_TRIAL = "fitting.WorstBatch.on_train_start = lambda *_: None"
 BATCH = collate([[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [15], [16]], [[5], [6, 7], [8], [9, 10, 11, 12], [13]])
 
 
@@ -143,7 +143,7 @@ NO_TEST = {"data.test": "null"}
 # Only the second rank runs out of memory: it asks for more than any machine has.
 POOR_RANK = """
 import torch
-from seq2seq.training.callbacks.worst_batch import WorstBatch
+from seq2seq.training.fitting import WorstBatch
 from seq2seq.training.module import TranslationModule
 
 WorstBatch.on_train_start = lambda *_: None

@@ -39,9 +39,9 @@ if rank == 1:
 
 IMPATIENT = """
 from seq2seq.cli import front_door
-from seq2seq.training import preparation
+from seq2seq.training import data
 
-preparation.NETWORK_DELAY_S = 0.1
+data.NETWORK_DELAY_S = 0.1
 front_door("train")
 """
 

@@ -18,7 +18,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
 from seq2seq.reports.origin import origin
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.stop_signals import TrainingInterrupted
+from seq2seq.training.processes import TrainingInterrupted
 from tests.training.tiny_runs import (
     TIMINGS,
     SignalAt,

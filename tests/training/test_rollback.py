@@ -17,11 +17,11 @@ from pytorch_lightning.plugins.precision import MixedPrecision
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
-from seq2seq.training.callbacks import divergence
-from seq2seq.training.loss_watch import LossWatch
-from seq2seq.training.schedule import learning_rate
-from seq2seq.training.stop_signals import TrainingInterrupted
-from tests.training.callbacks.test_divergence import Spoil
+from seq2seq.training import divergence
+from seq2seq.training.divergence import LossWatch
+from seq2seq.training.optimizer import learning_rate
+from seq2seq.training.processes import TrainingInterrupted
+from tests.training.test_divergence import Spoil
 from tests.training.test_resume import Crash, metrics, plain
 from tests.training.tiny_runs import SignalAt, arguments, callback_states, checkpoint, tiny_config, train_with
 from tests.training.two_ranks import train_together
@@ -29,7 +29,7 @@ from tests.training.two_ranks import train_together
 # Each process is derailed, and writes down the weights that it has at the end.
 DERAILED = """
 import torch
-from seq2seq.training.loss_watch import LossWatch
+from seq2seq.training.divergence import LossWatch
 from seq2seq.training.module import TranslationModule
 
 LossWatch.window, LossWatch.most_bad = 3, 2

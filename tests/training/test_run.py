@@ -26,9 +26,9 @@ from seq2seq.errors import ConfigError
 from seq2seq.evaluation.scores import report
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.callbacks import counters
+from seq2seq.training import metrics
+from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.selection import average_checkpoints, candidates
-from seq2seq.training.stop_signals import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.validation import Validation, translate_store
 from tests.places import made_once
 from tests.reports.test_run_page import data_of
@@ -338,7 +338,7 @@ def test_a_time_limit_ends_the_run_with_its_tests_and_the_learning_rate_falls_un
         "trainer.val_every_n_steps": 10_000,
     }
     config, clock = tiny_config(corpus, tmp_path / "run", changes), Clock()
-    monkeypatch.setattr(counters, "time", clock)
+    monkeypatch.setattr(metrics, "time", clock)
     with pytest.raises(TrainingInterrupted):
         train_with(config, clock, SignalAt(8))
     clock.now += 100  # until somebody resumes it

@@ -1,6 +1,6 @@
 from datetime import datetime
 
-from seq2seq.training.run_name import run_name
+from seq2seq.training.composed import run_name
 
 TIME = datetime(2026, 11, 24, 9, 5, 59)
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from seq2seq.config import OptimConfig
-from seq2seq.training.schedule import learning_rate
+from seq2seq.training.optimizer import learning_rate
 
 
 def rates(steps, total_steps=100, time_spent=0.0, **settings):

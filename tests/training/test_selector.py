@@ -2,7 +2,7 @@
 
 import math
 
-from seq2seq.training.selector import Selector
+from seq2seq.training.selection import Selector
 
 
 def seen(monitor: str, values: list[float], n_best: int = 1) -> Selector:

@@ -1,4 +1,4 @@
-from seq2seq.training.sentence_tables import table_of_extremes, table_of_samples
+from seq2seq.training.trackers import table_of_extremes, table_of_samples
 from seq2seq.training.validation import Sample
 
 

@@ -15,9 +15,8 @@ from seq2seq.artifacts import provenance
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import RunError
-from seq2seq.training.guarded import Guarded
 from seq2seq.training.loggers import open_loggers
-from seq2seq.training.shipping import Product, artifact_name
+from seq2seq.training.trackers import Guarded, Product, artifact_name
 from tests.places import ROOT
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.training.start_up import quick_imports
+from seq2seq.training.processes import quick_imports
 from tests.imported import imported_by
 from tests.training.tiny_runs import arguments, train_here
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from seq2seq.artifacts import wandb_sync as module
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.wandb_sync import is_synced, sync, sync_notice
 from seq2seq.cli import main
 from seq2seq.errors import RunError
-from seq2seq.training import sync as module
-from seq2seq.training.sweep_summary import best_scores, log_sweep_summary, score_table
-from seq2seq.training.sync import is_synced, sync, sync_notice
+from seq2seq.sweeps.summary import best_scores, log_sweep_summary, score_table
 from tests.places import made_once
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run

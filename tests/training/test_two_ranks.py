@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 # As a run that saves every ten minutes, seen through a time lapse. Its other process gets a signal after a step.
 SAVES_OFTEN = """
 import os
-from seq2seq.training.callbacks import milestones
+from seq2seq.training import milestones
 from seq2seq.training.module import TranslationModule
 
 def stop(module, outputs, batch, index):

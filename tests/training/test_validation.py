@@ -12,8 +12,7 @@ import torch
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.model import ModelConfig
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.domains import Domains, spread
-from seq2seq.training.validation import teacher_forced, translate_store
+from seq2seq.training.validation import Domains, spread, teacher_forced, translate_store
 from tests.training.two_ranks import in_two_processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")

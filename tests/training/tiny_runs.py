@@ -19,9 +19,9 @@ from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import front_door
 from seq2seq.config import RunConfig, read_config
+from seq2seq.training.processes import TrainingInterrupted
 from seq2seq.training.run import train
 from seq2seq.training.selection import Outcome
-from seq2seq.training.stop_signals import TrainingInterrupted
 from tests import processes
 from tests.places import ROOT
 

@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a resumed run takes training text without the sentences of other test sets",
-        file="seq2seq/training/preparation.py",
+        file="seq2seq/training/data.py",
         text='return {**split["files"], **split.get("without", {})}',
         becomes='return {**split["files"]}',
         tests=["tests/training/test_preparation.py::test_a_run_that_drops_overlap_goes_on_only_with_its_test_sets"],

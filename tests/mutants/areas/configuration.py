@@ -12,7 +12,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a run in a thread sets handlers of signals, which Python refuses",
-        file="seq2seq/training/stop_signals.py",
+        file="seq2seq/training/processes.py",
         text="if threading.current_thread() is not threading.main_thread():",
         becomes="if threading.current_thread() is None:",
         tests=["tests/test_python.py::test_a_thread_can_train_which_cannot_handle_signals"],
@@ -26,9 +26,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="processes that are told a resumed run import what only its checkpoint names",
-        file="seq2seq/training/composition.py",
-        text="config.plugins = list(composed.plugins)",
-        becomes="config.plugins += list(composed.plugins)",
+        file="seq2seq/training/composed.py",
+        text="config.plugins = list(cfg.plugins)",
+        becomes="config.plugins += list(cfg.plugins)",
         tests=["tests/training/test_plugins.py::test_a_saved_model_imports_nothing"],
     ),
     Mutant(
@@ -40,7 +40,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="the process that tries batches imports no plugin",
-        file="seq2seq/training/fitting_process.py",
+        file="seq2seq/training/fitting.py",
         text='import_plugins(question.config["plugins"])',
         becomes="import_plugins([])",
         tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a resumed run takes another value of a key that decides what is computed",
-        file="seq2seq/training/composition.py",
+        file="seq2seq/training/composed.py",
         text="if old != new and mark == IDENTITY:",
         becomes="if old != new and mark is None:",
         tests=["tests/training/test_resume.py::test_the_command_that_resumes"],

@@ -22,14 +22,14 @@ MUTANTS = [
     ),
     Mutant(
         fault="the exponential average is saved empty",
-        file="seq2seq/training/callbacks/averaging.py",
+        file="seq2seq/training/averaging.py",
         text='{"weights": self.whole_weights(), "n_updates"',
         becomes='{"weights": {n: whole(w) * 0 for n, w in self.weights.items()}, "n_updates"',
         tests=["tests/training/test_sharded.py"],
     ),
     Mutant(
         fault="translations that are gathered are not in the order of their sources",
-        file="seq2seq/training/sharing.py",
+        file="seq2seq/training/validation.py",
         text="sorted(chain.from_iterable(share.items() for share in shares), key=lambda e: e[0])",
         becomes="chain.from_iterable(share.items() for share in shares)",
         tests=[TWO_VALIDATE],
@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="each process has the learning rate of its own clock",
-        file="seq2seq/training/callbacks/counters.py",
+        file="seq2seq/training/metrics.py",
         text="trainer.strategy.broadcast(self.seconds / limit)",
         becomes="self.seconds / limit",
         tests=[TWO_PROCESSES],
@@ -92,17 +92,17 @@ MUTANTS = [
     ),
     Mutant(
         fault="a signal stops the process that it reaches, and no other",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="return int(told[0]), bool(told[1])",
         becomes="return signal, is_old",
-        tests=["tests/training/callbacks/test_agreement.py"],
+        tests=["tests/training/test_agreement.py"],
     ),
     Mutant(
         fault="a signal counts only if the first process gets it",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="torch.distributed.all_reduce(told, op=torch.distributed.ReduceOp.MAX)",
         becomes="torch.distributed.broadcast(told, src=0)",
-        tests=["tests/training/callbacks/test_agreement.py"],
+        tests=["tests/training/test_agreement.py"],
     ),
     Mutant(
         fault="every process writes the end of a run",
@@ -162,10 +162,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="of a run that does not fit, the longest sentence is taken for one that does",
-        file="seq2seq/training/callbacks/worst_batch.py",
+        file="seq2seq/training/fitting.py",
         text="if batch.max_tokens // divisor < longest + 2:",
         becomes="if batch.max_tokens < longest + 2:",
-        tests=["tests/training/callbacks/test_worst_batch.py"],
+        tests=["tests/training/test_worst_batch.py"],
     ),
     Mutant(
         fault="a run whose other process was killed is to be started again, though it has saved",

@@ -46,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a resumed run refuses the address with the password that it did not keep",
-        file="seq2seq/training/composition.py",
+        file="seq2seq/training/composed.py",
         text="(masked_addresses(value_of(each, key)) for each",
         becomes="(value_of(each, key) for each",
         tests=[ADDRESSES],
@@ -81,7 +81,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a later part of a run is uploaded although an earlier one failed",
-        file="seq2seq/training/sync.py",
+        file="seq2seq/artifacts/wandb_sync.py",
         text="        if path in problems:\n            continue\n",
         becomes="",
         tests=[f"{SYNC}::test_a_part_that_fails_holds_back_those_after_it"],
@@ -123,7 +123,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="the lowest score of a sweep is called the best",
-        file="seq2seq/training/sweep_summary.py",
+        file="seq2seq/sweeps/summary.py",
         text='if name.endswith(" ter")',
         becomes='if not name.endswith(" ter")',
         tests=[f"{SYNC}::test_the_summary_holds_the_table_of_all_scores"],

@@ -7,7 +7,7 @@ RESUMED = "tests/training/test_resume.py::test_a_continued_run_is_an_unbroken_ru
 MUTANTS = [
     Mutant(
         fault="a score of 0 each time uses up the patience",
-        file="seq2seq/training/selector.py",
+        file="seq2seq/training/selection.py",
         text="0 if is_best or self.n_alike else",
         becomes="0 if is_best else",
         tests=[
@@ -16,21 +16,21 @@ MUTANTS = [
     ),
     Mutant(
         fault="a run that lost its patience says that its time was over",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="        if self._has_lost_patience():\n            return (\n",
         becomes="        if False:\n            return (\n",
         tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
     ),
     Mutant(
         fault="how a failed run ended is not kept",
-        file="seq2seq/training/ending.py",
+        file="seq2seq/training/run.py",
         text="            tell_ending(run, module, loggers, _why(error))\n",
         becomes="            pass\n",
         tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
     ),
     Mutant(
         fault="the average of weights begins anew when a run is resumed",
-        file="seq2seq/training/callbacks/averaging.py",
+        file="seq2seq/training/averaging.py",
         text='self.weights, self.n_updates = dict(state_dict["weights"]), int(state_dict["n_updates"])',
         becomes='self.n_updates = state_dict["n_updates"]',
         tests=[f"{RESUMED}[plain]"],
@@ -44,51 +44,49 @@ MUTANTS = [
     ),
     Mutant(
         fault="a validation that was due is forgotten when a run is stopped",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text='state_dict["owes_validation"]',
         becomes="False",
-        tests=["tests/training/callbacks/test_milestones.py::test_a_validation_that_was_cut_off_is_made_up_for"],
+        tests=["tests/training/test_milestones.py::test_a_validation_that_was_cut_off_is_made_up_for"],
     ),
     Mutant(
         fault="patience begins anew when a run is resumed",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text='self.selector.load_state_dict(state_dict["selector"])',
         becomes="pass",
         tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
     ),
     Mutant(
         fault="patience ends one validation late",
-        file="seq2seq/training/selector.py",
+        file="seq2seq/training/selection.py",
         text="return 0 < patience <= self.n_since",
         becomes="return 0 < patience < self.n_since",
         tests=["tests/training/test_selector.py::test_patience_looks_at_the_best_one_alone"],
     ),
     Mutant(
         fault="the best checkpoint has the weights, although their average was measured",
-        file="seq2seq/training/keeping.py",
+        file="seq2seq/training/selection.py",
         text="return weights | ema.whole_weights() if ema else weights",
         becomes="return weights",
-        tests=["tests/training/callbacks/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
+        tests=["tests/training/test_milestones.py::test_what_is_watched_is_what_is_kept_and_chosen"],
     ),
     Mutant(
         fault="a validation that is due at the end of an epoch comes a step later",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 0",
         becomes="step % (self.config.val_every_n_steps or self.data.steps_per_epoch) == 1",
-        tests=[
-            "tests/training/callbacks/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"
-        ],
+        tests=["tests/training/test_milestones.py::test_validations_are_due_after_whole_steps_in_every_epoch"],
     ),
     Mutant(
         fault="a run that is to stop saves nothing",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="if self.stopping or is_time_to_save",
         becomes="if is_time_to_save",
         tests=["tests/training/test_run.py::test_a_signal_saves_and_says_how_to_go_on[SIGINT-with a worker]"],
     ),
     Mutant(
         fault="the checkpoint before the last one is not kept",
-        file="seq2seq/training/callbacks/milestones.py",
+        file="seq2seq/training/milestones.py",
         text="self.run.keep_previous()",
         becomes="pass",
         tests=[
@@ -170,7 +168,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a metric that will be logged again is kept",
-        file="seq2seq/training/metrics_csv.py",
+        file="seq2seq/training/loggers.py",
         text="self.run.metrics() if step < resumed_step",
         becomes="self.run.metrics() if step <= resumed_step",
         tests=["tests/training/test_loggers.py::test_metrics_are_appended_and_cut_at_the_step_that_is_continued"],
@@ -184,14 +182,14 @@ MUTANTS = [
     ),
     Mutant(
         fault="a new run writes into the directory of another one",
-        file="seq2seq/training/claim.py",
+        file="seq2seq/training/run.py",
         text="if run.has_checkpoints and not resumes:",
         becomes="if run.has_checkpoints and resumes is None:",
         tests=["tests/training/test_claim.py"],
     ),
     Mutant(
         fault="a run goes on with other text in valid",
-        file="seq2seq/training/preparation.py",
+        file="seq2seq/training/data.py",
         text='for split in ("train", "valid"):',
         becomes='for split in ("train",):',
         tests=["tests/training/test_preparation.py"],
@@ -219,7 +217,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a second Ctrl-C waits for the step as the first one does",
-        file="seq2seq/training/stop_signals.py",
+        file="seq2seq/training/processes.py",
         text="if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):",
         becomes="if self.received == signal.SIGTERM == number:",
         tests=["tests/training/test_run.py::test_a_second_interrupt_stops_at_once"],

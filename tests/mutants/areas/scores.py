@@ -116,7 +116,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a validation looks at the beginning of valid only",
-        file="seq2seq/training/domains.py",
+        file="seq2seq/training/validation.py",
         text="return [i * n_all // n for i in range(n)]",
         becomes="return list(range(n))",
         tests=["tests/training/test_run.py::test_validation_scores_what_it_decodes"],
@@ -158,14 +158,14 @@ MUTANTS = [
     ),
     Mutant(
         fault="the highest loss is the best one",
-        file="seq2seq/training/selector.py",
+        file="seq2seq/training/selection.py",
         text="(-value if monitor in FALLING else value)",
         becomes="value",
-        tests=["tests/training/callbacks/test_milestones.py::test_one_metric_decides_what_is_best_and_what_is_chosen"],
+        tests=["tests/training/test_milestones.py::test_one_metric_decides_what_is_best_and_what_is_chosen"],
     ),
     Mutant(
         fault="a loss that is not a number is the best one",
-        file="seq2seq/training/selector.py",
+        file="seq2seq/training/selection.py",
         text="if math.isnan(value):\n        return -math.inf",
         becomes="if math.isnan(value):\n        return math.inf",
         tests=["tests/training/test_selector.py::test_what_is_not_a_number_is_never_among_the_best"],

@@ -8,24 +8,24 @@ PRIVACY = f"{CHARTS}::test_wandb_gets_text_of_the_corpus_only_if_it_is_asked_to"
 MUTANTS = [
     Mutant(
         fault="a resumed run counts its target tokens from 0",
-        file="seq2seq/training/callbacks/counters.py",
+        file="seq2seq/training/metrics.py",
         text='= int(state_dict["tgt_tokens"]), float(state_dict["seconds"])',
         becomes='= 0, state_dict["seconds"]',
         tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
     ),
     Mutant(
         fault="a resumed run counts its hours from 0",
-        file="seq2seq/training/callbacks/counters.py",
+        file="seq2seq/training/metrics.py",
         text='= int(state_dict["tgt_tokens"]), float(state_dict["seconds"])',
         becomes='= state_dict["tgt_tokens"], 0.0',
         tests=[f"{CHARTS}::test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on"],
     ),
     Mutant(
         fault="only the tokens of the latest step are counted",
-        file="seq2seq/training/callbacks/counters.py",
+        file="seq2seq/training/metrics.py",
         text="self.n_tgt_tokens = self.n_tgt_tokens + pl_module.n_step_tokens",
         becomes="self.n_tgt_tokens = pl_module.n_step_tokens",
-        tests=["tests/training/callbacks/test_counters.py"],
+        tests=["tests/training/test_counters.py"],
     ),
     Mutant(
         fault="charts are over optimizer steps, whatever is chosen",
@@ -36,7 +36,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="the norms of updates are those of weights",
-        file="seq2seq/training/callbacks/norms.py",
+        file="seq2seq/training/metrics.py",
         text="_norms_of_parts(names, updates)",
         becomes="_norms_of_parts(names, weights)",
         tests=[f"{CHARTS}::test_norms_of_the_parts_of_the_model_come_once_in_so_many_steps"],
@@ -50,14 +50,14 @@ MUTANTS = [
     ),
     Mutant(
         fault="samples are the first sentences of each domain",
-        file="seq2seq/training/domains.py",
+        file="seq2seq/training/validation.py",
         text="for i in spread(len(part), share)] if share",
         becomes="for i in range(share)] if share",
         tests=[DOMAINS],
     ),
     Mutant(
         fault="a sentence that got better is said to be worse",
-        file="seq2seq/training/sentence_tables.py",
+        file="seq2seq/training/trackers.py",
         text="sample.chrf - before[sample.pair]",
         becomes="before[sample.pair] - sample.chrf",
         tests=["tests/training/test_sentence_tables.py"],
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a tracker that has failed is called again",
-        file="seq2seq/training/guarded.py",
+        file="seq2seq/training/trackers.py",
         text="failed, self._tracker = self._tracker, None",
         becomes="failed = self._tracker",
         tests=["tests/training/test_guarded.py"],

@@ -12,8 +12,8 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
-from seq2seq.training.callbacks import divergence as module
-from seq2seq.training.callbacks.divergence import Divergence
+from seq2seq.training import divergence as module
+from seq2seq.training.divergence import Divergence
 from seq2seq.training.module import TranslationModule
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 

@@ -13,15 +13,14 @@ from pytorch_lightning.callbacks import Checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import stopped_by
 from seq2seq.model.transformer import Transformer
-from seq2seq.training.callbacks.averaging import ExponentialAverage
-from seq2seq.training.callbacks.counters import Counters
-from seq2seq.training.callbacks.divergence import Divergence
+from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
-from seq2seq.training.keeping import is_kept, keep_every_n_steps, keep_validated
+from seq2seq.training.divergence import Divergence
+from seq2seq.training.metrics import Counters
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.selector import Selector
+from seq2seq.training.processes import CutShort, StopSignals, TrainingInterrupted
+from seq2seq.training.selection import Selector, is_kept, keep_every_n_steps, keep_validated
 from seq2seq.training.sharded import split_by
-from seq2seq.training.stop_signals import CutShort, StopSignals, TrainingInterrupted
 from seq2seq.training.validation import Validation
 
 N_ALIKE = 3  # validations with one value of the monitor, which is pointed out then
@@ -29,9 +28,9 @@ SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
 STALE_AFTER_S = 3600  # no save takes that long
 # To ask all ranks whether to stop makes the host wait for its GPU, so it is not done at each step.
 STEPS_BETWEEN_AGREEMENTS = 10
+Listener = Callable[[TranslationModule, Mapping[str, float]], None]
 
 log = logging.getLogger(__name__)
-Listener = Callable[[TranslationModule, Mapping[str, float]], None]
 
 
 class Milestones(Checkpoint):

@@ -13,10 +13,10 @@ from seq2seq.config import BatchConfig, ModelConfig
 from seq2seq.dataset.batches import BatchLoader, Shape
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
-from seq2seq.training.callbacks import worst_batch
-from seq2seq.training.callbacks.worst_batch import WorstBatch
+from seq2seq.training import fitting
+from seq2seq.training.data import largest
+from seq2seq.training.fitting import WorstBatch, fits, missing_state
 from seq2seq.training.module import TranslationModule
-from seq2seq.training.trial import fits, largest, missing_state
 from tests.dataset.epochs import micro_batches
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.test_module import fit, make_module
@@ -37,7 +37,7 @@ FEW_STEPS = {"trainer.max_epochs": 0, "trainer.max_steps": 1, "data.max_sentence
 @needs_limits
 def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(corpus: Path, tmp_path: Path) -> None:
     """Linux would have promised more, and killed the process that uses it."""
-    patch = "worst_batch.available_memory = lambda: 350 << 20"
+    patch = "fitting.available_memory = lambda: 350 << 20"
     keys = large(batch__max_tokens=2048)
     done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, room=1 << 20, patch=patch))
     last = done.stderr.splitlines()[-1]
@@ -49,7 +49,7 @@ def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(co
 
 def let_fit(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches fit of so many target tokens."""
-    monkeypatch.setattr(worst_batch, "fits", lambda module, shape, *_: shape.n_pairs * shape.n_tgt <= most)
+    monkeypatch.setattr(fitting, "fits", lambda module, shape, *_: shape.n_pairs * shape.n_tgt <= most)
 
 
 def test_a_run_that_does_not_fit_is_told_keys_with_which_it_would(
@@ -84,7 +84,7 @@ def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
-    short = "from seq2seq.training.callbacks import worst_batch\nworst_batch.fits = lambda *_: rank == 0"
+    short = "from seq2seq.training import fitting\nfitting.fits = lambda *_: rank == 0"
     done = train_together(tmp_path, *arguments(corpus, tmp_path / "run", {"trainer.strategy": "ddp"}), before=short)
     assert (done.returncode, done.stderr.count("error: ")) == (2, 1), done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=160 needs more memory than there is")
@@ -116,7 +116,7 @@ def test_the_trial_changes_nothing(corpus: Path, tmp_path: Path, monkeypatch: py
         trials.append(shape)
         return fits(module, shape, *more)
 
-    monkeypatch.setattr(worst_batch, "fits", counted)
+    monkeypatch.setattr(fitting, "fits", counted)
     with_trial, losses = trained("with")
     assert len(trials) == 2
     monkeypatch.setattr(WorstBatch, "on_train_start", lambda *_: None)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.training.callbacks.milestones import SAVE_EVERY_S, STEPS_BETWEEN_AGREEMENTS, Milestones
-from seq2seq.training.stop_signals import StopSignals
+from seq2seq.training.milestones import SAVE_EVERY_S, STEPS_BETWEEN_AGREEMENTS, Milestones
+from seq2seq.training.processes import StopSignals
 from tests.training.two_ranks import in_two_processes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")

@@ -16,10 +16,10 @@ import torch
 
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training.callbacks import milestones
-from seq2seq.training.callbacks.milestones import STALE_AFTER_S
-from seq2seq.training.schedule import learning_rate
-from seq2seq.training.stop_signals import STOP_SIGNALS, TrainingInterrupted
+from seq2seq.training import milestones
+from seq2seq.training.milestones import STALE_AFTER_S
+from seq2seq.training.optimizer import learning_rate
+from seq2seq.training.processes import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.validation import Validation
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.artifacts.wandb_access import wandb_mode, wandb_project, wandb_settings
+from seq2seq.artifacts.wandb_sync import sync_notice
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import RunError, command
 from seq2seq.exit_status import note
-from seq2seq.training.sync import sync_notice
 
 JOB_TYPE = "summary"
 

@@ -2,7 +2,7 @@ import platform
 
 import pytest
 
-from seq2seq.training.callbacks.heap import HeapTrimming
+from seq2seq.training.trainer import HeapTrimming
 from tests.training.tiny_runs import command, tiny_config, train_with
 
 # Thirty holes of 8 MB, each between tensors that stay. They are too large for a gap that the imports left, so that no
@@ -12,7 +12,7 @@ import resource
 import torch
 from seq2seq.dataset.batches import Step
 from seq2seq.hardware import keep_freed_memory
-from seq2seq.training.callbacks.heap import BATCHES_BETWEEN_TRIMS, HeapTrimming
+from seq2seq.training.trainer import BATCHES_BETWEEN_TRIMS, HeapTrimming
 
 def resident():
     with open("/proc/self/statm") as statm:

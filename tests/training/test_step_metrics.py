@@ -4,15 +4,15 @@ import pytest
 import torch
 
 from seq2seq.dataset.batches import Step, collate
-from seq2seq.training.callbacks import step_metrics
-from seq2seq.training.callbacks.step_metrics import StepMetrics
+from seq2seq.training import metrics
+from seq2seq.training.metrics import StepMetrics
 from tests.training.test_module import make_module
 
 
 def test_the_speed_is_that_of_all_processes_and_the_padding_that_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two micro-batches a step, of 5 target tokens each, beside those of other ranks: 30 in a step."""
     clock, rows = iter([0.0, 4.0]), []
-    monkeypatch.setattr(step_metrics, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(metrics, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     counters = SimpleNamespace(log_row=lambda module, metrics: rows.append(metrics), data=SimpleNamespace(epoch=0))
     meter, module = StepMetrics(counters), make_module()  # type: ignore[arg-type]
     module.of_step = {"train/loss": 2.0}

@@ -4,8 +4,8 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.dataset.prepare import prepare
-from seq2seq.training.callbacks import counters
-from seq2seq.training.stop_signals import TrainingInterrupted
+from seq2seq.training import metrics as metrics_module
+from seq2seq.training.processes import TrainingInterrupted
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with
 
 
@@ -23,7 +23,7 @@ class Clock:
 
 def test_an_epoch_in_two_parts_has_the_target_tokens_of_its_text_and_the_hours_of_both(corpus, tmp_path, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(counters, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    monkeypatch.setattr(metrics_module, "time", SimpleNamespace(perf_counter=clock.perf_counter))
     changes = {"trainer.max_epochs": 1, "batch.accumulate": 3, "data.test": None, "decoding.beam_size": 1}
     config = tiny_config(corpus, tmp_path / "run", changes)
     with pytest.raises(TrainingInterrupted):
