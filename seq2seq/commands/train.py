@@ -73,6 +73,8 @@ def _run(words: Sequence[str], ranks: "Ranks | None") -> int:
     if launchers := [word for word in words if word.startswith("hydra/launcher=")]:
         raise ConfigError(f"{launchers[0]} starts the jobs of a sweep; add -m, or leave it out")
 
+    from seq2seq.training.processes import quick_imports
+
     def train(cfg: "DictConfig") -> None:
         if not words:
             raise ConfigError(
@@ -81,7 +83,8 @@ def _run(words: Sequence[str], ranks: "Ranks | None") -> int:
                 f"{cfg.data.name}"
             )
 
-        from seq2seq.training.launch import launch
+        with quick_imports():
+            from seq2seq.training.launch import launch
 
         launch(job_of(cfg), words, ranks)
 
