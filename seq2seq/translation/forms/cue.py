@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from seq2seq.translation.forms.piece import Line, Piece, has_words
 from seq2seq.translation.forms.wrapping import balance, unwrap
@@ -52,7 +53,7 @@ def cue_piece(lines: Sequence[Line], has_entities: bool) -> Piece:
         lines: at least one; none is empty.
         has_entities: whether `&lt;` means <, as in WebVTT.
     """
-    texts = [_read(group) if has_words(_bare(group[0])) else group[0] for group in _grouped(lines)]
+    texts = list(chain.from_iterable(map(_read, _grouped(lines))))
     translated = [text for text in texts if isinstance(text, _Text)]
     dropped = _drop_inner_tags(translated)
     source = "".join(line.source for line in lines)
@@ -92,11 +93,14 @@ def _bare(line: Line) -> str:
     return _IS_TAG.sub("", line.text).strip()
 
 
-def _read(lines: Sequence[Line]) -> _Text:
+def _read(lines: Sequence[Line]) -> Sequence[_Text | Line]:
+    """One text of these lines; they themselves if they have no words."""
     texts = [line.text for line in lines]
     if len(texts) > 1:
         texts = [unwrap([text.strip() for text in texts])]
     joined = _CLOSED_AND_OPENED_AGAIN.sub(r"\2", _LINE_BREAK.sub(" ", texts[0]))
+    if not has_words(_IS_TAG.sub("", joined)):  # a tag may begin on one line and end on the next
+        return lines
     tokens = [token for token in _TOKEN.split(joined) if token]
     begin = 0
     may_be_dash = True
@@ -110,7 +114,7 @@ def _read(lines: Sequence[Line]) -> _Text:
     end = len(tokens)
     while _is_around(tokens[end - 1]):
         end -= 1
-    return _Text(tokens, begin, end, len(lines), max(len(_bare(line)) for line in lines))
+    return [_Text(tokens, begin, end, len(lines), max(len(_bare(line)) for line in lines))]
 
 
 def _is_around(token: str) -> bool:

@@ -248,4 +248,11 @@ MUTANTS = [
         becomes="handler",
         tests=["tests/test_exit_status.py::test_ctrl_c_while_python_ends_is_no_traceback"],
     ),
+    Mutant(
+        fault="lines of a subtitle that form a tag together are a traceback",
+        file="seq2seq/translation/forms/cue.py",
+        text='if not has_words(_IS_TAG.sub("", joined)):',
+        becomes="if False:",
+        tests=["tests/translation/forms/test_subtitles.py::test_lines_that_form_a_tag_together_have_no_text"],
+    ),
 ]

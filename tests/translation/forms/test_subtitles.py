@@ -113,6 +113,13 @@ def test_what_stands_around_a_text_stays_there(cue: list[str], texts: list[str],
     assert not [piece.findings for piece in pieces_of(text, "srt") if piece.findings]
 
 
+@pytest.mark.parametrize("cue", ["<i\nb>", "- {\\an8\nb}", "<i<br>b>", "<i</i> <i>b>"])
+def test_lines_that_form_a_tag_together_have_no_text(cue: str) -> None:
+    text = f"1\n00:00:01,000 --> 00:00:02,500\n{cue}\n"
+    assert texts_of(text, "srt") == []
+    assert translated(text, "srt") == text
+
+
 @pytest.mark.parametrize(
     ("cue", "texts", "kept", "left_out"),
     [
