@@ -77,7 +77,7 @@ def atomic_directory(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A folder that appears under its name only when all that is in it is whole and on disk.
 
     The block fills the folder that it is given, which is in `.NAME.*.tmp` beside its target. As with `atomic_file`,
-    nothing is left of a failure, and a link stays a link.
+    nothing is left of a failure, and a link stays a link. All files get the mode that the umask gives.
 
     Args:
         replace: replace a folder of that name. If that fails, the old folder comes back.
@@ -90,7 +90,8 @@ def atomic_directory(path: Path, *, replace: bool = False) -> Iterator[Path]:
         building.mkdir()
         yield building
         for file in building.rglob("*"):
-            if file.is_file():
+            if file.is_file() and not file.is_symlink():
+                file.chmod(building.stat().st_mode & 0o666)  # as the umask says, though a library made it private
                 with file.open("rb") as opened:
                     os.fsync(opened.fileno())
         if replace and path.exists():

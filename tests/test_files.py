@@ -112,9 +112,12 @@ def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:
     try:
         with atomic_file(tmp_path / "file") as file:
             file.write(b"x")
+        with atomic_directory(tmp_path / "folder") as building:
+            (building / "private").touch(0o600)  # as some libraries write
     finally:
         os.umask(old)
-    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("file", "folder", "folder/private")]
+    assert modes == [0o640, 0o750, 0o640]
 
 
 def test_the_folders_on_the_way_are_made(tmp_path: Path) -> None:
