@@ -1,6 +1,7 @@
 """Where the files that ship with the code are, and the one way to write: whole or not at all."""
 
 import atexit
+import errno
 import hashlib
 import json
 import os
@@ -52,6 +53,17 @@ def readable_size(n_bytes: int) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
     return f"{n_bytes / 1000:.0f} kB"
+
+
+def regular(path: Path) -> Path:
+    """`path` itself, to be read: a device, pipe or socket, also behind a link, may have no end.
+
+    Raises:
+        OSError: it is there, and no regular file.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is no regular file", str(path))
+    return path
 
 
 @contextmanager

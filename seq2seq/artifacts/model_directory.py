@@ -25,7 +25,7 @@ from seq2seq.config import BUNDLED, CORPUS, RunConfig
 from seq2seq.config.on_resume import marks, value_of
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.errors import CheckpointError
-from seq2seq.files import atomic_directory, write_json
+from seq2seq.files import atomic_directory, regular, write_json
 from seq2seq.masking import masked_addresses
 
 if TYPE_CHECKING:  # a model for CTranslate2 is read without torch
@@ -47,7 +47,7 @@ OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
 def is_model_directory(path: Path) -> bool:
     """Whether `path` is a model directory, even a damaged one."""
     try:
-        content = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        content = json.loads(regular(path / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("format") == FORMAT
@@ -59,8 +59,13 @@ def read_model_directory(path: Path) -> SavedModel:
     All files are compared with their checksums first, which takes one to two seconds for each GB.
 
     Raises:
-        CheckpointError: a file is missing, damaged, or from another model than the other files.
+        CheckpointError: a file is missing, damaged, no regular file, or from another model than the other files.
     """
+    for file in (*_summed(path), path / SUMS):
+        try:
+            regular(file)
+        except OSError as error:
+            raise CheckpointError(f"{file}: {error.strerror}, so it is not read; copy the directory again") from error
     content = _description(path / CONFIG)
     sha256 = content["tokenizer_sha256"]
     weights = path / WEIGHTS
@@ -187,7 +192,8 @@ def _without_folders(value: Any) -> Any:
 def _summed(directory: Path) -> list[Path]:
     """The files that have a checksum: all that decide a translation. People may write into README.md."""
     files = [directory / name for name in (CONFIG, TOKENIZER, WEIGHTS)]
-    return [file for file in (*files, *sorted((directory / CTRANSLATE2).rglob("*"))) if file.is_file()]
+    files += sorted((directory / CTRANSLATE2).rglob("*"))
+    return [file for file in files if file.exists() and not file.is_dir()]
 
 
 def _verify(directory: Path) -> None:

@@ -25,7 +25,7 @@ from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.evaluation.scores import Interval
-from seq2seq.files import atomic_file, write_json, write_text
+from seq2seq.files import atomic_file, regular, write_json, write_text
 
 _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # what reading a damaged form raises
 _IDENTITY = "run.json"
@@ -286,7 +286,7 @@ class RunDirectory:
 
     def hypotheses(self, test: str) -> list[str]:
         """The translations of a test set."""
-        return list(read_lines(self._test_file("hypotheses", test, self.languages()[1])))
+        return list(read_lines(regular(self._test_file("hypotheses", test, self.languages()[1]))))
 
     def references(self, test: str) -> list[tuple[str, ...]]:
         """The references of a test set: all references of each sentence, filled up with blank ones where it has fewer.
@@ -301,7 +301,7 @@ class RunDirectory:
                 f"{path}: no such file; older runs did not keep their references. Copy those of the test set there, "
                 f"one a line, or test again with: {command('train', f'resume={self.path}')}"
             )
-        references = list(read_aligned([path, *further]))
+        references = list(read_aligned([path, *map(regular, further)]))
         if len(references) != (n := len(self.hypotheses(test))):
             raise RunError(
                 f"{path} has {len(references)} lines and {self._test_file('hypotheses', test, language)} has {n}; "

@@ -15,7 +15,7 @@ from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config.command import path_word
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.files import write_json, write_text
+from seq2seq.files import regular, write_json, write_text
 from seq2seq.masking import masked, masked_words
 
 _SWEEP, _SEARCH = "multirun.yaml", "search.json"
@@ -154,7 +154,7 @@ class SweepDirectory:
     def _json(self, name: str) -> Any:
         file = self.path / name
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            return json.loads(regular(file).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore it") from error
 

@@ -47,7 +47,7 @@ class TrainedModel:
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
         path = local_model(str(path)) if is_reference(path) else Path(path)
-        if (path / CONFIG).is_file():  # also a damaged one; a run directory has none
+        if (path / CONFIG).exists():  # also a damaged one; a run directory has none
             saved = read_model_directory(path)
         else:
             from seq2seq.artifacts.checkpoint import find_model, read_checkpoint

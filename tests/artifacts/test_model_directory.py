@@ -4,6 +4,8 @@ import dataclasses
 import json
 import os
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from seq2seq.artifacts.model_directory import (
     write_safetensors,
 )
 from seq2seq.artifacts.saved_model import SavedModel
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.on_resume import classes, marks, value_of
 from seq2seq.dataset.seen import PERCENTS, SeenText
@@ -175,6 +178,18 @@ def test_a_place_where_nothing_can_be_written_is_one_sentence(tmp_path: Path) ->
 
 
 # --- what is refused ---
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.model", "model.safetensors", "SHA256SUMS", "ctranslate2/a"])
+@pytest.mark.parametrize("make", [lambda f: os.mkfifo(f), lambda f: f.symlink_to("/dev/zero")], ids=["pipe", "device"])
+def test_a_file_that_may_have_no_end_is_not_read(directory: Path, file: str, make: Callable[[Path], None]) -> None:
+    (directory / "ctranslate2").mkdir()
+    (directory / file).unlink(missing_ok=True)
+    make(directory / file)
+    with pytest.raises(CheckpointError, match=rf"{file}: is no regular file, so it is not read; copy the directory"):
+        TrainedModel.read(directory)
+    assert is_model_directory(directory) == (file != "config.json")
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.model"])
