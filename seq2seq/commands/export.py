@@ -6,6 +6,7 @@ from pathlib import Path
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note
 from seq2seq.export.options import FORMATS, QUANTIZATIONS, ExportOptions
+from seq2seq.option_values import above_zero
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="type of CTranslate2's weights; default: float32. When CTranslate2 loads weights, it converts what the "
         "machine cannot compute",
     )
+    add(
+        "--tolerance",
+        type=above_zero,
+        metavar="NATS",
+        help="how far log-probabilities may be from PyTorch's on average with rounded weights; default: 0.05 for int8, "
+        "0.01 for bfloat16, 0.002 for float16 and int16",
+    )
     add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
     add("--force", action="store_true", help="replace a model directory of that name")
     add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
@@ -36,12 +44,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.quantization != "float32" and "ctranslate2" not in args.format:
         raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
+    if args.tolerance and args.quantization == "float32":
+        raise ConfigError("--tolerance is for rounded weights; add --quantization")
     if args.parity_reference and not args.parity_input:
         raise ConfigError("--parity-reference translates the lines of --parity-input; give that file too")
     options = ExportOptions(
         source=args.run_dir,
         formats=tuple(name for name in FORMATS if name in args.format),
         quantization=args.quantization,
+        tolerance=args.tolerance,
         output=args.output,
         overwrite=args.force,
         parity_input=args.parity_input,

@@ -15,6 +15,8 @@ class ExportOptions:
         source: run directory, checkpoint file or model directory.
         formats: one or both of `FORMATS`, in that order.
         quantization: type of CTranslate2's weights.
+        tolerance: how far log-probabilities (nats) may be from the original's on average if weights are rounded; None
+            for what is usual for the type.
         output: the directory to write; None for one of the run's, named by `label`.
         overwrite: replace a model directory of that name.
         parity_input: lines to compare with; None for the validation set.
@@ -24,6 +26,7 @@ class ExportOptions:
     source: Path
     formats: tuple[str, ...]
     quantization: str = "float32"
+    tolerance: float | None = None
     output: Path | None = None
     overwrite: bool = False
     parity_input: Path | None = None

@@ -174,6 +174,7 @@ def test_an_existing_directory_is_replaced_only_if_asked_for_also_through_a_link
     [
         (["nowhere", "--format", "safetensors"], "nowhere: no such run directory or checkpoint"),
         (["RUN", "--format", "safetensors", "--quantization", "int8"], "is for CTranslate2; add --format ctranslate2"),
+        (["RUN", "--format", "ctranslate2", "--tolerance", "1"], "--tolerance is for rounded weights"),
         (["RUN", "--format", "safetensors", "--parity-reference", "x"], "--parity-reference translates the lines of"),
         (["RUN", "--format", "safetensors", "--parity-input", "nowhere"], "nowhere"),
         (["RUN", "--format", "safetensors", "--output", "RUN"], "exists already, and is kept; choose another --output"),
@@ -247,5 +248,5 @@ def test_help_says_what_there_is_to_choose(capsys: pytest.CaptureFixture[str]) -
         main(["--help"])
     assert stopped.value.code == 0
     shown = capsys.readouterr().out
-    for word in ("safetensors", "ctranslate2", "int8_float16", "--parity-input", "--force"):
+    for word in ("safetensors", "ctranslate2", "int8_float16", "--parity-input", "--force", "--tolerance"):
         assert word in shown

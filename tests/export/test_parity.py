@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from seq2seq.artifacts.checkpoint import write_model
-from seq2seq.artifacts.model_directory import write_safetensors
+from seq2seq.artifacts.model_directory import is_model_directory, write_safetensors
 from seq2seq.config import read_config
 from seq2seq.errors import CorpusError
 from seq2seq.export import conversion, export
@@ -173,11 +173,12 @@ def test_rounding_that_changes_too_much_fails(
 ) -> None:
     needs_ctranslate2()
     monkeypatch.setattr(export, "_MEAN_DIFFERENCE", {"int8": 1e-6})
-    options = ("--format", "ctranslate2", "--quantization", "int8", "--parity-input", lines)
-    assert "more than 1e-06; nothing was written, choose another --quantization" in refused(
-        capsys, 1, run_dir, *options
-    )
+    options = [str(run_dir), "--format", "ctranslate2", "--quantization", "int8", "--parity-input", str(lines)]
+    assert "more than 1e-06; nothing was written, choose another --quantization" in refused(capsys, 1, *options)
+    assert "more than 2e-06; nothing was written" in refused(capsys, 1, *options, "--tolerance", "2e-6")
     assert not list((run_dir / "export").iterdir())
+    main([*options, "--tolerance", "10"])
+    assert is_model_directory(run_dir / "export" / "ctranslate2-int8")
 
 
 def test_tensors_that_come_back_otherwise_fail(
