@@ -95,7 +95,9 @@ def load(
         weights: how much each model of an ensemble counts; none: all the same.
     Raises:
         UserError: what is wrong with the model or with what is asked for, and what to do.
+        TypeError: an argument is of another type.
     """
+    from seq2seq.translation.argument_types import listed
     from seq2seq.translation.engines.options import EngineOptions
     from seq2seq.translation.translator import Translator
 
@@ -107,6 +109,6 @@ def load(
         workers=workers,
         forks=forks,
         attention=attention,
-        weights=tuple(weights),
+        weights=tuple(listed(weights, "weights", "a number for each model")),
     )
     return Translator.load([path] if isinstance(path, str | Path) else path, options)

@@ -2,10 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, get_type_hints
 
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
+from seq2seq.translation.argument_types import check_types
 from seq2seq.translation.normalizations import AUTO, kinds_of
 from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.text.kept import KINDS
@@ -59,6 +60,7 @@ class TranslationOptions:
             `always` all, `never` none. Whatever it is, a line is split if it is too long for the model.
         typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
+        TypeError: a value is of another type.
         ConfigError: the typography, the split, the metric, a kind of change or of thing is unknown, or a term is blank.
     """
 
@@ -74,6 +76,7 @@ class TranslationOptions:
     normalize: str = AUTO
 
     def __post_init__(self) -> None:
+        check_types(vars(self), get_type_hints(TranslationOptions))
         if self.typography and self.typography not in TYPOGRAPHIES:
             raise ConfigError(f"typography={self.typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
         if self.mbr and self.mbr not in METRICS:

@@ -8,14 +8,16 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_type_hints
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.argument_types import check_string, check_types, listed, strings
 from seq2seq.translation.attention import PairAttention, attend
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.demands import Demands
@@ -30,6 +32,7 @@ from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import GivenPair, Scoring
 from seq2seq.translation.stream import Stream
+from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.vectors import LineEncoder, LineVectors, VectorOptions
 
 if TYPE_CHECKING:
@@ -58,8 +61,15 @@ class Translator:
         """The translator of a run directory, a checkpoint file or a model directory. Several paths are an ensemble.
 
         Raises:
-            UserError: see `TrainedModel.read` and `load_engine`.
+            UserError: see `TrainedModel.read` and `load_engine`; or no path is given.
+            TypeError: a path is neither a string nor a `Path`.
         """
+        paths = list(listed(paths, "path", "the path of each model"))
+        if not paths:
+            raise ConfigError("no model is named; give the path of one, or of several as an ensemble")
+        for path in paths:
+            if not isinstance(path, str | PathLike):
+                raise TypeError(f"path={path!r} is of the type {type(path).__name__}; give a string or a Path")
         models = [TrainedModel.read(path) for path in paths]
         return cls(models, load_engine(models, options))
 
@@ -96,7 +106,7 @@ class Translator:
 
     def translate(
         self,
-        lines: Sequence[str],
+        lines: Iterable[str],
         decoding: DecodingConfig | None = None,
         *,
         prefixes: Iterable[str] | None = None,
@@ -122,9 +132,12 @@ class Translator:
             settings: single settings that replace those of `decoding`, such as beam_size=1.
         Raises:
             UserError: as `translate_stream` does.
-            TypeError: an argument is neither named above nor in `DecodingSettings`.
+            TypeError: an argument is neither named above nor in `DecodingSettings`, or it or a line is of another type.
         """
-        decoding = dataclasses.replace(decoding or self.decoding, **settings)
+        check_types(settings, get_type_hints(TranslationOptions) | get_type_hints(DecodingSettings))
+        decoding = decoding or self.decoding
+        _check_decoding(decoding)
+        decoding = dataclasses.replace(decoding, **settings)
         options = TranslationOptions(
             tag=tag,
             token_scores=token_scores,
@@ -134,10 +147,14 @@ class Translator:
             normalize=normalize,
             mbr=mbr,
             candidates=candidates,
-            keep=tuple(keep),
-            terms=tuple((terms or {}).items()),
+            keep=tuple(listed(keep, "keep", "the kinds of things")),
+            terms=_terms(terms or {}),
         )
-        return list(self.translate_stream(lines, decoding, options, prefixes=prefixes))
+        try:
+            return list(self.translate_stream(strings(lines, "lines"), decoding, options, prefixes=prefixes))
+        except ConfigError as error:  # keys of the configuration are arguments here
+            error.args = (str(error).replace("decoding.", ""),)
+            raise
 
     def translate_stream(
         self,
@@ -169,14 +186,18 @@ class Translator:
             ConfigError: a setting cannot work, or the engine does not have it.
             TranslationError: there are not as many prefixes as lines, a prefix is too long, or memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
-            TypeError: `lines` is one string in place of many.
+            TypeError: an argument, or one of the lines or prefixes, is of another type.
         """
-        if isinstance(lines, str):
-            raise TypeError("lines is one string; pass a list with a string for each line")
+        options = options or TranslationOptions()
+        if not isinstance(options, TranslationOptions):
+            raise TypeError(f"options={options!r} is not of the type TranslationOptions")
         return self.translate_given(
-            with_prefixes(_numbered(lines, first_number), prefixes),
+            with_prefixes(
+                _numbered(listed(lines, "lines", "a string for each line"), first_number),
+                None if prefixes is None else strings(prefixes, "prefixes"),
+            ),
             decoding or self.decoding,
-            options or TranslationOptions(),
+            options,
             has_prefixes=prefixes is not None,
             patience_s=patience_s,
             on_done=on_done,
@@ -198,6 +219,7 @@ class Translator:
         Args:
             n_sharing: see `InOrder`.
         """
+        _check_decoding(decoding)
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
@@ -258,8 +280,9 @@ class Translator:
             ConfigError: the split or the normalization is unknown.
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
+            TypeError: an argument, or what should be a pair of strings, is of another type.
         """
-        given = (GivenPair(src, tgt, number) for number, (src, tgt) in enumerate(pairs, start=first_number))
+        given = _given_pairs(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
         options = TranslationOptions(tag=tag, split=split, normalize=normalize)
         return self.score_given(given, decoding or self.decoding, options, on_done=on_done)
 
@@ -305,6 +328,7 @@ class Translator:
             TranslationError: one side has no token, or more than the model has positions for.
             TokenizerError: a side is not Unicode, or the model does not have the tag.
         """
+        check_types({"src": src, "tgt": src if tgt is None else tgt}, {"src": str, "tgt": str})
         normaliser = self._normaliser(normalize, ())
         read = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
         n_tags = len(self.tokenizer.tag(tag))
@@ -335,10 +359,9 @@ class Translator:
         Raises:
             ConfigError: one of these cannot be; CTranslate2 and ensembles give no vectors.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
-            TypeError: `lines` is one string in place of many.
+            TypeError: an argument or a line is of another type.
         """
-        if isinstance(lines, str):
-            raise TypeError("lines is one string; pass a list with a string for each line")
+        lines = strings(lines, "lines")
         options = VectorOptions(unit=unit, pool=pool, layer=layer, tag=tag)
         options.check(self.config.model.n_encoder_layers)
         longest = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - len(self.tokenizer.tag(tag)))
@@ -383,11 +406,38 @@ def _ignore(n_lines: int) -> None:
     pass
 
 
+def _check_decoding(decoding: DecodingConfig) -> None:
+    if not isinstance(decoding, DecodingConfig):
+        raise TypeError(f"decoding={decoding!r} is not of the type DecodingConfig")
+    check_types(vars(decoding), get_type_hints(DecodingConfig))
+
+
+def _terms(terms: Mapping[str, str]) -> tuple[Term, ...]:
+    if not isinstance(terms, Mapping):
+        raise TypeError(f"terms={terms!r} is of the type {type(terms).__name__}; give a dict")
+    for term, translation in terms.items():
+        check_types({"a term": term, f"terms[{term!r}]": translation}, {"a term": str, f"terms[{term!r}]": str})
+    return tuple(terms.items())
+
+
 def _numbered(lines: Iterable[str | None], first_number: int) -> Iterator[Given | None]:
     number = first_number
-    for line in lines:
-        yield None if line is None else Given(line, "", number)
-        number += line is not None
+    for i, line in enumerate(lines):
+        if line is None:
+            yield None
+            continue
+        check_string(line, f"lines[{i}]")
+        yield Given(line, "", number)
+        number += 1
+
+
+def _given_pairs(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[GivenPair]:
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"pairs[{i}]={pair!r} is no pair; give a source and a translation")
+        for side, text in enumerate(pair):
+            check_string(text, f"pairs[{i}][{side}]")
+        yield GivenPair(*pair, first_number + i)
 
 
 def with_prefixes(lines: Iterable[Given | None], prefixes: Iterable[str] | None) -> Iterator[Given | None]:

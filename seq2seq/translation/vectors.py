@@ -15,6 +15,7 @@ import numpy.typing as npt
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.argument_types import check_types
 
 UNITS, POOLS = ("sentence", "word", "piece"), ("mean", "max")
 _WINDOW = 2048  # lines that are sorted by length together
@@ -63,7 +64,9 @@ class VectorOptions:
         """
         Raises:
             ConfigError: one of them cannot be.
+            TypeError: the layer is no number.
         """
+        check_types({"layer": self.layer or 0}, {"layer": int})
         for name, value, choices in (("unit", self.unit, UNITS), ("pool", self.pool, POOLS)):
             if value not in choices:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")

@@ -1,9 +1,10 @@
 """A trained model as a function from text to text."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 import torch
@@ -187,11 +188,93 @@ def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: T
 # --- what is refused ---
 
 
-@pytest.mark.parametrize("method", ["translate", "translate_stream"])
-def test_one_string_is_not_a_list_of_lines(translator: Translator, method: str) -> None:
-    function: Callable[[str], object] = getattr(translator, method)
-    with pytest.raises(TypeError, match="one string"):
-        function("Un chat dort.")
+@pytest.mark.parametrize("method", ["translate", "translate_stream", "encode"])
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("Un chat dort.", "lines is one string; pass a list with a string for each line"),
+        (b"Un chat dort.", "lines is of the type bytes; pass a list"),
+        (None, "lines is of the type NoneType; pass a list"),
+        (["Oui.", 3], r"lines\[1\]=3 is of the type int; give a string"),
+        (["Oui.", b"Non."], r"lines\[1\]=b'Non.' is of the type bytes; give a string"),
+    ],
+)
+def test_what_is_no_list_of_strings_is_refused(translator: Translator, method: str, lines: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        list(getattr(translator, method)(lines))
+
+
+def test_there_are_as_many_translations_as_lines(translator: Translator) -> None:
+    assert [each.source for each in translator.translate(line for line in ("Oui.", "", "Non."))] == ["Oui.", "", "Non."]
+    with pytest.raises(TypeError, match=r"lines\[1\]=None is of the type NoneType; give a string"):
+        translator.translate(["Oui.", None, "Non."])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"beam_size": 0}, ConfigError, "^beam_size=0 is below 1"),
+        ({"beam_size": "5"}, TypeError, "beam_size='5' is of the type str; give a whole number"),
+        ({"beam_size": float("nan")}, TypeError, "beam_size=nan is of the type float; give a whole number"),
+        ({"beam_size": True}, TypeError, "beam_size=True is of the type bool; give a whole number"),
+        ({"alpha": float("nan")}, ConfigError, "^alpha=nan is not a finite number"),
+        ({"sampling": 1}, TypeError, "sampling=1 is of the type int; give True or False"),
+        ({"candidates": "3"}, TypeError, "candidates='3' is of the type str"),
+        ({"normalize": None}, TypeError, "normalize=None is of the type NoneType; give a string"),
+        ({"keep": "urls"}, TypeError, "keep is one string; pass a list with the kinds of things"),
+        ({"terms": ["chat"]}, TypeError, r"terms=\['chat'\] is of the type list; give a dict"),
+        ({"terms": {"chat": 3}}, TypeError, r"terms\['chat'\]=3 is of the type int; give a string"),
+        ({"prefixes": "a"}, TypeError, "prefixes is one string"),
+        ({"prefixes": [3]}, TypeError, r"prefixes\[0\]=3 is of the type int"),
+        ({"decoding": {"beam_size": 3}}, TypeError, "decoding=.* is not of the type DecodingConfig"),
+        ({"nbest": 2}, TypeError, "there is no argument nbest; did you mean n_best?"),
+    ],
+)
+def test_arguments_that_cannot_be_are_named_as_they_were_given(
+    translator: Translator, settings: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        translator.translate(["Oui."], **settings)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("Oui.", "Yes."), ("Non.", None)], r"pairs\[1\]\[1\]=None is of the type NoneType; give a string"),
+        (["ab"], r"pairs\[0\]='ab' is no pair; give a source and a translation"),
+        (None, "pairs is of the type NoneType; pass a list"),
+    ],
+)
+def test_what_is_no_pair_of_strings_is_refused(translator: Translator, pairs: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        list(translator.score(pairs))
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "error", "message"),
+    [
+        ([], {}, ConfigError, "no model is named; give the path of one, or of several"),
+        ([None], {}, TypeError, "path=None is of the type NoneType; give a string or a Path"),
+        (None, {}, TypeError, "path is of the type NoneType"),
+        ("RUN", {"threads": "5"}, TypeError, "threads='5' is of the type str; give a whole number"),
+        ("RUN", {"workers": -1}, ConfigError, "workers=-1 is below 0"),
+        ("RUN", {"device": None}, TypeError, "device=None is of the type NoneType; give a string"),
+        ("RUN", {"weights": 1.0}, TypeError, "weights is of the type float; pass a list with a number for each model"),
+        ("RUN", {"weights": ["1"]}, TypeError, "weights='1' is of the type str; give a number"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_so(
+    run_dir: Path, path: Any, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        seq2seq.load(run_dir if path == "RUN" else path, **options)
+
+
+def test_threads_share_a_translator(run_dir: Path) -> None:
+    texts = [SENTENCES * 3, SENTENCES[::-1] * 3]
+    with seq2seq.load(run_dir, device="cpu") as translator, ThreadPoolExecutor(2) as threads:
+        together = list(threads.map(translator.translate, texts))
+        assert together == list(map(translator.translate, texts))
 
 
 def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -> None:
@@ -205,12 +288,12 @@ def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -
 
 def test_settings_by_name_are_those_of_the_configuration(translator: Translator) -> None:
     assert get_type_hints(DecodingSettings) == get_type_hints(DecodingConfig)
-    with pytest.raises(TypeError, match="beamsize"):
+    with pytest.raises(TypeError, match="beamsize; did you mean beam_size"):
         translator.translate(["Oui !"], beamsize=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="treads"):
         seq2seq.load("model", treads=1)  # type: ignore[call-arg]
 
 
 def test_half_a_surrogate_pair_is_refused(translator: Translator) -> None:
-    with pytest.raises(TokenizerError, match="surrogate"):
-        translator.translate(["\ud800"])
+    with pytest.raises(TokenizerError, match=r"lines\[1\]=.* has half a surrogate pair"):
+        translator.translate(["Oui.", "\ud800"])

@@ -113,5 +113,5 @@ def test_wrong_kinds_and_terms_are_refused(trained: Translator) -> None:
         trained.translate([], terms={"ba": " "})
     with pytest.raises(ConfigError, match="the model writes 'ﬁn' as 'fin'; put that into the glossary"):
         trained.translate([], terms={"ba": "ﬁn"})
-    with pytest.raises(ConfigError, match=r"required phrases \(terms\) need a beam: raise decoding.beam_size=1"):
+    with pytest.raises(ConfigError, match=r"required phrases \(terms\) need a beam: raise beam_size=1"):
         trained.translate([], terms={"ba": "Gas"}, beam_size=1)

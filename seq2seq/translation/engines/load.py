@@ -43,6 +43,8 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
             )
     for name, n in (("threads", options.threads), ("workers", options.workers)):
+        if n < 0:
+            raise ConfigError(f"{name}={n} is below 0, the smallest value that works")
         if n > MOST_AT_ONCE:
             raise ConfigError(
                 f"{name}={n} is more than {MOST_AT_ONCE}; give as many as this machine has cores, or fewer"

@@ -1,7 +1,9 @@
 """The options of an engine: which one, and what it uses of the machine."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, get_args, get_type_hints
+
+from seq2seq.translation.argument_types import check_types
 
 EngineName = Literal["auto", "torch", "ctranslate2"]
 AttentionName = Literal["soft", "hard"]
@@ -34,6 +36,8 @@ class EngineOptions:
         n_local: how many processes share the memory of the machine.
         max_batch_tokens: how large the batches will be, which decides how much memory a worker needs; 0: as large as
             suits the engine.
+    Raises:
+        TypeError: a value is of another type.
     """
 
     engine: str = "auto"
@@ -47,3 +51,8 @@ class EngineOptions:
     local_rank: int = 0
     n_local: int = 1
     max_batch_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        check_types(vars(self), get_type_hints(EngineOptions))
+        for weight in self.weights:
+            check_types({"weights": weight}, {"weights": float})

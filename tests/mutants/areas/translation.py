@@ -255,4 +255,11 @@ MUTANTS = [
         becomes="if False:",
         tests=["tests/translation/forms/test_subtitles.py::test_lines_that_form_a_tag_together_have_no_text"],
     ),
+    Mutant(
+        fault="None among the lines of a program is passed over, and there are fewer translations than lines",
+        file="seq2seq/translation/translator.py",
+        text='strings(lines, "lines"), decoding, options',
+        becomes="lines, decoding, options",
+        tests=["tests/translation/test_translator.py::test_there_are_as_many_translations_as_lines"],
+    ),
 ]
