@@ -136,7 +136,7 @@ def test_an_error_of_the_caller_s_own_lines_is_not_taken_for_one_of_prefixes(tra
         raise ValueError("mine")
 
     with pytest.raises(ValueError, match="mine"):
-        translator.translate(lines(), SHORT, prefixes=["Le"] * 2)  # type: ignore[arg-type]
+        translator.translate(lines(), SHORT, prefixes=["Le"] * 2)
 
 
 # --- what is found in translations ---
