@@ -56,7 +56,7 @@ def readable_size(n_bytes: int) -> str:
 
 
 def regular(path: Path) -> Path:
-    """`path` itself, to be read: a device, pipe or socket, also behind a link, may have no end.
+    """`path` itself, to be read or replaced: a device, pipe or socket, also behind a link, may have no end.
 
     Raises:
         OSError: it is there, and no regular file.
@@ -74,7 +74,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     copy. If the block raises, or a signal does, nothing is left. What a killed process left goes with the next write of
     the same name. A link stays a link, and the file that it names is replaced.
     """
-    path = Path(os.path.realpath(path))
+    path = regular(Path(os.path.realpath(path)))
     with _Unfinished(path, _make_file) as unfinished:
         with unfinished.open("wb") as file:
             yield file

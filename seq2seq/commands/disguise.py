@@ -50,5 +50,8 @@ class _List(argparse.Action):
 def run(args: argparse.Namespace) -> None:
     from seq2seq.corpus.disguises.kinds import named
     from seq2seq.corpus.disguises.write import write_disguised
+    from seq2seq.translation.destination import check_file
 
+    for output in args.output:
+        check_file(output, [(str(file), file) for file in args.files])
     write_disguised(args.files, args.output, named(args.kinds.split(",")), args.seed)

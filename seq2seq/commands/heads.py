@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.inspection.head_forms import heads_as_text
     from seq2seq.inspection.head_picture import draw_heads
     from seq2seq.inspection.head_study import HeadRequest, study_heads
-    from seq2seq.translation.destination import check_destination
+    from seq2seq.translation.destination import check_file
 
     if (args.src is None) != (args.tgt is None):
         raise ConfigError("--src and --tgt belong together; give both, or neither for a test set of the run")
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         if file.suffix.removeprefix(".") not in ("json", *FORMATS):
             raise ConfigError(f"--output {file}: its ending must be one of json, {', '.join(FORMATS)}")
         read = {"--src": args.src, "--tgt": args.tgt, "--links": args.links, "--model": args.model}
-        check_destination(file, [(option, path) for option, path in read.items() if path])
+        check_file(file, [(option, path) for option, path in read.items() if path])
     request = HeadRequest(
         model=args.model,
         files=(args.src, args.tgt) if args.src else None,

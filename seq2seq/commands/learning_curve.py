@@ -19,5 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.run_directory import RunDirectory
     from seq2seq.reports.learning_curve import draw
+    from seq2seq.translation.destination import check_file
 
+    check_file(args.output, [])
     draw([RunDirectory(path) for path in args.run_dirs], args.output)

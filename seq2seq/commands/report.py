@@ -29,11 +29,14 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.reports.diff_page import diff_page
     from seq2seq.reports.pictures import write_pictures
     from seq2seq.reports.run_page import run_page
+    from seq2seq.translation.destination import check_file
 
     first, *others = [RunDirectory(path) for path in args.run_dirs]
     if others and args.pictures:
         raise RunError(f"--pictures draws the charts of one run, and {len(others) + 1} are named; name one")
     output = args.output or (Path("diff.html") if others else first.report_file)
+    if output.resolve() != first.report_file.resolve():
+        check_file(output, [])
     analysed = [AnalysedRun.read(run) for run in (first, *others)]
     write_text(output, diff_page(analysed) if others else run_page(analysed[0]))
     if args.pictures:

@@ -16,7 +16,7 @@ from seq2seq.inspection.attention_page import attention_page
 from seq2seq.inspection.attention_picture import FORMATS, Shown, write_picture
 from seq2seq.translation.attention import PairAttention
 from seq2seq.translation.descriptors import STDIN
-from seq2seq.translation.destination import check_destination
+from seq2seq.translation.destination import check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.translator import Translator
@@ -55,7 +55,7 @@ def look(request: AttentionRequest) -> None:
         endings = ", ".join(f".{ending}" for ending in ("html", *FORMATS, "npz"))
         raise TranslationError(f"--output {request.output}: its ending must be one of {endings}")
     inputs = [("--input", request.input), ("--translations", request.translations), ("--model", request.model)]
-    check_destination(request.output, [(option, path) for option, path in inputs if path is not None])
+    check_file(request.output, [(option, path) for option, path in inputs if path is not None])
     texts = list(_texts(request))
     if not texts:
         raise TranslationError("there is no sentence to look at; give one with --src, or a file with --input")

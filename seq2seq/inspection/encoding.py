@@ -16,7 +16,7 @@ from seq2seq.inspection.neighbours import Neighbour, nearest, rows_of, vector_of
 from seq2seq.inspection.vector_file import write_vectors
 from seq2seq.inspection.vector_picture import draw_vectors
 from seq2seq.translation.descriptors import STDIN
-from seq2seq.translation.destination import check_destination
+from seq2seq.translation.destination import check_destination, check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.translator import Translator
@@ -49,9 +49,10 @@ class EncodeRequest:
         model = TrainedModel.read(self.model)
         return Translator([model], load_engine([model], self.engine))
 
-    def check(self, output: Path | None) -> None:
-        """See `check_destination`."""
-        check_destination(output, [("--input", self.input), ("--model", self.model)])
+    @property
+    def files(self) -> list[tuple[str, Path]]:
+        """Option and path of what is read."""
+        return [("--input", self.input), ("--model", self.model)]
 
 
 def encode_to_file(request: EncodeRequest, output: Path | None, dtype: str) -> int:
@@ -70,7 +71,7 @@ def encode_to_file(request: EncodeRequest, output: Path | None, dtype: str) -> i
         raise TranslationError(
             f"--output {output}: an .npy has no room for which line a {request.options.unit} is of; write an .npz"
         )
-    request.check(output)
+    check_destination(None, request.files) if output is None else check_file(output, request.files)
     return write_vectors(request.vectors(), output, dtype)
 
 
@@ -80,7 +81,7 @@ def draw(request: EncodeRequest, word: str, picture: Path) -> int:
     Raises:
         UserError: wrong input; no vector, or too many for a picture.
     """
-    request.check(picture)
+    check_file(picture, request.files, "--picture")
     vectors, labels = [], []
     for line in request.vectors():
         for row in rows_of(word, line) if word else range(len(line.vectors)):

@@ -1,34 +1,51 @@
-"""Whether a path can be what --output names, found out before any work."""
+"""Whether a command may write to a path, found out before any work."""
 
 import errno
 import os
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.model_directory import MODEL_FILES, is_model_directory
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
 from seq2seq.translation.descriptors import open_descriptor
 
 
-def check_destination(output: Path | None, inputs: list[tuple[str, Path]]) -> None:
-    """Check that translations can be written to `output`, and that they replace nothing that is needed.
+def check_file(output: Path, inputs: Sequence[tuple[str, Path]], option: str = "--output") -> None:
+    """Do as `check_destination` does, for a file that is replaced as a whole. Missing folders will be made.
+
+    Raises:
+        TranslationError: see there; or it is a stream, or has the ending of a compressed file.
+    """
+    if open_descriptor(output) is not None or (output.exists() and not output.is_file() and not output.is_dir()):
+        raise TranslationError(f"{option} {output}: is no regular file, and would be replaced by one; name a file")
+    if output.suffix in COMPRESSIONS:
+        raise TranslationError(f"{option} {output}: would not be compressed; leave out {output.suffix}")
+    existing = next(folder for folder in output.absolute().parents if folder.exists())
+    check_destination(output if output.parent.exists() else existing / output.name, inputs, option)
+
+
+def check_destination(output: Path | None, inputs: Sequence[tuple[str, Path]], option: str = "--output") -> None:
+    """Check that results can be written to `output`, and that they replace nothing that is needed.
 
     Args:
         output: None for stdout.
         inputs: the option and the path of each file that is read.
+        option: the one that names `output`.
     Raises:
         TranslationError: it cannot be written, or it is one of `inputs` or a file of a model.
         OSError: the system does not take such a name.
     """
     descriptor = 1 if output is None else open_descriptor(output)
     if descriptor is not None:
-        _check_descriptor(descriptor, output, inputs)
+        _check_descriptor(descriptor, output, inputs, option)
         return
     assert output is not None
-    refused = f"--output {output}"
+    refused = f"{option} {output}"
     if Path("/proc") in output.absolute().parents:
         raise TranslationError(f"{refused}: belongs to the system or to another process; name a file")
     status = _status(output, refused)
@@ -41,9 +58,9 @@ def check_destination(output: Path | None, inputs: list[tuple[str, Path]]) -> No
     if not target.parent.is_dir():
         through = "" if target == output.absolute() else f" (it leads to {target})"
         raise TranslationError(f"{refused}: no directory {target.parent}{through}; create it first")
-    for option, path in inputs:
+    for name, path in inputs:
         if path.is_file() and path.resolve() == target:
-            raise TranslationError(f"{refused} would overwrite {option}; choose another name")
+            raise TranslationError(f"{refused} would overwrite {name}; choose another name")
     if (owner := _owner(target)) is not None:
         raise TranslationError(f"{refused}: is a file of the model in {owner}; choose another name")
     _check_replaceable(target, status, refused)
@@ -67,8 +84,8 @@ def _check_device(status: os.stat_result, refused: str) -> None:
         raise TranslationError(f"{refused}: is a socket, which cannot be opened; write to stdout, and pipe it there")
 
 
-def _check_descriptor(number: int, output: Path | None, inputs: list[tuple[str, Path]]) -> None:
-    name = "stdout" if number == 1 else f"--output {output}"
+def _check_descriptor(number: int, output: Path | None, inputs: Sequence[tuple[str, Path]], option: str) -> None:
+    name = "stdout" if number == 1 else f"{option} {output}"
     try:
         if number == 1 and sys.stdout is None:
             raise OSError(errno.EBADF, "")
@@ -84,9 +101,9 @@ def _check_descriptor(number: int, output: Path | None, inputs: list[tuple[str, 
 
         if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise TranslationError(f"{name}: is open for reading only; open it with {number}>FILE")
-    for option, path in inputs:
+    for read, path in inputs:
         if stat.S_ISREG(status.st_mode) and path.is_file() and os.path.samestat(status, path.stat()):
-            raise TranslationError(f"{name} is the file of {option}, so they would overwrite it; choose another file")
+            raise TranslationError(f"{name} is the file of {read}, so they would overwrite it; choose another file")
 
 
 def _owner(target: Path) -> Path | None:

@@ -120,8 +120,8 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(
         ([src, tgt, "--output", outputs[0], src], f"--output {src} would overwrite {src}"),
         ([src, tgt, "--output", outputs[0], outputs[0]], "twice"),
         ([src, "--output", tmp_path / "x.gz"], "would not be compressed"),
-        ([src, "--output", tmp_path], "is not a regular file"),
-        ([src, "--output", os.devnull], "is not a regular file"),
+        ([src, "--output", tmp_path], "is a directory; name a file in it"),
+        ([src, "--output", os.devnull], "is no regular file"),
         (["-", "-", "--output", *outputs], "stdin (-) stands for two files"),
     ]
     for words, expected in cases:

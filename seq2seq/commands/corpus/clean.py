@@ -82,9 +82,14 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
     from seq2seq.errors import ConfigError
     from seq2seq.files import write_json, write_text
     from seq2seq.reports.cleaning_report import cleaning_page, cleaning_text
+    from seq2seq.translation.destination import check_file
 
     if args.score is None and (args.least_score is not None or args.keep_share is not None):
         raise ConfigError("--least-score and --keep-share need the scores of models; add --score MODEL_FWD MODEL_BWD")
+    read = [(str(file), Path(file)) for file in (*args.files, *args.against)]
+    for option, path in (("--rejected", rejected), ("--json", args.json), ("--html", args.html)):
+        if path is not None:
+            check_file(path, read, option)
     options = CleaningOptions(
         files=tuple(args.files),
         languages=tuple(args.languages),

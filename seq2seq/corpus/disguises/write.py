@@ -8,7 +8,6 @@ from pathlib import Path
 from seq2seq.corpus.disguises.kinds import Disguise
 from seq2seq.corpus.disguises.stream import disguised_in_turn
 from seq2seq.corpus.reader import aligned, read_lines, read_stream
-from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import CorpusError
 from seq2seq.files import atomic_file
 
@@ -40,16 +39,9 @@ def _check(files: Sequence[Path], outputs: Sequence[Path]) -> None:
         raise CorpusError("stdin (-) stands for two files; name one of them")
     if len(outputs) != len(files) and (outputs or len(files) > 1):
         raise CorpusError(f"--output names {len(outputs)} files for {len(files)}; name one for each, in their order")
-    inputs = {file.resolve(): file for file in files if file != _STDIN}
     seen: set[Path] = set()
     for output in outputs:
         target = output.resolve()
-        if target in inputs:
-            raise CorpusError(f"--output {output} would overwrite {inputs[target]}; choose another name")
         if target in seen:
             raise CorpusError(f"--output names {output} twice; choose two names")
-        if output.exists() and not output.is_file():
-            raise CorpusError(f"--output {output}: is not a regular file; name a file, or leave it out for stdout")
-        if output.suffix in COMPRESSIONS:
-            raise CorpusError(f"--output {output}: would not be compressed; leave out {output.suffix}")
         seen.add(target)

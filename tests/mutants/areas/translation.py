@@ -262,4 +262,18 @@ MUTANTS = [
         becomes="lines, decoding, options",
         tests=["tests/translation/test_translator.py::test_there_are_as_many_translations_as_lines"],
     ),
+    Mutant(
+        fault="a report replaces a checkpoint of a model",
+        file="seq2seq/commands/report.py",
+        text="        check_file(output, [])\n",
+        becomes="        pass\n",
+        tests=["tests/commands/test_outputs.py::test_nothing_that_is_needed_is_replaced"],
+    ),
+    Mutant(
+        fault="plain text is written under the name of compressed text",
+        file="seq2seq/translation/destination.py",
+        text="if output.suffix in COMPRESSIONS:",
+        becomes="if False:",
+        tests=["tests/commands/test_outputs.py::test_nothing_that_is_needed_is_replaced"],
+    ),
 ]

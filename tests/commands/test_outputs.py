@@ -1,0 +1,58 @@
+"""Files that commands write as a whole: what they may replace, found out before any work."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from seq2seq import cli
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+
+# The words before the name of the output.
+COMMANDS = {
+    "report": "report RUN --output",
+    "report of two": "report RUN RUN --output",
+    "learning-curve": "learning-curve RUN --output",
+    "attention": "attention --model RUN --src Oui. --output",
+    "heads": "heads --model RUN --output",
+    "encode": "encode --model RUN --input TEXT --picture",
+    "disguise": "disguise TEXT --as upper --output",
+    "corpus clean": "corpus clean TEXT TEXT --languages fr en --output x --rejected",
+    "corpus report": "corpus report TEXT TEXT --languages fr en --json",
+    "corpus report as a page": "corpus report TEXT TEXT --languages fr en --html",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_that_is_needed_is_replaced(
+    command: str, trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("Oui.\n")
+    run, ending = Path("run"), ".html" if command == "attention" else ".png"
+    (run / "checkpoints").mkdir(parents=True)
+    (run / "checkpoints/model.ckpt").write_bytes((trained_run / "checkpoints/model.ckpt").read_bytes())
+    (run / "config.yaml").write_text("data: {src_lang: fr, tgt_lang: en}\n")
+    os.mkfifo(f"pipe{ending}")
+    Path(f"link{ending}").symlink_to(run / "checkpoints/model.ckpt")
+    Path(f"own{ending}").symlink_to("text")
+    before = {path: path.lstat().st_mtime_ns for path in Path().rglob("*")}
+    words = COMMANDS[command].replace("RUN", "run").replace("TEXT", "text").split()
+
+    def refusal(name: str) -> str:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main([*words, name])
+        assert stopped.value.code == 2
+        message = capsys.readouterr().err
+        assert message.startswith(f"error: {words[-1]} {name}") and message.count("\n") == 1, message
+        return message
+
+    assert "is no regular file, and would be replaced by one; name a file" in refusal(f"pipe{ending}")
+    assert "is a file of the model in" in refusal(f"link{ending}")
+    if "TEXT" in COMMANDS[command]:
+        assert "would overwrite" in refusal(f"own{ending}")
+    if command.startswith(("report", "disguise", "corpus")):
+        assert "would not be compressed; leave out .gz" in refusal("new.gz")
+    assert {path: path.lstat().st_mtime_ns for path in Path().rglob("*")} == before
