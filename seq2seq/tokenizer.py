@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 import sentencepiece
@@ -26,7 +26,7 @@ _TRAINING_THREADS = 4
 # SentencePiece leaves out longer lines without a message. Its default is 4,192 bytes.
 _MAX_LINE_BYTES = 1_000_000
 _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
-_LINE_ENDS = str.maketrans("\n\r", "  ")
+_NOT_IN_A_LINE = str.maketrans({"\n": " ", "\r": " ", "\ufffd": ""})  # U+FFFD: bytes that are no character
 _FEW = 64  # for a list of texts, SentencePiece starts threads, which takes longer than so many texts do one by one
 
 
@@ -137,8 +137,9 @@ class Tokenizer:
 
     def decoded_offsets(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Where each id begins and ends in the decoded text, as in `offsets`."""
-        offsets: list[tuple[int, int]] = self._processor.decode(list(ids), return_type="offset_mapping")["offsets"]
-        return offsets
+        decoded = self._processor.decode(list(ids), return_type="offset_mapping")
+        place = list(accumulate((len(each.translate(_NOT_IN_A_LINE)) for each in decoded["text"]), initial=0))
+        return [(place[begin], place[end]) for begin, end in decoded["offsets"]]
 
     def normalized(self, text: str) -> str:
         """What `encode` cuts into pieces: the text by the rule of this model, with `SPACE` for each space."""
@@ -164,7 +165,8 @@ class Tokenizer:
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each sequence, without special ids.
 
-        It is always one line of valid Unicode. Byte pieces of a line end become a space, incomplete ones U+FFFD.
+        It is always one line of valid Unicode. Byte pieces of a line end become a space; those that form no
+        character are left out.
 
         Raises:
             TokenizerError: an id outside the vocabulary.
@@ -181,7 +183,7 @@ class Tokenizer:
                 f"an id is outside this tokenizer's vocabulary of {self.vocab_size}; "
                 "use the tokenizer that the model was trained with"
             ) from error
-        return [text.translate(_LINE_ENDS) for text in texts]
+        return [text.translate(_NOT_IN_A_LINE) for text in texts]
 
     def tag(self, name: str) -> list[int]:
         """The ids to put before a source of this kind of text: the id of its tag, or nothing for the name "".

@@ -95,13 +95,13 @@ class TranslationOptions:
         return any(kind != "numbers" for kind in self.keep)
 
     def searched_with(self, decoding: DecodingConfig) -> DecodingConfig:
-        """The settings of the search: with `mbr`, it finds more translations than are returned.
+        """The settings of the search: with `mbr`, and for an n-best list, it finds more than are returned.
 
         Raises:
             ConfigError: fewer translations are to be found than returned.
         """
         if not self.mbr:
-            return decoding
+            return dataclasses.replace(decoding, n_best=_n_searched(decoding))
         n = self.candidates or (_MANY_SAMPLES if decoding.sampling else decoding.beam_size)
         if n < max(2, decoding.n_best):
             raise ConfigError(
@@ -109,3 +109,10 @@ class TranslationOptions:
             )
         beam_size = decoding.beam_size if decoding.sampling else max(n, decoding.beam_size)
         return dataclasses.replace(decoding, n_best=n, beam_size=beam_size)
+
+
+def _n_searched(decoding: DecodingConfig) -> int:
+    """How many translations are searched for n different ones: two of them may have one text. Samples are as drawn."""
+    if decoding.n_best == 1 or decoding.sampling:
+        return decoding.n_best
+    return min(2 * decoding.n_best, decoding.beam_size)

@@ -182,10 +182,17 @@ class Stream:
             return self._untranslated(source)
         found = [line.results[index] for index in range(len(source.parts))]
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.items]
-        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, self.decoding.n_best)
-        joined = [self._joined(line, found, combination) for combination in combinations]
-        hypotheses = [each.hypothesis for each in joined]
-        suspicions = self._findings(line, found, combinations[0], joined[0].plain, n_src_tokens)
+        n = self.options.searched_with(self.decoding).n_best
+        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, n)
+        best = self._joined(line, found, combinations[0])
+        distinct = {best.hypothesis.text: best.hypothesis}
+        for combination in combinations[1:]:
+            if len(distinct) == self.decoding.n_best:
+                break
+            hypothesis = self._joined(line, found, combination).hypothesis
+            distinct.setdefault(hypothesis.text, hypothesis)
+        hypotheses = list(distinct.values())
+        suspicions = self._findings(line, found, combinations[0], best.plain, n_src_tokens)
         parts = [part.text for part in source.parts]
         kept = [item.text for item in source.taken.items]
         changes = source.reading.changes
@@ -314,6 +321,8 @@ class Stream:
         attention: list[Attention],
     ) -> list[tuple[int, int]]:
         """Pairs of words of what was translated and words of `plain`, in which the parts have `spans`."""
+        if not plain.strip():
+            return []
         src_offsets: list[tuple[int, int]] = []
         tgt_offsets: list[tuple[int, int]] = []
         for part, (start, _), ids in zip(source.parts, spans, targets, strict=True):

@@ -154,7 +154,7 @@ def test_options_that_make_no_sense_together_are_refused(options: tuple[str, ...
 def test_a_list_longer_than_the_beam_is_refused(cli: Cli) -> None:
     message = cli.refusal("--n-best", "4")  # the checkpoint's beam is 3
     assert message == "error: --n-best 4 is more than a beam of 3 holds; add --beam-size 4\n"
-    assert len(cli.lines(TEXT, "--n-best", 4, "--beam-size", 4)) == 16
+    assert len(cli.lines(TEXT, "--n-best", 4, "--beam-size", 8)) == 16
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,19 @@ def test_samples_depend_on_the_seed_and_the_place_of_the_line_only(translator: T
     assert texts(translator.translate(lines, sampled, seed=6)) != drawn
 
 
+def test_no_text_comes_twice_and_further_ones_take_its_place(translator: Translator) -> None:
+    n_found = set()
+    for beam_size, sampling in ((4, False), (8, False), (4, True)):
+        found = translator.translate(SENTENCES, n_best=4, beam_size=beam_size, sampling=sampling)
+        for each in found:
+            written = [hypothesis.text for hypothesis in each.hypotheses]
+            assert len(set(written)) == len(written)
+            assert "\ufffd" not in "".join(written)
+            assert each.text == written[0]
+        n_found.add(sum(len(each.hypotheses) for each in found))
+    assert 4 * len(SENTENCES) in n_found
+
+
 # --- what is refused ---
 
 

@@ -7,6 +7,7 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from seq2seq.errors import ConfigError
+from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import texts
@@ -17,16 +18,18 @@ LINES = [src for src, _ in sentences(6, seed=5)]
 @pytest.mark.parametrize("sampling", [False, True])
 def test_the_translation_is_the_one_that_is_most_like_the_others(trained: Translator, sampling: bool) -> None:
     decoding = dataclasses.replace(trained.decoding, sampling=sampling, temperature=2.0, seed=4)
-    every = trained.translate(LINES, decoding, n_best=8, beam_size=8)
+    many = dataclasses.replace(decoding, n_best=8, beam_size=8)
+    ids = trained.tokenizer.encode(LINES)
+    every = trained.engine.decode([Sentence(each, number=i) for i, each in enumerate(ids)], many)
     chosen = trained.translate(LINES, decoding, mbr="chrf", candidates=8, n_best=2)
     chrf = CHRF()
     for all_of_line, best in zip(every, chosen, strict=True):
-        candidates = [each.text for each in all_of_line.hypotheses]
+        candidates = trained.tokenizer.decode([each.tokens for each in all_of_line])
         utilities = [
             fmean(chrf.sentence_score(text, [other]).score for j, other in enumerate(candidates) if j != i)
             for i, text in enumerate(candidates)
         ]
-        ended = {text for each, text in zip(all_of_line.hypotheses, candidates, strict=True)}
+        ended = {text for each, text in zip(all_of_line, candidates, strict=True)}
         assert best.text in ended
         assert best.hypotheses[0].score == pytest.approx(max(utilities), abs=1e-6)
         assert best.hypotheses[1].score <= best.hypotheses[0].score

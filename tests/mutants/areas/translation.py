@@ -276,4 +276,11 @@ MUTANTS = [
         becomes="if False:",
         tests=["tests/commands/test_outputs.py::test_nothing_that_is_needed_is_replaced"],
     ),
+    Mutant(
+        fault="an n-best list has a text twice",
+        file="seq2seq/translation/stream.py",
+        text="distinct.setdefault(hypothesis.text, hypothesis)",
+        becomes="distinct[hypothesis.text + str(len(distinct))] = hypothesis",
+        tests=["tests/translation/test_translator.py::test_no_text_comes_twice_and_further_ones_take_its_place"],
+    ),
 ]
