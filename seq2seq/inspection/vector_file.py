@@ -58,6 +58,8 @@ def write_vectors(found: Iterable[LineVectors], output: Path | None, dtype: str)
         dtype: float32 or float16.
     """
     folder = output.absolute().parent if output else None
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
     vectors, lines, places = (_Rows(folder) for _ in range(3))
     n_rows = 0
     for number, line in enumerate(found):

@@ -25,8 +25,9 @@ def check_file(output: Path, inputs: Sequence[tuple[str, Path]], option: str = "
         raise TranslationError(f"{option} {output}: is no regular file, and would be replaced by one; name a file")
     if output.suffix in COMPRESSIONS:
         raise TranslationError(f"{option} {output}: would not be compressed; leave out {output.suffix}")
-    existing = next(folder for folder in output.absolute().parents if folder.exists())
-    check_destination(output if output.parent.exists() else existing / output.name, inputs, option)
+    while not output.absolute().parent.exists():
+        output = output.absolute().parent  # the first that will be made
+    check_destination(output, inputs, option)
 
 
 def check_destination(output: Path | None, inputs: Sequence[tuple[str, Path]], option: str = "--output") -> None:

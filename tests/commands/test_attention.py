@@ -87,8 +87,9 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     assert "its ending must be one of .html, .png, .svg, .pdf, .npz" in refusal(
         capsys, "--model", trained_run, "--src", "Ba.", "--output", tmp_path / "page.txt"
     )
+    (tmp_path / "file").touch()
     assert "no directory" in refusal(
-        capsys, "--model", trained_run, "--src", "Ba.", "--output", tmp_path / "none/page.html"
+        capsys, "--model", trained_run, "--src", "Ba.", "--output", tmp_path / "file/a/page.html"
     )
     assert "--src is given 1 times and --tgt 2 times" in refusal(capsys, *src, "--tgt", "A", "--tgt", "B")
     assert "--src and --input both name sentences" in refusal(capsys, *src, "--input", "file")
