@@ -149,7 +149,7 @@ def _train(
                     logger.log_product(product)
             keep_analyses(module.model, prepared, config, run, machine.uses_bf16)
             _write_report(run)
-    if trainer.is_global_zero and run.report_file.exists():
+    if trainer.is_global_zero and run.report_file.is_file():
         log.info("report:  %s", run.report_file.absolute().as_uri())  # the last line, after what the loggers say
     return outcome
 

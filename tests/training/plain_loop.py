@@ -89,5 +89,5 @@ def assert_measured_as_by_one(config, validated, step):
         assert logged[name] == pytest.approx(value, rel=1e-4), name
     model = load(checkpoint(run.path, "model.ckpt")["state_dict"]).eval()
     hypotheses = translate_store(model, prepared.tests["test"], prepared.tokenizer, config.decoding)
-    assert len(set(hypotheses)) > 3  # otherwise their order would hardly matter
+    assert len(set(hypotheses)) > 1  # otherwise their order would hardly matter
     assert run.hypotheses("test") == hypotheses

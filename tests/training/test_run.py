@@ -129,7 +129,7 @@ def test_a_page_that_cannot_be_written_costs_a_warning(finished, tmp_path, caplo
     outcome = train_with(dataclasses.replace(finished[0], run_dir=str(run_dir)), resume=True)
     assert outcome.tests == finished[1].tests
     assert (run_dir / "summary.txt").is_file()
-    assert "report.html was not made ([Errno 21] Is a directory" in caplog.text
+    assert "report.html was not made (" in caplog.text
     assert f"try again with: python -m seq2seq report {run_dir}" in caplog.text
 
 
