@@ -117,6 +117,7 @@ def test_a_thread_can_train_which_cannot_handle_signals(corpus: Path, tmp_path: 
     assert found[0].run_dir == tmp_path / "run"
 
 
+@pytest.mark.nightly
 def test_a_notebook_shows_progress_and_its_stop_button_saves(corpus: Path, tmp_path: Path) -> None:
     words = arguments(corpus, Path("run"), {"trainer.progress": True})
     stop = (
@@ -163,6 +164,7 @@ def test_a_preset_of_the_user_is_one_of_those_that_there_are(presets: Path) -> N
 
 
 @pytest.mark.usefixtures("own_signals")
+@pytest.mark.nightly
 def test_the_command_takes_presets_of_the_user_for_a_run_and_for_the_jobs_of_a_sweep(
     presets: Path, corpus: Path
 ) -> None:
