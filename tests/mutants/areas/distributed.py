@@ -126,32 +126,11 @@ MUTANTS = [
         tests=["tests/training/test_ranks_talk.py"],
     ),
     Mutant(
-        fault="the last error hides the one that caused it",
-        file="seq2seq/training/ranks.py",
-        text='self._store.compare_set("error", "", message)',
-        becomes='self._store.set("error", message)',
-        tests=["tests/training/test_ranks_talk.py"],
-    ),
-    Mutant(
         fault="all processes of a machine begin on its first GPU",
         file="seq2seq/training/ranks.py",
         text="torch.cuda.set_device(self.environment.local_rank())",
         becomes="torch.cuda.set_device(0)",
         tests=["tests/training/test_ranks_talk.py::test_each_process_takes_its_own_gpu_before_it_meets_the_others"],
-    ),
-    Mutant(
-        fault="a run does not notice that the process that started it is gone",
-        file="seq2seq/training/processes.py",
-        text="    os.kill(os.getpid(), signal.SIGTERM)\n",
-        becomes="",
-        tests=["tests/training/test_processes.py::test_a_process_ends_with_the_one_that_started_it"],
-    ),
-    Mutant(
-        fault="who was killed is not told, since torchrun ends the others by a signal, too",
-        file="seq2seq/training/processes.py",
-        text=" and status != -signal.SIGTERM]",
-        becomes="]",
-        tests=["tests/training/test_processes.py::test_of_several_processes_the_one_that_was_killed_is_told"],
     ),
     Mutant(
         fault="processes take the number of tokens that fits in the one with the most memory",
@@ -173,12 +152,5 @@ MUTANTS = [
         text='lambda: _going_on(run) if run.has_checkpoints else "start the run again"',
         becomes='lambda: "start the run again"',
         tests=["tests/training/test_two_ranks.py"],
-    ),
-    Mutant(
-        fault="a bug in another process is not told to the first one",
-        file="seq2seq/training/ranks.py",
-        text="if is_consequence or (told and isinstance(error, RuntimeError)):",
-        becomes="if is_consequence:",
-        tests=["tests/training/test_ranks.py::test_a_bug_in_another_process_is_told_once"],
     ),
 ]
