@@ -101,6 +101,9 @@ def _stop_without(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+# --- imports ---
+
+
 @contextmanager
 def quick_imports() -> Iterator[None]:
     """Import torch, Lightning and what uses them inside this block (benchmarks/start_up.py).
@@ -108,7 +111,7 @@ def quick_imports() -> Iterator[None]:
     Imports make hundreds of thousands of objects that stay. Searching them for garbage again and again takes half a
     second, so the block pauses the search, and then keeps these objects out of all later ones.
     """
-    if "pytorch_lightning" in sys.modules:  # a later job of a sweep: what the one before left is garbage
+    if "pytorch_lightning" in sys.modules:  # what takes long is there, and what a program has made since may be garbage
         yield
         return
     was_enabled = gc.isenabled()
@@ -119,6 +122,9 @@ def quick_imports() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+# --- stops ---
 
 
 class TrainingInterrupted(Exception):

@@ -108,7 +108,7 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
     child = (
         "import signal, sys, time; from seq2seq.training.processes import end_with_parent; "
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True))); "
-        "print('ready', flush=True); end_with_parent(); time.sleep(600)"
+        "print('ready', flush=True); end_with_parent(); time.sleep(30)"
     )
     parent = (
         "import os, signal, subprocess, sys; from seq2seq.training.processes import for_children; "

@@ -1,5 +1,6 @@
 """What the processes of a run say to each other, without the processes: they are threads with one store."""
 
+import re
 import threading
 from collections.abc import Callable
 
@@ -65,6 +66,7 @@ def test_of_several_errors_the_first_one_counts(caused: Exception, told: str) ->
         raise caused
     with pytest.raises(RunError, match=told), first.ending_together():
         raise RuntimeError("of torch, which only sees that somebody is gone")
+    assert re.search(told, first.error() or "")
 
 
 def test_who_is_gone_without_a_word_is_told_of() -> None:

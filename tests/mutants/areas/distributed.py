@@ -153,4 +153,32 @@ MUTANTS = [
         becomes='lambda: "start the run again"',
         tests=["tests/training/test_two_ranks.py"],
     ),
+    Mutant(
+        fault="the last error hides the one that caused it",
+        file="seq2seq/training/ranks.py",
+        text='self._store.compare_set("error", "", message)',
+        becomes='self._store.set("error", message)',
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+    Mutant(
+        fault="an error of torch that a bug in another process has caused stands for that bug",
+        file="seq2seq/training/ranks.py",
+        text="if is_consequence or (told and isinstance(error, RuntimeError)):",
+        becomes="if is_consequence:",
+        tests=["tests/training/test_ranks_talk.py"],
+    ),
+    Mutant(
+        fault="processes that torchrun ends after a failure count as killed",
+        file="seq2seq/training/processes.py",
+        text=" and status != -signal.SIGTERM]",
+        becomes="]",
+        tests=["tests/training/test_processes.py::test_a_process_that_failed_has_said_why_and_its_status_is_kept"],
+    ),
+    Mutant(
+        fault="a run does not notice that the process that started it is gone",
+        file="seq2seq/training/processes.py",
+        text="    os.kill(os.getpid(), signal.SIGTERM)\n",
+        becomes="",
+        tests=["tests/training/test_processes.py::test_a_process_ends_with_the_one_that_started_it"],
+    ),
 ]
