@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Options that have the same name in `DecodingConfig`.
 _SETTINGS = (
-    *("beam_size", "normalization", "alpha", "patience", "no_repeat_ngram", "repetition_penalty", "diverse_groups"),
-    *("diversity", "temperature", "top_k", "top_p", "seed", "max_batch_tokens"),
+    *("beam_size", "normalization", "alpha", "patience", "no_repeat_ngram", "repetition_penalty"),
+    *("temperature", "top_k", "top_p", "seed", "max_batch_tokens"),
 )
 
 _NEEDS = {
@@ -34,12 +34,11 @@ _NEEDS = {
     "resume": "output",
     "shard": "output",
     "token_scores": "json",
-    "diversity": "diverse_groups",
     "candidates": "mbr",
 }
 _NOT_WITH_SCORE = (
     *("reference", "prefix", "n_best", "alignment", "typography", "sample", "mbr", "keep", "terms"),
-    *("beam_size", "max_length", "min_length", "no_repeat_ngram", "repetition_penalty", "diverse_groups"),
+    *("beam_size", "max_length", "min_length", "no_repeat_ngram", "repetition_penalty"),
 )
 
 # What a message calls a configuration key or a Python argument, when a command line is at fault.
@@ -340,18 +339,6 @@ def _add_search(add: Callable[..., Any]) -> None:
         help="no sequence of N tokens comes twice in a translation; 0: any may",
     )
     add("--repetition-penalty", type=above_zero, metavar="P", help="above 1: discourages tokens that came before")
-    add(
-        "--diverse-groups",
-        type=positive,
-        metavar="N",
-        help="divide the beam into N groups, each of which avoids what those before it found (diverse beam search)",
-    )
-    add(
-        "--diversity",
-        type=not_negative,
-        metavar="D",
-        help="with --diverse-groups: what a token costs for each group that has just chosen it, in nats",
-    )
     add(
         "--mbr",
         choices=METRICS,

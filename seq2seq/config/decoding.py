@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from seq2seq.config.checks import at_least, at_most, one_of
 from seq2seq.config.on_resume import runtime
 
-_FINITE = ("alpha", "diversity", "patience", "max_length_a", "min_length_a")
+_FINITE = ("alpha", "patience", "max_length_a", "min_length_a")
 # Beyond these, n ** alpha and a * n + b are more than a float can be.
 _LARGEST = {"alpha": 10, "max_length_a": 1e6, "min_length_a": 1e6, "max_length_b": 1e9, "min_length_b": 1e9}
 
@@ -19,8 +19,6 @@ class DecodingConfig:
     beam_size: int = 5  # hypotheses in the search; 1: greedy
     normalization: str = "length"  # none; length: n^alpha; gnmt: ((5 + n) / 6)^alpha (Wu et al. 2016)
     alpha: float = 1.0  # exponent of the normalization
-    diverse_groups: int = 1  # diverse beam search in so many groups, which share beam_size (Vijayakumar et al. 2018)
-    diversity: float = 0.0  # nats that a token counts less for each hypothesis of earlier groups that chose it
     patience: float = 1.5  # CTranslate2 only: its beam stops when patience x beam_size hypotheses have ended
     n_best: int = 1  # hypotheses to keep for each sentence; at most beam_size, unless they are sampled
     max_length_a: float = 1.5  # a hypothesis has at most a * source tokens + b tokens
@@ -42,8 +40,6 @@ class DecodingConfig:
             "decoding",
             self,
             beam_size=1,
-            diverse_groups=1,
-            diversity=0.0,
             alpha=0.0,
             patience=1.0,
             n_best=1,
@@ -63,29 +59,12 @@ class DecodingConfig:
         too_large = [] if endless else list(at_most("decoding", self, **_LARGEST))
         yield from too_large
         if not endless and not too_large:
-            yield from self._problems_of_groups()
             yield from self._problems_of_lengths()
         for name in ("repetition_penalty", "temperature"):
             if not 0 < getattr(self, name) < math.inf:
                 yield f"decoding.{name}={getattr(self, name)} must be above 0"
         if not 0 < self.top_p <= 1:
             yield f"decoding.top_p={self.top_p} is not in (0, 1]"
-
-    def _problems_of_groups(self) -> Iterator[str]:
-        if self.diverse_groups < 1:
-            return
-        if self.diverse_groups > 1 and self.sampling:
-            yield f"decoding.diverse_groups={self.diverse_groups} has no meaning with decoding.sampling=true"
-        if self.beam_size % self.diverse_groups:
-            yield (
-                f"decoding.beam_size={self.beam_size} does not split into decoding.diverse_groups="
-                f"{self.diverse_groups}; choose a multiple of {self.diverse_groups}"
-            )
-        if (self.diverse_groups > 1) != (self.diversity > 0):
-            yield (
-                f"decoding.diverse_groups={self.diverse_groups} with decoding.diversity={self.diversity} changes "
-                "nothing; diverse beam search needs groups above 1 and a diversity above 0"
-            )
 
     def _problems_of_lengths(self) -> Iterator[str]:
         """The least length must not be above the limit, whatever the length of the source."""

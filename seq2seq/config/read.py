@@ -30,6 +30,8 @@ RENAMED = {
 REMOVED = {
     "classify": {"encoder": "", "pool": "mean", "dropout": 0.1, "class_weights": "none"},
     "data.stages": None,
+    "decoding.diverse_groups": 1,
+    "decoding.diversity": 0.0,
     "optim.r_drop": 0.0,
     "src_vectors": "",
     "tgt_vectors": "",
@@ -83,7 +85,7 @@ def kept(config: RunConfig) -> dict[str, Any]:
 def without_removed(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What an older version stored, without the keys of REMOVED; and those of them that did something, by dotted name.
 
-    They are about training, so a model needs none of them to translate.
+    A model needs none of them to translate.
     """
     rest, active = dict(stored), {}
     for key, inactive in REMOVED.items():

@@ -1,10 +1,7 @@
 """Beam search: the few best prefixes of each sentence, extended together, one token a step.
 
-Diverse beam search (Vijayakumar et al. 2018) has several groups, each with a beam of its own. At each step the groups
-take turns, and a token counts less for a group the more often the groups before it have just chosen it.
-
-Shapes: B sentences, S source tokens, K live hypotheses of a group, N finished ones, C candidates, T tokens generated so
-far, V vocabulary
+Shapes: B sentences, S source tokens, K live hypotheses, N finished ones, C candidates, T tokens generated so far,
+V vocabulary
 """
 
 from collections import defaultdict
@@ -28,7 +25,7 @@ CACHED_ROWS = 80  # of 8,000 logits, 2.5 MB in float32
 
 
 class Beam(NamedTuple):
-    """For each sentence, the hypotheses of one group that are still extended, and the best ones that have ended.
+    """For each sentence, the hypotheses that are still extended, and the best ones that have ended.
 
     The ended ones are sorted, best first. A place that no hypothesis has taken has log-probability and score -inf. The
     running log-probabilities, after 0, 1, 2, ... tokens, have width 0 unless the scores of tokens are asked for.
@@ -47,14 +44,6 @@ class Beam(NamedTuple):
         return Beam(*(x[rows] for x in self))
 
 
-class Step(NamedTuple):
-    """What one step made of a group."""
-
-    beam: Beam
-    parents: Tensor  # (B, K) which hypotheses the new ones extend
-    is_stuck: Tensor  # (B, K) hypotheses before the step that no token may follow
-
-
 def beam_search(
     model: NextTokenScores[State],
     src: Tensor,
@@ -70,103 +59,67 @@ def beam_search(
     ones, or at its length limit. Ties go to the hypothesis that finished first, then to the lower place in the beam and
     the lower token id, as far as top-k returned the tied tokens.
 
-    With several groups, all this holds for each group with its share of the beam. The groups of a sentence go on until
-    all of them are done. Required phrases change how places are given away, see `required.py`.
+    Required phrases change how places are given away, see `required.py`.
     """
     batch = SearchBatch(model, src, constraints)
-    last = batch.first_tokens  # (B, 1), then (B, groups K)
-    n_groups = config.diverse_groups
-    beams = [_empty_beam(src, config, constraints.limits.tolist(), token_scores)] * n_groups
-    stuck: defaultdict[tuple[int, int], list[Hypothesis]] = defaultdict(list)  # of each sentence and group
+    last = batch.first_tokens  # (B, 1), then (B, K)
+    beam = _empty_beam(src, config, constraints.limits.tolist(), token_scores)
+    stuck: defaultdict[int, list[Hypothesis]] = defaultdict(list)  # of each sentence
     n_tokens = 0
     while True:
         n_tokens += 1
-        logits = batch.step(last)  # (B, groups K, V)
-        if n_tokens == 1 and n_groups > 1:  # all groups begin with the same hypothesis
-            logits = logits.repeat(1, n_groups, 1)
         n_before = last.size(1)
-        steps = _steps(logits, beams, n_tokens, config, constraints)
-        parents = torch.cat([step.parents + g * (n_before // n_groups) for g, step in enumerate(steps)], 1)
+        logits = batch.step(last)  # (B, K, V)
+        n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # fewer if the vocabulary is tiny
+        candidates, is_stuck = _candidates(logits, beam, 2 * config.beam_size, constraints)
+        if constraints.required is not None:
+            candidates = constraints.required.divide(candidates, config.beam_size, n_live)
+        penalty = length_penalty(n_tokens, config.normalization, config.alpha)
+        before, beam = beam, _finish(beam, candidates, config.beam_size, penalty)
+        beam, parents = _extend(beam, candidates, n_live)
 
         moved = (parents != torch.arange(parents.size(1), device=src.device)).any(-1)  # (B,)
-        has_stuck = torch.cat([step.is_stuck for step in steps], 1).any(-1)  # (B,)
         is_at_limit = constraints.limits <= n_tokens  # (B,)
-        is_done = torch.stack([_is_done(step.beam) for step in steps]).all(0) | is_at_limit
         # The only wait for the device in a step.
-        done_rows, moved_rows, stuck_rows = torch.stack([is_done, moved, has_stuck]).tolist()
-        for row, is_stuck in enumerate(stuck_rows):
-            for g, step in enumerate(steps if is_stuck else ()):
-                stuck[batch.sentence(row), g] += _stuck(beams[g], step, row, config)
-        beams = [step.beam for step in steps]
+        done_rows, moved_rows, stuck_rows = torch.stack(
+            [_is_done(beam) | is_at_limit, moved, is_stuck.any(-1)]
+        ).tolist()
+        for row, has_stuck in enumerate(stuck_rows):
+            if has_stuck:
+                stuck[batch.sentence(row)] += _stuck(before, is_stuck, row, config)
         if newly_done := batch.newly_done(done_rows):
             rows, sentences = zip(*newly_done, strict=True)
             leaving = torch.tensor(rows, device=src.device)
-            endings = [_hypotheses(beam.rows(leaving), is_at_limit[leaving], config) for beam in beams]
-            for row, sentence, *of_groups in zip(rows, sentences, *endings, strict=True):
-                of_all: list[Hypothesis] = []
-                for g, found in enumerate(of_groups):
-                    found = constraints.with_missing(row, found + stuck[sentence, g])
-                    of_all += _best(found, beams[g].finished_scores.size(1))
-                batch.found[sentence] = _best(of_all, config.n_best)
+            endings = _hypotheses(beam.rows(leaving), is_at_limit[leaving], config)
+            for row, sentence, found in zip(rows, sentences, endings, strict=True):
+                batch.found[sentence] = _best(constraints.with_missing(row, found + stuck[sentence]), config.n_best)
         if batch.all_done:
             return batch.found
         if parents.size(1) != n_before or any(moved_rows):
             batch.reorder(parents)
         if (kept := batch.shrink()) is not None:
-            beams = [beam.rows(kept) for beam in beams]
-        last = torch.cat([beam.tokens[..., -1] for beam in beams], 1)
+            beam = beam.rows(kept)
+        last = beam.tokens[..., -1]
 
 
 def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int], token_scores: bool) -> Beam:
     """One hypothesis without tokens for each source (B, S), and nothing finished."""
-    n_places = min(config.n_best, config.beam_size // config.diverse_groups)
-    free = torch.full((len(src), n_places), -torch.inf, device=src.device)
+    free = torch.full((len(src), config.n_best), -torch.inf, device=src.device)
     penalties = [length_penalty(limit, config.normalization, config.alpha) for limit in limits]
     return Beam(
         tokens=src.new_empty((len(src), 1, 0)),
         log_probs=torch.zeros((len(src), 1), device=src.device),
         running=torch.zeros((len(src), 1, int(token_scores)), device=src.device),
-        finished_tokens=src.new_empty((len(src), n_places, 0)),
+        finished_tokens=src.new_empty((len(src), config.n_best, 0)),
         finished_log_probs=free,
         finished_scores=free,
-        finished_running=torch.zeros((len(src), n_places, int(token_scores)), device=src.device),
+        finished_running=torch.zeros((len(src), config.n_best, int(token_scores)), device=src.device),
         limit_penalties=torch.tensor(penalties, device=src.device),
     )
 
 
-def _steps(
-    logits: Tensor, beams: Sequence[Beam], n_tokens: int, config: DecodingConfig, constraints: Constraints
-) -> list[Step]:
-    """Extend the hypotheses of all groups by token number `n_tokens`, from logits (B, groups K, V)."""
-    beam_size = config.beam_size // len(beams)
-    penalty = length_penalty(n_tokens, config.normalization, config.alpha)
-    handicap = torch.zeros_like(logits[:, 0], dtype=torch.float32) if len(beams) > 1 else None  # (B, V)
-    steps = []
-    for beam, own_logits in zip(beams, logits.chunk(len(beams), 1), strict=True):
-        n_before, vocab_size = own_logits.shape[1:]
-        n_live = min(beam_size, n_before * (vocab_size - EOS - 1))  # fewer if the vocabulary is tiny
-        candidates, is_stuck = _candidates(own_logits, beam, 2 * beam_size, constraints, handicap)
-        if constraints.required is not None:
-            candidates = constraints.required.divide(candidates, beam_size, n_live)
-        beam = _finish(beam, candidates, beam_size, penalty)
-        beam, parents = _extend(beam, candidates, n_live)
-        steps.append(Step(beam, parents, is_stuck))
-        if handicap is not None:
-            is_alive = beam.log_probs.isfinite().float()
-            handicap = handicap.scatter_add(1, beam.tokens[..., -1], config.diversity * is_alive)
-    return steps
-
-
-def _candidates(
-    logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints, handicap: Tensor | None
-) -> tuple[Candidates, Tensor]:
-    """The best extensions by one token of the live hypotheses, from logits (B, K, V).
-
-    Args:
-        handicap: what other groups make each token count less, (B, V).
-    Returns:
-        Also which hypotheses are stuck, (B, K).
-    """
+def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints) -> tuple[Candidates, Tensor]:
+    """The best extensions by one token of the live hypotheses, from logits (B, K, V); and which are stuck, (B, K)."""
     # On a CPU, a few sentences at a time: their logits then stay in its cache, which takes a quarter less time.
     n_sentences = max(1, CACHED_ROWS // logits.size(1)) if logits.device.type == "cpu" else len(logits)
     parts = []
@@ -180,16 +133,12 @@ def _candidates(
         offsets = offsets.where(is_possible, -torch.inf)
         if constraints.narrow(scores, beam.tokens.size(-1), some):
             is_possible = is_possible & (scores.amax(-1, keepdim=True) > -torch.inf)
-        if handicap is not None:
-            scores = scores - handicap[some].unsqueeze(1)
         sums, parents, tokens = best_extensions(scores, offsets, n_candidates)
         if constraints.required is not None:
             more = constraints.required.extensions(scores, offsets, some)
             sums, parents, tokens = (torch.cat(pair, 1) for pair in zip((sums, parents, tokens), more, strict=True))
         parts.append((sums, parents, tokens, is_possible.squeeze(-1)))
     log_probs, parents, tokens, is_possible = (torch.cat(column) for column in zip(*parts, strict=True))
-    if handicap is not None:
-        log_probs = log_probs + handicap.gather(1, tokens)
     is_broken = log_probs.isnan().any(-1, keepdim=True)  # (B, 1): the logits of one of the hypotheses are
     log_probs = log_probs.masked_fill(is_broken, -torch.inf)
     is_stuck = beam.log_probs.isfinite() & (is_broken | ~is_possible)
@@ -254,18 +203,18 @@ def _is_done(beam: Beam) -> Tensor:
     return best_attainable <= beam.finished_scores[:, -1]
 
 
-def _stuck(beam: Beam, step: Step, row: int, config: DecodingConfig) -> list[Hypothesis]:
-    """The hypotheses of one sentence and group that no token may follow, as they were before the step."""
+def _stuck(beam: Beam, is_stuck: Tensor, row: int, config: DecodingConfig) -> list[Hypothesis]:
+    """The hypotheses of one sentence that no token may follow, as they were before the step."""
     return [
         Hypothesis.from_tokens(
             beam.tokens[row, k].tolist(), beam.log_probs[row, k].item(), config, beam.running[row, k].tolist()
         )
-        for k in step.is_stuck[row].nonzero().flatten().tolist()
+        for k in is_stuck[row].nonzero().flatten().tolist()
     ]
 
 
 def _hypotheses(beam: Beam, is_at_limit: Tensor, config: DecodingConfig) -> list[list[Hypothesis]]:
-    """For each sentence the hypotheses of one group that ended, and those that the length limit cuts."""
+    """For each sentence the hypotheses that ended, and those that the length limit cuts."""
     found = []
     columns = (x.tolist() for x in (*beam[:-1], is_at_limit))
     for tokens, log_probs, running, ended_tokens, ended_log_probs, scores, ended_running, is_cut in zip(
@@ -286,8 +235,4 @@ def _hypotheses(beam: Beam, is_at_limit: Tensor, config: DecodingConfig) -> list
 
 def _best(hypotheses: Sequence[Hypothesis], n: int) -> list[Hypothesis]:
     """The n best: those that ended, then those with the fewest phrases missing; each by score."""
-    ranked = sorted(hypotheses, key=lambda each: (not each.finished, each.missing, -each.score))
-    distinct: dict[tuple[tuple[int, ...], bool], Hypothesis] = {}  # two groups may find the same
-    for each in ranked:
-        distinct.setdefault((tuple(each.tokens), each.finished), each)
-    return list(distinct.values())[:n]
+    return sorted(hypotheses, key=lambda each: (not each.finished, each.missing, -each.score))[:n]

@@ -35,15 +35,13 @@ def search(
         prefixes: for each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
             log-probabilities count like those of other tokens.
         numbers: for each source, a number that says which random numbers its samples take; by default 0, 1, 2, ...
-        required: for each source, the phrases that its hypotheses must contain, see `required.py`. They need a beam of
-            one group.
+        required: for each source, the phrases that its hypotheses must contain, see `required.py`. They need a beam.
         token_scores: whether hypotheses get `token_log_probs`.
     Returns:
         For each source at least one and up to `n_best` hypotheses, best first. Those that ended come first, by score.
         If they are fewer than `n_best`, those that were cut follow: with fewer missing phrases first, then by score.
         A hypothesis is cut at the length limit, or where the rules leave no token that could follow it. Fewer than
-        `n_best` come back only if the beam never held as many, as with a vocabulary of a few tokens, or if two groups
-        of a diverse beam found the same.
+        `n_best` come back only if the beam never held as many, as with a vocabulary of a few tokens.
     """
     constraints = Constraints(src, config, max_length, prefixes, required)
     if config.sampling:
@@ -53,5 +51,4 @@ def search(
     if config.beam_size == 1:
         assert constraints.required is None
         return greedy_search(model, src, config, constraints, token_scores)
-    assert constraints.required is None or config.diverse_groups == 1
     return beam_search(model, src, config, constraints, token_scores)

@@ -73,7 +73,7 @@ def measure_parity(
         ParityError: one of them computes something that is not a finite number, which no comparison can judge.
     """
     # Only what both engines can do.
-    decoding = replace(decoding, n_best=1, sampling=False, diverse_groups=1, diversity=0.0)
+    decoding = replace(decoding, n_best=1, sampling=False)
     if decoding.normalization == "gnmt":
         decoding = replace(decoding, normalization="length")
     sources = tokenizer.encode(lines.sources)

@@ -23,8 +23,6 @@ class DecodingSettings(TypedDict, total=False):
     beam_size: int
     normalization: str
     alpha: float
-    diverse_groups: int
-    diversity: float
     patience: float
     n_best: int
     max_length_a: float

@@ -196,8 +196,6 @@ def test_settings_of_the_search_reach_it(cli: Cli) -> None:
             ("--length-normalization", "none"),
             ("--length-normalization", "gnmt"),
             ("--length-normalization", "gnmt", "--alpha", "0.3"),
-            ("--diverse-groups", 3, "--diversity", 0.5),
-            ("--diverse-groups", 3, "--diversity", 4),
         )
     }
     assert len({tuple(lines) for lines in outputs.values()}) == len(outputs)

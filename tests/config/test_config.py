@@ -271,19 +271,6 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"decoding": {"n_best": 6}}, "decoding.n_best=6 is above decoding.beam_size=5"),
         ({"decoding": {"alpha": math.inf}}, "decoding.alpha=inf is not a finite number"),
         (
-            {"decoding": {"diverse_groups": 2, "diversity": 0.5}},
-            "decoding.beam_size=5 does not split into decoding.diverse_groups=2; choose a multiple of 2",
-        ),
-        (
-            {"decoding": {"diverse_groups": 5}},
-            "decoding.diverse_groups=5 with decoding.diversity=0.0 changes nothing; diverse beam search needs groups",
-        ),
-        ({"decoding": {"diversity": 0.5}}, "decoding.diverse_groups=1 with decoding.diversity=0.5 changes nothing"),
-        (
-            {"decoding": {"diverse_groups": 5, "diversity": 0.5, "sampling": True}},
-            "decoding.diverse_groups=5 has no meaning with decoding.sampling=true",
-        ),
-        (
             {"decoding": {"min_length_b": 12}},
             "decoding.min_length_a=0.0 and min_length_b=12 ask for at least 12 tokens for a source of 1, and "
             "max_length_a=1.5 and max_length_b=10 allow 11; lower the former or raise the latter",

@@ -29,7 +29,7 @@ PREFIXES = ((7,), (), (5, 5, 5, 5), (8, 4), ())
         [
             {"beam_size": 1},
             {"beam_size": 3, "n_best": 3},
-            {"beam_size": 4, "n_best": 2, "diverse_groups": 2, "diversity": 0.7},
+            {"beam_size": 4, "n_best": 2},
             {"sampling": True, "n_best": 3, "temperature": 0.7, "top_p": 0.9},
         ]
     ),

@@ -97,11 +97,6 @@ class PyTorchEngine:
             problems.append("required phrases (terms) have no meaning with decoding.sampling=true; search with a beam")
         elif config.beam_size == 1:
             problems.append("required phrases (terms) need a beam: raise decoding.beam_size=1, for example to 5")
-        if config.diverse_groups > 1:
-            problems.append(
-                f"required phrases (terms) do not work with decoding.diverse_groups={config.diverse_groups}; set it "
-                "to 1"
-            )
         if problems:
             raise ConfigError("\n".join(problems))
 

@@ -62,13 +62,6 @@ MUTANTS = [
         tests=["tests/decoding/test_beam.py::test_a_beam_that_holds_everything_finds_the_best_of_all_sequences"],
     ),
     Mutant(
-        fault="the second group of a diverse beam does not hear of the first",
-        file="seq2seq/decoding/beam.py",
-        text="scores = scores - handicap[some].unsqueeze(1)",
-        becomes="scores = scores - 0 * handicap[some].unsqueeze(1)",
-        tests=["tests/decoding/test_diverse.py::test_groups_find_what_their_definition_finds"],
-    ),
-    Mutant(
         fault="the score of a hypothesis that was cut is not divided by its length",
         file="seq2seq/decoding/hypothesis.py",
         text="log_prob, log_prob / penalty, finished",

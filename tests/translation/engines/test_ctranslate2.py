@@ -234,7 +234,6 @@ def test_scores_of_tokens_that_would_not_add_up_are_refused(engine: CTranslate2E
     [
         ({}, {"required": True}, ["contain given phrases"]),
         ({}, {"attention": True}, ["no attention to align words"]),
-        ({"beam_size": 4, "diverse_groups": 2, "diversity": 0.5}, {}, ["diverse_groups=2", "diversity=0.5"]),
         ({"sampling": True}, {"required": True, "prefixes": True}, ["sampling", "forced prefix", "given phrases"]),
     ],
 )

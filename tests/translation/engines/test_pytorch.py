@@ -184,7 +184,7 @@ def test_threads_make_no_difference(precision: str) -> None:
     assert found == expected
 
 
-# --- phrases, groups and the scores of tokens ---
+# --- phrases and the scores of tokens ---
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,6 @@ def test_threads_make_no_difference(precision: str) -> None:
     [
         GREEDY,
         dataclasses.replace(BEAM, no_repeat_ngram=1, repetition_penalty=1.7, min_length_b=3),
-        dataclasses.replace(BEAM, beam_size=4, n_best=4, diverse_groups=2, diversity=0.8),
         dataclasses.replace(SAMPLING, repetition_penalty=1.3),
     ],
 )
@@ -227,10 +226,6 @@ def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> 
     [
         ({"beam_size": 1}, r"required phrases \(terms\) need a beam: raise decoding.beam_size=1"),
         ({"sampling": True}, r"required phrases \(terms\) have no meaning with decoding.sampling=true"),
-        (
-            {"beam_size": 4, "diverse_groups": 2, "diversity": 0.5},
-            r"required phrases \(terms\) do not work with decoding.diverse_groups=2",
-        ),
     ],
 )
 def test_searches_without_room_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
