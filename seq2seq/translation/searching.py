@@ -1,4 +1,4 @@
-"""What a worker does with a batch: a search, a second one for what went wrong, and the attention that is needed."""
+"""What a worker does with a batch: a search, and the attention that is needed."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.consensus import consensus
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.options import TranslationOptions
-from seq2seq.translation.second_try import SecondTry, second_tries
 
 
 class Found(NamedTuple):
@@ -21,7 +20,6 @@ class Found(NamedTuple):
 
     hypotheses: list[Hypothesis]
     attention: list[np.ndarray] | None  # for each hypothesis (T, S); None if the sentence does not need it
-    retried: str = ""  # why there was a second search, if the hypotheses are those of it
 
 
 def search(
@@ -33,17 +31,10 @@ def search(
 ) -> list[Found]:
     """Search one batch; a worker calls this."""
     found = engine.decode(sentences, decoding, token_scores=options.token_scores)
-    second: dict[int, SecondTry] = {}
     if options.mbr:
         found = [_by_consensus(hypotheses, options.mbr, tokenizer) for hypotheses in found]
-    else:
-        second = second_tries(engine, sentences, found, decoding, tokenizer, token_scores=options.token_scores)
-        found = [second[i].hypotheses if i in second else hypotheses for i, hypotheses in enumerate(found)]
     attention = _attention(engine, sentences, found, all_are_aligned=options.alignment)
-    return [
-        Found(hypotheses, weights, second[i].reason if i in second else "")
-        for i, (hypotheses, weights) in enumerate(zip(found, attention, strict=True))
-    ]
+    return [Found(hypotheses, weights) for hypotheses, weights in zip(found, attention, strict=True)]
 
 
 def _attention(

@@ -227,11 +227,6 @@ class Stream:
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
         suspicions += self.demands.missing(source, text)
-        suspicions += [
-            Finding("retried", f"the first translation {each.retried}; this is what a second search found")
-            for each in found
-            if each.retried
-        ]
         longest = max(n_src_tokens)
         if self.longest_seen is not None and longest > self.longest_seen:
             suspicions.append(

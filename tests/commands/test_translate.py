@@ -189,7 +189,7 @@ def test_headlines_and_emoji_are_normalized_as_asked_for(trained: Cli) -> None:
 
 def test_settings_of_the_search_reach_it(cli: Cli) -> None:
     outputs = {
-        options: cli.lines(TEXT, "--n-best", 1, "--no-repeat-ngram", 9, *options)
+        options: cli.lines(TEXT, "--n-best", 1, *options)
         for options in (
             (),
             GREEDY,
@@ -266,7 +266,7 @@ def test_samples_depend_on_their_seed_alone(cli: Cli, run_dir: Path) -> None:
 
 
 def test_samples_come_from_the_likelier_tokens(cli: Cli) -> None:
-    greedy = cli.lines(FEW, *GREEDY, "--no-repeat-ngram", 99)  # with a rule there is no second search
+    greedy = cli.lines(FEW, *GREEDY)
     for options in (("--top-k", 1), ("--top-p", 1e-9), ("--temperature", 1e-6)):
         assert cli.lines(FEW, "--sample", *options) == greedy
     drawn = {options: cli.lines(FEW, "--sample", *options) for options in (

@@ -34,8 +34,7 @@ def test_the_package_loads_a_model_and_translates_with_it(run_dir: Path, transla
 
 def test_a_translation_is_what_the_search_finds_for_the_ids_of_the_line(translator: Translator) -> None:
     source = translator.tokenizer.encode([SENTENCES[2]])[0]
-    # With a rule against repetitions there is no second search.
-    decoding = dataclasses.replace(translator.config.decoding, n_best=2, no_repeat_ngram=4)
+    decoding = dataclasses.replace(translator.config.decoding, n_best=2)
     with torch.inference_mode():
         src = torch.tensor([[*source, EOS]])
         (expected,) = search(engine_of(translator).models[0], src, decoding, max_length=60)
@@ -152,6 +151,11 @@ def test_translations_that_were_cut_or_are_empty_are_marked(
     monkeypatch.setattr(translator.tokenizer, "decode", lambda ids: [" " for _ in ids])
     (empty,) = translator.translate(["Oui !"])
     assert "empty" in kinds(empty)
+
+
+def test_a_translation_that_goes_round_in_circles_is_warned_of(translator: Translator) -> None:
+    (looping,) = translator.translate(SENTENCES[:1], SHORT, prefixes=["le chat " * 4])
+    assert looping.text.startswith("le chat le chat") and "loop" in kinds(looping)
 
 
 def test_good_translations_are_not_marked(trained: Translator) -> None:

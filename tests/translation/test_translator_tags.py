@@ -44,8 +44,7 @@ def test_each_source_and_each_part_of_one_begins_with_the_tag(
 
     monkeypatch.setattr(tagged.engine, "decode", watched)
     line = " ".join(src for src, _ in sentences(4)).lower().replace(".", "")  # one sentence, which is too long
-    # With a rule against repetitions there is no second search.
-    short, blank, long = tagged.translate(["ba bi.", " ", line], tag=tag, no_repeat_ngram=9)
+    short, blank, long = tagged.translate(["ba bi.", " ", line], tag=tag)
     assert (short.parts, blank.parts, len(long.parts) > 2) == (["ba bi."], [], True)
     ids = tagged.tokenizer.encode([*short.parts, *long.parts])
     assert sorted(list(sentence.source) for sentence in asked) == sorted(begin + of_part for of_part in ids)

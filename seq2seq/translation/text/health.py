@@ -4,10 +4,10 @@ from typing import Literal, NamedTuple
 
 from seq2seq.analysis.loops import MARKS, find_loop
 
-# The translator finds `long`, `split`, `cut`, `missing`, `retried` and `untranslated`; `unscored` is of given
+# The translator finds `long`, `split`, `cut`, `missing` and `untranslated`; `unscored` is of given
 # translations, `tags` of subtitles.
 Kind = Literal[
-    "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "retried", "untranslated", "unscored", "tags"
+    "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "untranslated", "unscored", "tags"
 ]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 

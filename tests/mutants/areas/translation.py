@@ -98,13 +98,6 @@ MUTANTS = [
         tests=["tests/translation/text/test_health.py::test_a_loop_is_found_from_a_number_of_repetitions_on"],
     ),
     Mutant(
-        fault="a second search that is no better replaces the first",
-        file="seq2seq/translation/second_try.py",
-        text="< faults[i][:2]",
-        becomes="<= faults[i][:2]",
-        tests=["tests/translation/test_second_try.py::test_a_second_search_that_is_no_better_changes_nothing"],
-    ),
-    Mutant(
         fault="a batch has sentences of two blocks",
         file="seq2seq/translation/in_order.py",
         text="if line.block != self._block:",
