@@ -37,7 +37,7 @@ _NEEDS = {
     "candidates": "mbr",
 }
 _NOT_WITH_SCORE = (
-    *("reference", "prefix", "n_best", "alignment", "typography", "sample", "mbr", "keep", "terms"),
+    *("reference", "prefix", "split", "n_best", "alignment", "typography", "sample", "mbr", "keep", "terms"),
     *("beam_size", "max_length", "min_length", "no_repeat_ngram", "repetition_penalty"),
 )
 
@@ -142,7 +142,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
             token_scores=args.token_scores,
             alignment=args.alignment,
             typography=args.typography or "",
-            split=args.split,
+            split=args.split or "auto",
             normalize=args.normalize,
             mbr=args.mbr or "",
             candidates=args.candidates,
@@ -238,7 +238,6 @@ def _add_text(add: Callable[..., Any]) -> None:
     add(
         "--split",
         choices=SPLITS,
-        default="auto",
         help="translate the sentences of a line one by one: if training had fewer on a line (auto, the default), "
         "always, or never; a line that is too long for the model is always split",
     )

@@ -72,7 +72,7 @@ class Scored:
     Attributes:
         text: the given translation.
         log_prob, score: as in `TextHypothesis`; both -inf if there is a `reason`.
-        tokens: pieces of all sentences with their log-probabilities; each sentence ends with `</s>`.
+        tokens: pieces with their log-probabilities; `</s>` is the last one.
         reason: why the translation has no score, or no probability; mostly empty.
         changes: what was changed in the source, see `Translation`.
     """

@@ -258,32 +258,31 @@ class Translator:
         decoding: DecodingConfig | None = None,
         *,
         tag: str = "",
-        split: str = "auto",
         normalize: str = AUTO,
         first_number: int = 0,
         on_done: Callable[[int], None] | None = None,
     ) -> Generator[Scored, None, None]:
         """How probable the model finds each given translation, in order, in memory that does not grow.
 
-        Lines are split as in `translate_stream`, and so are their translations. If both are blank, the log-probability
-        is 0. A pair that cannot be scored has a reason and minus infinity.
+        A pair is scored in one piece. If both sides are blank, the log-probability is 0. A pair that cannot be scored
+        has a reason and minus infinity.
 
         Args:
             pairs: source and translation.
             decoding: only its normalisation and its size of batches are used; None for `self.decoding`.
-            tag, split: see `TranslationOptions`.
+            tag: see `TranslationOptions`.
             normalize: the same, but only of quotation marks, spaces and letter forms: what translating takes out of a
                 line, or puts in sentence case, is in the given translation.
             first_number: number of pairs before the first one, for messages.
             on_done: called with the number of pairs that are done, some time before they are returned.
         Raises:
-            ConfigError: the split or the normalization is unknown.
+            ConfigError: the normalization is unknown.
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
             TypeError: an argument, or what should be a pair of strings, is of another type.
         """
         given = _given_pairs(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
-        options = TranslationOptions(tag=tag, split=split, normalize=normalize)
+        options = TranslationOptions(tag=tag, normalize=normalize)
         return self.score_given(given, decoding or self.decoding, options, on_done=on_done)
 
     def score_given(
@@ -298,17 +297,16 @@ class Translator:
         """Do as `score` does, for pairs whose numbers and blocks are known.
 
         Args:
-            options: only their tag, split and normalize are used.
+            options: only their tag and normalize are used.
             n_sharing: see `InOrder`.
         """
-        tag_ids = self.tokenizer.tag(options.tag)
         scoring = Scoring(
             engine=self.engine,
             workers=self.workers,
-            splitter=self._splitter(options.split, len(tag_ids)),
+            tokenizer=self.tokenizer,
             normaliser=self._normaliser(options.normalize, ()),
             decoding=decoding,
-            tag_ids=tag_ids,
+            tag_ids=self.tokenizer.tag(options.tag),
             on_done=on_done or _ignore,
             n_sharing=n_sharing,
         )

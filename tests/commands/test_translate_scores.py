@@ -166,7 +166,15 @@ def test_each_line_has_a_score_or_a_reason(trained: Cli, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "options", [("--beam-size", 4), ("--no-repeat-ngram", 0), ("--max-length", 1, 5), ("--mbr", "chrf"), ("--sample",)]
+    "options",
+    [
+        ("--beam-size", 4),
+        ("--no-repeat-ngram", 0),
+        ("--max-length", 1, 5),
+        ("--split", "auto"),
+        ("--mbr", "chrf"),
+        ("--sample",),
+    ],
 )
 def test_options_of_the_search_have_no_meaning_in_scoring(
     trained: Cli, tmp_path: Path, options: tuple[object, ...]

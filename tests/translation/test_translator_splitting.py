@@ -101,15 +101,13 @@ def test_the_score_of_one_sentence_is_its_log_probability_by_its_length(trained:
     assert best.score == pytest.approx(best.log_prob / length_penalty(len(best.tokens), "length", 0.5))
 
 
-@pytest.mark.parametrize("split", ["auto", "never"])
-def test_a_line_has_the_score_that_its_translation_gets(
-    trained: Translator, monkeypatch: pytest.MonkeyPatch, split: str
+def test_a_line_of_several_sentences_is_scored_in_one_piece(
+    trained: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One splitting for both: a line of two sentences once scored -0.1 by one and -5.2 by the other."""
-    lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 3, 6] if split == "auto" else [1, 2, 2])]
+    lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 2])]
     monkeypatch.setattr(trained.config.data, "max_sentence_tokens", 40)
-    found = trained.translate(lines, split=split)
-    scored = trained.score(((line, each.text) for line, each in zip(lines, found, strict=True)), split=split)
+    found = trained.translate(lines, split="never")
+    scored = trained.score((line, each.text) for line, each in zip(lines, found, strict=True))
     for each, given in zip(found, scored, strict=True):
         assert given.log_prob == pytest.approx(each.hypotheses[0].log_prob, abs=1e-3)
         assert given.score == pytest.approx(each.hypotheses[0].score, abs=1e-3)
