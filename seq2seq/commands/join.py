@@ -27,12 +27,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.errors import TranslationError
     from seq2seq.exit_status import note
-    from seq2seq.translation.sharing.join import join, print_scores_of
+    from seq2seq.translation.options import TranslationOptions
+    from seq2seq.translation.parts import join
+    from seq2seq.translation.request import TranslationRequest
+    from seq2seq.translation.score_report import print_scores
 
     for path in args.reference:
         if not path.is_file():
             raise TranslationError(f"--reference {path}: no such file")
-    plan = join(args.output)
-    note(f"joined {len(plan.parts)} parts, {plan.whole.n_units:,} lines: {args.output}")
+    n_parts, n_lines, settings = join(args.output)
+    note(f"joined {n_parts} parts, {n_lines:,} lines: {args.output}")
     if args.reference:
-        print_scores_of(args.output, plan, tuple(args.reference))
+        options = TranslationOptions(alignment=settings["alignment"], typography=settings["typography"])
+        references = tuple(args.reference)
+        made = {"output": args.output, "form": settings["form"], "options": options, "references": references}
+        print_scores(TranslationRequest(models=(), **made), None)

@@ -31,7 +31,6 @@ _SETTINGS = (
 
 _NEEDS = {
     "compare": "reference",
-    "resume": "output",
     "shard": "output",
     "token_scores": "json",
     "candidates": "mbr",
@@ -131,7 +130,6 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
         input_form=form_of(args.form, args.field, args.input),
         input_field=args.field,
         output=None if open_descriptor(args.output) == 1 else args.output,
-        resume=args.resume,
         errors=args.errors,
         prefixes=args.prefix,
         buffer_s=args.buffer,
@@ -219,7 +217,6 @@ def _add_files(add: Callable[..., Any]) -> None:
         help="the translations; FILE appears when it is complete, until then they are in FILE.partial; default: "
         "stdout, which is also -",
     )
-    add("--resume", action="store_true", help="go on with an interrupted translation into --output")
     add(
         "--shard",
         type=shard,

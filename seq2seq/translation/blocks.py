@@ -1,53 +1,75 @@
-"""Text in blocks, which decide what is searched together and what can be shared.
+"""Text in blocks, each of which is prepared, searched, written and resumed as a whole.
 
 A batch holds sentences of one block. So what a block becomes, down to the last bit, depends on its own text alone: not
-on who translates the other blocks, nor on where an earlier run stopped. The blocks are a function of the text and of
-the size of batches, so all processes cut at the same places.
+on who translates the others, nor on where an earlier run stopped. Blocks are a function of the text and of the size of
+batches, so all processes cut at the same places.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import hashlib
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from functools import cached_property
+from itertools import count, repeat
+from typing import NamedTuple, TypeVar
 
-U = TypeVar("U")  # a line, or another piece of the input
+from seq2seq.translation.forms.piece import Piece
+
+T = TypeVar("T")
 
 # Characters of a block for each token of a batch and hypothesis. Most text has 3 to 5 characters a token, so a block
-# has 15 to 24 full batches. The last batches of a block are less full: that adds 0.5% of padding to short sentences
-# (Tatoeba), and 3% to news. A process never takes less than a block, so smaller ones share out better.
+# has 15 to 24 full batches.
 _CHARACTERS_PER_TOKEN = 72
-
-
-@dataclass(slots=True)
-class Placed(Generic[U]):
-    """A unit of the input, and where it stands.
-
-    Attributes:
-        number: of the unit, from 0.
-        first_text: number of its first text, from 0. A line is one text; a unit without any counts as one.
-        block: number of its block, from 0.
-        ends_block: whether the next unit begins another block.
-    """
-
-    unit: U
-    number: int
-    first_text: int
-    block: int
-    ends_block: bool
+_N_SMALLER = 3  # the first blocks have an eighth, a quarter and a half of that, so that workers soon have something
+_MOST_WAITING = 1024  # lines that are read ahead from a person or another program
 
 
 class Given(NamedTuple):
-    """A line to translate.
+    """A text to work on.
 
     Attributes:
-        prefix: what its translations begin with; blank for nothing.
+        beside: what its translations begin with, or the translation that is to be scored; often nothing.
         number: from 0. Sampling and messages use it.
-        block: number of its block, from 0.
     """
 
     text: str
-    prefix: str = ""
+    beside: str = ""
     number: int = 0
-    block: int = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive pieces of a text.
+
+    Attributes:
+        number: from 0.
+        first_text: number of its first text, from 0.
+        beside: for each piece, the line that goes with it in another file; blank where there is none.
+        is_last: whether nothing follows, as far as is known.
+    """
+
+    number: int
+    first_text: int
+    pieces: list[Piece]
+    beside: list[str]
+    is_last: bool
+
+    def given(self) -> Iterator[Given]:
+        """The texts of all pieces."""
+        numbers = count(self.first_text)
+        for piece, beside in zip(self.pieces, self.beside, strict=True):
+            yield from map(Given, piece.texts, repeat(beside), numbers)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all that decides what becomes of it, but the settings of the search."""
+        line = self.pieces[0].line if self.pieces else 1
+        digest = hashlib.sha256(f"{self.first_text} {line} {len(self.pieces)} {self.is_last}\n".encode())
+        for text in (*(piece.source for piece in self.pieces), *self.beside):
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        return digest.hexdigest()
 
 
 def block_size(max_batch_tokens: int, n_hypotheses: int) -> int:
@@ -55,21 +77,81 @@ def block_size(max_batch_tokens: int, n_hypotheses: int) -> int:
     return max(1, _CHARACTERS_PER_TOKEN * max_batch_tokens // n_hypotheses)
 
 
-def placed(
-    units: Iterable[U], size: int, n_characters: Callable[[U], int], n_texts: Callable[[U], int]
-) -> Iterator[Placed[U]]:
-    """The units with their places. A block ends with the unit by which it has `size` characters.
+def cut(
+    pieces: Iterable[tuple[Piece, str] | None], size: int, patience_s: float | None = None, first_text: int = 0
+) -> Iterator[Block | None]:
+    """The pieces in blocks, at least one.
+
+    A block ends with the piece by which it has `size` characters; the first ones are smaller. If the reading fails, a
+    block with the pieces before comes first, then the error.
 
     Args:
-        size: 0: all is one block.
-        n_characters: of a unit.
-        n_texts: of a unit, 0 or more.
+        pieces: each with the line that goes with it. None: there is none at the moment; that is passed on.
+        patience_s: how long a piece waits for the next ones; None: as long as it takes.
+        first_text: number of texts before the first one.
     """
-    n_inside = block = first_text = 0
-    for number, unit in enumerate(units):
-        n_inside += n_characters(unit)
-        ends_block = 0 < size <= n_inside
-        yield Placed(unit, number, first_text, block, ends_block)
-        first_text += n_texts(unit) or 1
-        if ends_block:
-            n_inside, block = 0, block + 1
+    number = n_characters = n_texts = 0
+    held: list[tuple[Piece, str]] = []
+    began_s = 0.0
+    problem: Exception | None = None
+
+    def block(*, is_last: bool) -> Block:
+        nonlocal number, first_text, n_characters, n_texts
+        made = Block(number, first_text, [piece for piece, _ in held], [line for _, line in held], is_last)
+        number, first_text, n_characters, n_texts = number + 1, first_text + n_texts, 0, 0
+        held.clear()
+        return made
+
+    def is_late() -> bool:
+        return patience_s is not None and bool(held) and time.monotonic() - began_s >= patience_s
+
+    try:
+        for each in pieces:
+            if each is None:
+                yield block(is_last=True) if is_late() else None
+                continue
+            if held and n_characters >= size >> max(0, _N_SMALLER - number):
+                yield block(is_last=False)
+            if not held and patience_s is not None:
+                began_s = time.monotonic()
+            held.append(each)
+            n_characters += len(each[0].source) + 1
+            n_texts += len(each[0].texts)
+            if is_late():
+                yield block(is_last=True)
+    except Exception as error:
+        problem = error
+    if held or (not number and problem is None):
+        yield block(is_last=True)
+    if problem is not None:
+        raise problem
+
+
+def arrivals(lines: Iterable[T], tick_s: float) -> Iterator[T | None]:
+    """Lines that come when they come, and None whenever none came for `tick_s` seconds.
+
+    A thread reads them. It may be waiting for a line when the program ends.
+    """
+    waiting: queue.Queue[T | BaseException | None] = queue.Queue(_MOST_WAITING)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                waiting.put(line)
+        except BaseException as error:
+            waiting.put(error)
+        else:
+            waiting.put(None)
+
+    threading.Thread(target=read, name="reader of lines", daemon=True).start()
+    while True:
+        try:
+            line = waiting.get(timeout=tick_s)
+        except queue.Empty:
+            yield None
+            continue
+        if line is None:
+            return
+        if isinstance(line, BaseException):
+            raise line
+        yield line

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
-from seq2seq.translation.blocks import Placed, placed
-from seq2seq.translation.descriptors import STDIN, open_descriptor
+from seq2seq.translation.descriptors import STDIN, is_stream, open_descriptor
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.forms.read import read_pieces
@@ -27,7 +26,6 @@ class TranslationRequest:
         input_form: what the input is, a result of `forms.read.form_of`.
         input_field: what of each line is translated, if the form is a table.
         output: where the translations go; None for stdout.
-        resume: go on with an interrupted translation into `output`.
         errors: what to do about input that is not UTF-8, see `corpus.reader.decode_lines`.
         prefixes: a file with the beginning of each translation. `STDIN` is stdin, also for other files.
         terms: a glossary, see `text/glossary.py`; `run.py` puts it into the options.
@@ -37,7 +35,7 @@ class TranslationRequest:
         references: files with known translations, to score the translations against.
         compare: a file with other translations, to compare these with.
         score: a file with translations to score. Nothing is translated then.
-        shard: number, from 1, and how many: translate only this share of the input; `sharing/` says how.
+        shard: number, from 1, and how many: translate only this share of the input; see `parts.py`.
         is_quiet: nothing goes to stderr but errors and scores.
     """
 
@@ -46,7 +44,6 @@ class TranslationRequest:
     input_form: str = "lines"
     input_field: str | None = None
     output: Path | None = None
-    resume: bool = False
     errors: str = "strict"
     prefixes: Path | None = None
     terms: Path | None = None
@@ -78,8 +75,10 @@ class TranslationRequest:
 
     @property
     def patience_s(self) -> float | None:
-        """See `Translator.translate_stream`."""
-        return (0.0 if self.is_dialogue else self.buffer_s) if self.is_live else None
+        """How long a line waits for others that may follow; None: as long as it takes, since nobody waits for it."""
+        if not self.is_live or not is_stream(self.output):
+            return None
+        return 0.0 if self.is_dialogue else self.buffer_s
 
     @property
     def shows_progress(self) -> bool:
@@ -87,34 +86,25 @@ class TranslationRequest:
         writes_to_terminal = self.output is None and sys.stdout.isatty()
         return not self.is_quiet and not self.is_dialogue and not writes_to_terminal and sys.stderr.isatty()
 
-    def input_lines(self, replaced: list[int]) -> Iterator[str]:
-        """The lines to translate. The numbers of lines that were not UTF-8 are appended to `replaced`."""
-        return self._read(replaced)
-
-    def placed_lines(self, replaced: list[int], block_size: int) -> Iterator[Placed[str]]:
-        """The same with their places, in blocks of so many characters."""
-        return placed(self.input_lines(replaced), block_size, lambda line: len(line) + 1, lambda line: 1)
-
-    def placed_pieces(self, replaced: list[int], block_size: int) -> Iterator[Placed[Piece]]:
-        """The input in pieces, each with its texts. For `replaced` see `input_lines`.
+    def pieces(self, replaced: set[int]) -> Iterator[Piece]:
+        """The input in pieces, each with its texts. The numbers of lines that were not UTF-8 are added to `replaced`.
 
         Raises:
             TranslationError: the input does not have the form.
         """
         name = "stdin" if self.input is None else str(self.input)
-        pieces = read_pieces(self._read(replaced, is_exact=True), name, self.input_form, self.input_field)
-        return placed(pieces, block_size, lambda piece: len(piece.source), lambda piece: len(piece.texts))
+        return read_pieces(self._read(replaced), name, self.input_form, self.input_field)
 
     def lines_of(self, path: Path) -> Iterator[str]:
         """The lines of one of `parallel_files`, or of the glossary."""
         return read_stream(sys.stdin.buffer, "stdin") if open_descriptor(path) == 0 else read_lines(path)
 
-    def _read(self, replaced: list[int], *, is_exact: bool = False) -> Iterator[str]:
+    def _read(self, replaced: set[int]) -> Iterator[str]:
         if self.input is not None and open_descriptor(self.input) != 0:
-            return read_lines(self.input, self.errors, replaced.append, is_exact=is_exact)
+            return read_lines(self.input, self.errors, replaced.add, is_exact=True)
         # Python cannot end while a thread waits for a line of sys.stdin: live lines come through another stream.
         stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb") if self.is_live else sys.stdin.buffer
-        return read_stream(stdin, "stdin", self.errors, replaced.append, is_exact=is_exact)
+        return read_stream(stdin, "stdin", self.errors, replaced.add, is_exact=True)
 
     def parallel_files(self) -> Iterator[tuple[str, Path]]:
         """Option and path of each file whose line n belongs to line n of the input."""
@@ -158,7 +148,7 @@ def check_lines(request: TranslationRequest) -> int | None:
     """
     if request.input_form != "lines":  # which has no parallel files
         is_file = request.input is not None and request.input.is_file()
-        return sum(len(each.unit.texts) for each in request.placed_pieces([], 0)) if is_file else None
+        return sum(len(piece.texts) for piece in request.pieces(set())) if is_file else None
     n_lines = _n_lines(request.input, request.errors)
     for option, path in request.parallel_files():
         n_other = _n_lines(path)

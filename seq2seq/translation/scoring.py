@@ -1,7 +1,7 @@
 """How probable a model finds given translations."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -9,23 +9,14 @@ from typing import NamedTuple
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.length import length_penalty
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines.protocol import Engine
-from seq2seq.translation.engines.workers import Workers
-from seq2seq.translation.in_order import InOrder, Line
+from seq2seq.translation.engines.workers import Task, Workers
+from seq2seq.translation.flow import Prepared
 from seq2seq.translation.normalising import Normaliser
-from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Scored
 from seq2seq.translation.text.rewriting import Change
 from seq2seq.vocabulary import EOS
-
-
-class GivenPair(NamedTuple):
-    """A source and its translation as text. For number and block see `blocks.Given`."""
-
-    source: str
-    target: str
-    number: int = 0
-    block: int = 0
 
 
 class _Pair(NamedTuple):
@@ -45,12 +36,12 @@ class _Given(NamedTuple):
     reason: str  # why it is not scored
 
 
-_Line = Line[_Given, _Pair, list[float]]
+_Line = Prepared[_Given, _Pair]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """Scores pairs of lines with one engine; see `Translator.score`.
+    """A `Course` for pairs of lines that are scored with one engine; see `Translator.score`.
 
     A pair is scored in one piece. Its source is read with the marks, spaces and letter forms of training.
 
@@ -65,30 +56,29 @@ class Scoring:
     normaliser: Normaliser
     decoding: DecodingConfig
     tag_ids: list[int]
-    on_done: Callable[[int], None]
-    n_sharing: Callable[[], int] | None = None
 
-    def run(self, pairs: Iterable[GivenPair]) -> Generator[Scored, None, None]:
-        """Score each pair, in order, in memory that does not grow with their number."""
-        in_order = InOrder[_Given, _Pair, list[float]](
-            self.workers,
-            lambda batch: self.workers.submit(score, batch),
-            Pool(self.decoding.max_batch_tokens, n_hypotheses=1),
-            None,
-            self.on_done,
-            self.n_sharing,
-        )
-        with closing(in_order.run(self._read(pairs))) as found:
-            for line in found:
-                yield self._scored(line)
+    @property
+    def batched_by(self) -> DecodingConfig:
+        """See `Course`."""
+        return dataclasses.replace(self.decoding, beam_size=1, n_best=1, sampling=False)
 
-    def _read(self, pairs: Iterable[GivenPair]) -> Iterator[_Line]:
-        for src, tgt, number, block in pairs:
-            rewritten, changes = self.normaliser.rewritten(src)
-            pair, reason = self._pair(rewritten.text, tgt, number)
-            items = [pair] if pair else []
-            lengths = [max(len(pair.source), len(pair.target)) for pair in items]
-            yield Line(_Given(src, tgt, changes, reason), items, lengths, len(src) + len(tgt), block)
+    @property
+    def splits_last(self) -> bool:
+        """See `Course`."""
+        return self.engine.splits_last
+
+    def submit(self, items: list[_Pair]) -> Task[list[float]]:
+        """See `Course`."""
+        return self.workers.submit(score, items)
+
+    def prepare(self, given: Given) -> _Line:
+        """See `Course`."""
+        src, tgt, number = given
+        rewritten, changes = self.normaliser.rewritten(src)
+        pair, reason = self._pair(rewritten.text, tgt, number)
+        items = [pair] if pair else []
+        lengths = [max(len(pair.source), len(pair.target)) for pair in items]
+        return Prepared(_Given(src, tgt, changes, reason), items, lengths)
 
     def _pair(self, src: str, tgt: str, number: int) -> tuple[_Pair | None, str]:
         """What is to be scored, and the reason why nothing is."""
@@ -103,13 +93,14 @@ class Scoring:
             return None, f"it has {longest} tokens, and the model scores at most {self.engine.max_length - 1}"
         return pair, ""
 
-    def _scored(self, line: _Line) -> Scored:
-        given = line.payload
-        if not line.items:
+    def finish(self, prepared: _Line, results: Sequence[list[float]]) -> Scored:
+        """See `Course`."""
+        given = prepared.payload
+        if not prepared.items:
             log_prob = -inf if given.reason else 0.0
             return Scored(given.source, given.text, log_prob, log_prob, [], given.reason, given.changes)
-        log_probs = line.results[0]
-        tokens = list(zip(self.tokenizer.pieces([*line.items[0].target, EOS]), log_probs, strict=True))
+        (log_probs,) = results
+        tokens = list(zip(self.tokenizer.pieces([*prepared.items[0].target, EOS]), log_probs, strict=True))
         total = sum(log_probs)
         score = total / length_penalty(len(log_probs), self.decoding.normalization, self.decoding.alpha)
         reason = "the model cannot write one of its characters" if total == -inf else ""

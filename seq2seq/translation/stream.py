@@ -1,12 +1,8 @@
-"""Translate a stream of lines with an engine: split, encode, search in batches, decode, join.
-
-`in_order.py` has the batches and the order; this file says what is searched for a line, and what becomes of it.
-"""
+"""What is searched for a line, and what becomes of it: split, encode, decode, join. `flow.py` has what is between."""
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -14,20 +10,18 @@ from typing import NamedTuple
 from seq2seq.analysis.alignment import after_respacing, word_alignment, words_of_pieces
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.engines.workers import Workers
-from seq2seq.translation.in_order import InOrder, Line
+from seq2seq.translation.engines.workers import Task, Workers
+from seq2seq.translation.flow import Prepared
 from seq2seq.translation.joining import Combination, best_combinations
 from seq2seq.translation.keeping import need_attention, restore, without
 from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences, part_of
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
-from seq2seq.translation.pool import Pool
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.searching import Found, search
 from seq2seq.translation.text.casing import Style, given_back
@@ -72,12 +66,12 @@ class _Joined(NamedTuple):
     plain: str  # its text without typography and without what was put back
 
 
-_Line = Line[_Source, Sentence, Found]
+_Line = Prepared[_Source, Sentence]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """Translates lines with one engine and one set of options; see `Translator.translate_stream`.
+    """A `Course` for lines that are translated with one engine and one set of options.
 
     Attributes:
         normaliser: says how a line is read.
@@ -86,9 +80,6 @@ class Stream:
         tag_ids: one id that each source begins with, or none.
         demands: what translations must contain.
         tgt_lang: decides what goes between the translations of two parts.
-        patience_s: see `InOrder`.
-        on_done: called with the number of lines that are done, some time before they are returned.
-        n_sharing: see `InOrder`.
     """
 
     engine: Engine
@@ -103,50 +94,43 @@ class Stream:
     tgt_lang: str
     decoding: DecodingConfig
     options: TranslationOptions
-    patience_s: float | None
-    on_done: Callable[[int], None]
-    n_sharing: Callable[[], int] | None = None
 
-    def run(self, lines: Iterable[Given | None]) -> Generator[Translation, None, None]:
-        """Translate `lines`; None where no line is there at the moment."""
-        searched_with = self.options.searched_with(self.decoding)
+    @property
+    def batched_by(self) -> DecodingConfig:
+        """See `Course`."""
+        return self.options.searched_with(self.decoding)
+
+    @property
+    def splits_last(self) -> bool:
+        """See `Course`."""
+        return self.engine.splits_last
+
+    def submit(self, sentences: list[Sentence]) -> Task[Found]:
+        """See `Course`."""
         options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
-        in_order = InOrder[_Source, Sentence, Found](
-            self.workers,
-            lambda sentences: self.workers.submit(search, sentences, searched_with, options, self.tokenizer),
-            Pool(searched_with.max_batch_tokens, n_hypotheses(searched_with)),
-            self.patience_s,
-            self.on_done,
-            self.n_sharing,
-        )
-        with closing(in_order.run(self._read(lines))) as found:
-            for line in found:
-                yield self._translation(line)
+        return self.workers.submit(search, sentences, self.batched_by, options, self.tokenizer)
 
-    def _read(self, lines: Iterable[Given | None]) -> Iterator[_Line | None]:
-        for line in lines:
-            if line is None:
-                yield None
-                continue
-            text, prefix, number, block = line
-            reading = self._reading(text, prefix)
-            taken = reading.taken
-            # A part has one style, so that its translation can be given that.
-            splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
-            parts, sources = splitter.split(taken.text)
-            own_prefix = without(prefix, taken, self.normaliser.things)
-            prefixes = self._prefixes(own_prefix, taken.text, parts, number)
-            # In the letters of the line, since a term with capitals is found by its capitals.
-            terms = self.demands.terms_of(reading.original, parts)
-            phrases = self.demands.phrases(parts, terms)
-            are_aligned = need_attention(taken, parts) if self.has_attention else [False] * len(parts)
-            # All sentences of a line share its random numbers.
-            sentences = [
-                Sentence(self.tag_ids + source, prefix, number, required, is_aligned)
-                for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
-            ]
-            lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-            yield Line(_Source(text, reading, parts, terms), sentences, lengths, len(text), block)
+    def prepare(self, given: Given) -> _Line:
+        """See `Course`."""
+        text, prefix, number = given
+        reading = self._reading(text, prefix)
+        taken = reading.taken
+        # A part has one style, so that its translation can be given that.
+        splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
+        parts, sources = splitter.split(taken.text)
+        own_prefix = without(prefix, taken, self.normaliser.things)
+        prefixes = self._prefixes(own_prefix, taken.text, parts, number)
+        # In the letters of the line, since a term with capitals is found by its capitals.
+        terms = self.demands.terms_of(reading.original, parts)
+        phrases = self.demands.phrases(parts, terms)
+        are_aligned = need_attention(taken, parts) if self.has_attention else [False] * len(parts)
+        # All sentences of a line share its random numbers.
+        sentences = [
+            Sentence(self.tag_ids + source, prefix, number, required, is_aligned)
+            for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
+        ]
+        lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
+        return Prepared(_Source(text, reading, parts, terms), sentences, lengths)
 
     def _reading(self, line: str, prefix: str) -> Reading:
         # A translation begins with its prefix letter by letter, so no headline is made of it.
@@ -176,11 +160,12 @@ class Stream:
                 )
         return prefixes
 
-    def _translation(self, line: _Line) -> Translation:
+    def finish(self, prepared: _Line, results: Sequence[Found]) -> Translation:
+        """See `Course`."""
+        line, found = prepared, list(results)
         source = line.payload
         if not source.parts:
             return self._untranslated(source)
-        found = [line.results[index] for index in range(len(source.parts))]
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.items]
         n = self.options.searched_with(self.decoding).n_best
         combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, n)

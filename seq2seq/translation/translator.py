@@ -7,36 +7,43 @@ translator.translate(["Un chat dort."])[0].text
 import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cached_property, partial
+from itertools import count, repeat
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, TypeVar, get_type_hints
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
+from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.argument_types import check_string, check_types, listed, strings
 from seq2seq.translation.attention import PairAttention, attend
-from seq2seq.translation.blocks import Given
+from seq2seq.translation.blocks import Block, block_size, cut
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.flow import flow
+from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.normalizations import AUTO
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
-from seq2seq.translation.scoring import GivenPair, Scoring
+from seq2seq.translation.scoring import Scoring
 from seq2seq.translation.stream import Stream
 from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.vectors import LineEncoder, LineVectors, VectorOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+R = TypeVar("R")
 
 
 class Translator:
@@ -158,14 +165,13 @@ class Translator:
 
     def translate_stream(
         self,
-        lines: Iterable[str | None],
+        lines: Iterable[str],
         decoding: DecodingConfig | None = None,
         options: TranslationOptions | None = None,
         *,
         prefixes: Iterable[str] | None = None,
         first_number: int = 0,
-        patience_s: float | None = None,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[float], None] | None = None,
     ) -> Generator[Translation, None, None]:
         """One translation for each line, in order, in memory that does not grow with their number.
 
@@ -174,14 +180,12 @@ class Translator:
         translations of the parts are joined with the white space of the line.
 
         Args:
-            lines: of text. None stands for a moment without a line: what is done is returned meanwhile.
+            lines: of text. They are read and searched in blocks, see `blocks.py`.
             decoding: None for `self.decoding`.
             options: None for the text alone.
             prefixes: one for each line: its translations begin with it. It should end with a word; blank for none.
             first_number: number of lines before the first one. Each line has its own random numbers for sampling.
-            patience_s: how long a line may wait for others, to be searched together with them, while a worker has
-                nothing to do. None: until there are enough; batches are then the same in each run.
-            on_done: called with the number of lines that are done, some time before they are returned.
+            on_done: called with the number of lines that are done, about, some time before they are returned.
         Raises:
             ConfigError: a setting cannot work, or the engine does not have it.
             TranslationError: there are not as many prefixes as lines, a prefix is too long, or memory is short.
@@ -191,34 +195,27 @@ class Translator:
         options = options or TranslationOptions()
         if not isinstance(options, TranslationOptions):
             raise TypeError(f"options={options!r} is not of the type TranslationOptions")
-        return self.translate_given(
-            with_prefixes(
-                _numbered(listed(lines, "lines", "a string for each line"), first_number),
-                None if prefixes is None else strings(prefixes, "prefixes"),
-            ),
-            decoding or self.decoding,
-            options,
-            has_prefixes=prefixes is not None,
-            patience_s=patience_s,
-            on_done=on_done,
+        decoding = decoding or self.decoding
+        _check_decoding(decoding)
+        pieces = _pieces(
+            strings(lines, "lines"), None if prefixes is None else strings(prefixes, "prefixes"), first_number
+        )
+        size = block_size(decoding.max_batch_tokens, n_hypotheses(options.searched_with(decoding)))
+        blocks = cut(pieces, size, first_text=first_number)
+        return _each(
+            self.translate_blocks(blocks, decoding, options, on_done or _ignore, has_prefixes=prefixes is not None)
         )
 
-    def translate_given(
+    def translate_blocks(
         self,
-        lines: Iterable[Given | None],
+        blocks: Iterable[Block | None],
         decoding: DecodingConfig,
         options: TranslationOptions,
+        on_done: Callable[[float], None],
         *,
-        has_prefixes: bool = False,
-        patience_s: float | None = None,
-        on_done: Callable[[int], None] | None = None,
-        n_sharing: Callable[[], int] | None = None,
-    ) -> Generator[Translation, None, None]:
-        """Do as `translate_stream` does, for lines whose numbers and blocks are known.
-
-        Args:
-            n_sharing: see `InOrder`.
-        """
+        has_prefixes: bool,
+    ) -> Generator[tuple[Block, list[Translation]], None, None]:
+        """Do as `translate_stream` does, for text in blocks; None where there is none at the moment."""
         _check_decoding(decoding)
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
@@ -246,11 +243,8 @@ class Translator:
             tgt_lang=self.config.data.tgt_lang,
             decoding=decoding,
             options=options,
-            patience_s=patience_s,
-            on_done=on_done or _ignore,
-            n_sharing=n_sharing,
         )
-        return stream.run(lines)
+        return flow(blocks, stream, self.workers, on_done)
 
     def score(
         self,
@@ -260,7 +254,7 @@ class Translator:
         tag: str = "",
         normalize: str = AUTO,
         first_number: int = 0,
-        on_done: Callable[[int], None] | None = None,
+        on_done: Callable[[float], None] | None = None,
     ) -> Generator[Scored, None, None]:
         """How probable the model finds each given translation, in order, in memory that does not grow.
 
@@ -281,24 +275,23 @@ class Translator:
             TokenizerError: a line is not Unicode, or the model does not have the tag.
             TypeError: an argument, or what should be a pair of strings, is of another type.
         """
-        given = _given_pairs(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
+        decoding = decoding or self.decoding
         options = TranslationOptions(tag=tag, normalize=normalize)
-        return self.score_given(given, decoding or self.decoding, options, on_done=on_done)
+        pieces = _paired(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
+        blocks = cut(pieces, block_size(decoding.max_batch_tokens, 1), first_text=first_number)
+        return _each(self.score_blocks(blocks, decoding, options, on_done or _ignore))
 
-    def score_given(
+    def score_blocks(
         self,
-        pairs: Iterable[GivenPair],
+        blocks: Iterable[Block | None],
         decoding: DecodingConfig,
         options: TranslationOptions,
-        *,
-        on_done: Callable[[int], None] | None = None,
-        n_sharing: Callable[[], int] | None = None,
-    ) -> Generator[Scored, None, None]:
-        """Do as `score` does, for pairs whose numbers and blocks are known.
+        on_done: Callable[[float], None],
+    ) -> Generator[tuple[Block, list[Scored]], None, None]:
+        """Do as `score` does, for text in blocks, beside which the translations are.
 
         Args:
             options: only their tag and normalize are used.
-            n_sharing: see `InOrder`.
         """
         scoring = Scoring(
             engine=self.engine,
@@ -307,10 +300,8 @@ class Translator:
             normaliser=self._normaliser(options.normalize, ()),
             decoding=decoding,
             tag_ids=self.tokenizer.tag(options.tag),
-            on_done=on_done or _ignore,
-            n_sharing=n_sharing,
         )
-        return scoring.run(pairs)
+        return flow(blocks, scoring, self.workers, on_done)
 
     def attention(self, src: str, tgt: str | None = None, *, tag: str = "", normalize: str = AUTO) -> PairAttention:
         """Where every layer and head of the model looks in one pair.
@@ -400,7 +391,7 @@ class Translator:
         return LineSplitter(self.tokenizer, min(readable, self.seen.longest_source), n_sentences)
 
 
-def _ignore(n_lines: int) -> None:
+def _ignore(n_lines: float) -> None:
     pass
 
 
@@ -418,46 +409,31 @@ def _terms(terms: Mapping[str, str]) -> tuple[Term, ...]:
     return tuple(terms.items())
 
 
-def _numbered(lines: Iterable[str | None], first_number: int) -> Iterator[Given | None]:
-    number = first_number
-    for i, line in enumerate(lines):
-        if line is None:
-            yield None
-            continue
-        check_string(line, f"lines[{i}]")
-        yield Given(line, "", number)
-        number += 1
+def _pieces(lines: Iterable[str], prefixes: Iterable[str] | None, first_number: int) -> Iterator[tuple[Piece, str]]:
+    """Each line as a piece of a text, with its prefix, if there are any.
+
+    Raises:
+        TranslationError: there are not as many prefixes as lines.
+    """
+    numbers = count(first_number + 1)
+    try:
+        for line, prefix in zip(lines, repeat("") if prefixes is None else prefixes, strict=prefixes is not None):
+            yield Piece.of_line(line, next(numbers)), prefix
+    except ValueError as error:
+        raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none") from error
 
 
-def _given_pairs(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[GivenPair]:
+def _paired(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[tuple[Piece, str]]:
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"pairs[{i}]={pair!r} is no pair; give a source and a translation")
         for side, text in enumerate(pair):
             check_string(text, f"pairs[{i}][{side}]")
-        yield GivenPair(*pair, first_number + i)
+        yield Piece.of_line(pair[0], first_number + i + 1), pair[1]
 
 
-def with_prefixes(lines: Iterable[Given | None], prefixes: Iterable[str] | None) -> Iterator[Given | None]:
-    """The lines, each with its prefix, if there are any.
-
-    Raises:
-        TranslationError: there are not as many prefixes as lines.
-    """
-    if prefixes is None:
-        yield from lines
-        return
-    prefixes = iter(prefixes)
-    end = object()
-    for line in lines:
-        if line is None:
-            yield None
-            continue
-        prefix = next(prefixes, end)
-        if not isinstance(prefix, str):
-            break
-        yield line._replace(prefix=prefix)
-    else:
-        if next(prefixes, end) is end:
-            return
-    raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none")
+def _each(blocks: Generator[tuple[Block, list[R]], None, None]) -> Generator[R, None, None]:
+    """What becomes of each text."""
+    with closing(blocks):
+        for _, results in blocks:
+            yield from results

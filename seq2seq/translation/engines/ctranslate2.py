@@ -62,6 +62,7 @@ class CTranslate2Engine:
         """Use `load`."""
         self.max_length = max_length
         self.n_workers = n_workers
+        self.splits_last = translator.device == "cpu"
         self.forks = False
         self.precision: str = translator.compute_type
         self.translator = translator

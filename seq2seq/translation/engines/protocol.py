@@ -55,6 +55,7 @@ class Engine(Protocol):
     max_length: int  # most tokens of a source with its eos, and most decoder steps
     max_batch_tokens: int  # a size of batches that suits the engine; see `decoding.max_batch_tokens`
     n_workers: int  # how many workers, with one batch each, keep the device busy
+    splits_last: bool  # whether small batches at the end of a text cost little, and let several workers end together
     forks: bool  # whether the workers are forked processes, and not threads
 
     def start_worker(self) -> None:

@@ -69,6 +69,7 @@ class PyTorchEngine:
                 pack(model)
         if device.type != "cpu":
             self.max_batch_tokens = self.max_batch_tokens_on_gpu
+        self.splits_last = device.type == "cpu"
         self.device = device
         self.precision = precision
         self.max_length = min(model.config.max_length for model in models)

@@ -1,16 +1,10 @@
 """What every form of input is cut into: pieces, each with some texts and a way to put their translations back."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from seq2seq.translation.blocks import Given, Placed
 from seq2seq.translation.text.health import Finding
-
-Translated = TypeVar("Translated")
 
 
 @dataclass(frozen=True)
@@ -31,6 +25,11 @@ class Piece:
     texts: Sequence[str]
     render: Callable[[Sequence[str]], str]
     findings: tuple[Finding, ...] = ()
+
+    @classmethod
+    def of_line(cls, text: str, number: int) -> "Piece":
+        """A line that is translated as a whole."""
+        return cls(text, number, (text,), "".join)
 
     @property
     def n_lines(self) -> int:
@@ -69,34 +68,3 @@ def numbered(lines: Iterable[str]) -> Iterator[Line]:
 def has_words(text: str) -> bool:
     """Whether there is something to translate: a letter or a digit."""
     return any(map(str.isalnum, text))
-
-
-def translate_pieces(
-    pieces: Iterable[Placed[Piece] | None],
-    translate: Callable[[Iterator[Given | None]], Generator[Translated, None, None]],
-) -> Generator[tuple[Piece, list[Translated]], None, None]:
-    """Each piece with the translations of its texts, in order.
-
-    Memory grows only by as many pieces as `translate` reads ahead. A piece without texts sends an empty one through
-    `translate`: so it waits in the same queue, and comes out as soon as all before it are done.
-
-    Args:
-        pieces: None stands for a moment without one; `translate` gets it.
-        translate: from texts to one translation for each, in order. It may read ahead.
-    """
-    waiting: deque[Piece] = deque()
-
-    def texts() -> Iterator[Given | None]:
-        for each in pieces:
-            if each is None:
-                yield None
-                continue
-            waiting.append(each.unit)
-            for number, text in enumerate(each.unit.texts or ("",), start=each.first_text):
-                yield Given(text, "", number, each.block)
-
-    with closing(translate(texts())) as translations:
-        for first in translations:
-            piece = waiting.popleft()
-            group = [first, *islice(translations, len(piece.texts) - 1)] if len(piece.texts) > 1 else [first]
-            yield piece, group if piece.texts else []

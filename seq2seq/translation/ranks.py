@@ -1,4 +1,7 @@
-"""Which one of several processes this is, as torchrun, srun or somebody else says by variables."""
+"""Which of the processes on this machine this is, as torchrun, srun or somebody else says by variables.
+
+Processes that translate one text share its blocks (`parts.py`), whoever they are; here is what they share of a machine.
+"""
 
 import os
 import re
@@ -10,27 +13,17 @@ from seq2seq.errors import ConfigError
 
 @dataclass(frozen=True)
 class Process:
-    """This process among those that share a text.
+    """This process among those of a job on this machine.
 
     Attributes:
-        rank: its number among all, from 0.
-        n_processes: all of them; at least 2.
-        local_rank: its number among those of this machine, from 0.
-        n_local: those of this machine.
-        n_local_cores: cores that those of this machine may use together.
-        is_restart: whether this command was started before, and was cut off or failed.
+        local_rank: its number, from 0.
+        n_local: how many they are.
+        n_local_cores: cores that they may use together.
     """
 
-    rank: int
-    n_processes: int
     local_rank: int
     n_local: int
     n_local_cores: int
-    is_restart: bool = False
-
-    @property
-    def is_first(self) -> bool:
-        return self.rank == 0
 
     @property
     def n_cores(self) -> int:
@@ -50,24 +43,20 @@ def launched() -> Process | None:
 
 
 def _of_torchrun() -> Process | None:
-    n_processes = _number("WORLD_SIZE")
-    if n_processes == 1:
+    if (n_processes := _number("WORLD_SIZE")) == 1:
         return None
     n_local = _number("LOCAL_WORLD_SIZE") if "LOCAL_WORLD_SIZE" in os.environ else n_processes
-    restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return Process(_number("RANK"), n_processes, _number("LOCAL_RANK"), n_local, n_cores(), restarts != "0")
+    return Process(_number("LOCAL_RANK"), n_local, n_cores())
 
 
 def _of_srun() -> Process | None:
-    n_processes = _number("SLURM_STEP_NUM_TASKS")
-    if n_processes == 1:
+    if _number("SLURM_STEP_NUM_TASKS") == 1:
         return None
     n_local = _tasks_of_nodes(os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))[_number("SLURM_NODEID") :][:1]
     if not n_local:
         raise ConfigError("srun: SLURM_STEP_TASKS_PER_NODE does not say how many tasks this node has; start it by srun")
     cores = int(os.environ.get("SLURM_CPUS_ON_NODE", "0")) or n_cores()
-    restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
-    return Process(_number("SLURM_PROCID"), n_processes, _number("SLURM_LOCALID"), n_local[0], cores, restarts != "0")
+    return Process(_number("SLURM_LOCALID"), n_local[0], cores)
 
 
 def _tasks_of_nodes(text: str) -> list[int]:
