@@ -127,13 +127,10 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "translation.text",
         "translation.forms",
         "translation.output",
-        "translation.resumable",
+        "translation.parts",
         "translation.records",
         "translation.score_report",
         "translation.blocks",
-        "translation.sharing.plan",
-        "translation.sharing.share",
-        "translation.sharing.join",
     ],
 )
 def test_text_is_handled_without_torch(part: str) -> None:

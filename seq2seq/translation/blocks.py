@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import count, repeat
 from typing import NamedTuple, TypeVar
 
+from seq2seq.errors import TranslationError
 from seq2seq.translation.forms.piece import Piece
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ class Block:
 
 def block_size(max_batch_tokens: int, n_hypotheses: int) -> int:
     """Characters of a block: enough to fill some batches with sentences of so many hypotheses."""
-    return max(1, _CHARACTERS_PER_TOKEN * max_batch_tokens // n_hypotheses)
+    return max(1, _CHARACTERS_PER_TOKEN * max_batch_tokens // max(1, n_hypotheses))
 
 
 def cut(
@@ -125,6 +126,21 @@ def cut(
         yield block(is_last=True)
     if problem is not None:
         raise problem
+
+
+def beside(pieces: Iterable[Piece], lines: Iterable[str], complaint: str) -> Iterator[tuple[Piece, str]]:
+    """Each piece with the line that goes with it.
+
+    Raises:
+        TranslationError: there are not as many lines as pieces, as `complaint` says.
+    """
+    lines = iter(lines)
+    for piece in pieces:
+        if (line := next(lines, None)) is None:
+            raise TranslationError(complaint)
+        yield piece, line
+    if next(lines, None) is not None:
+        raise TranslationError(complaint)
 
 
 def arrivals(lines: Iterable[T], tick_s: float) -> Iterator[T | None]:

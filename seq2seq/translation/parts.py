@@ -131,7 +131,8 @@ class Parts:
         if record is None or record["settings"] != _digest(self.settings):
             return False
         self._names = [_name(block) for block in blocks if block is not None]
-        return record == self._record(file_sha256(self.output))
+        self.is_joined = record == self._record(file_sha256(self.output))
+        return self.is_joined
 
     def _record(self, sha256: str) -> dict[str, str]:
         return {"settings": _digest(self.settings), "text": _digest(self._names), "sha256": sha256}
@@ -206,9 +207,10 @@ class Parts:
         return sum(about["lines"] for path in self.folder.glob("[0-9]*-*") if (about := _about(path)))
 
     def clear(self) -> None:
-        """Remove the folder, unless something is made or another process is at work there."""
-        if not self._is_gone() and not self.has_any and self._is_alone():
+        """Remove the folder, unless something in it is needed or another process is at work there."""
+        if not self._is_gone() and (self.is_joined or not self.has_any) and self._is_alone():
             shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(_joined(self.folder), ignore_errors=True)  # of a process that was interrupted
 
     def _is_alone(self) -> bool:
         return _try_lock(self._lock, _AT_WORK)
@@ -297,12 +299,17 @@ def join_parts(output: Path, names: list[str], record: Any) -> Counts:
                     os.setxattr(file.fileno(), _ATTRIBUTE, json.dumps(record(whole.hexdigest())).encode())
             if mode is not None:
                 Path(file.name).chmod(mode)
-        gone = folder.with_name(f".{folder.name}.joined")
+        gone = _joined(folder)
         shutil.rmtree(gone, ignore_errors=True)
         folder.rename(gone)  # at once: other processes see all of the parts, or none
         sync_directory(target.parent)
         shutil.rmtree(gone, ignore_errors=True)
     return counts
+
+
+def _joined(folder: Path) -> Path:
+    """What the folder is called when it is about to be removed."""
+    return folder.with_name(f".{folder.name}.joined")
 
 
 def _copy(path: Path, file: BinaryIO, whole: Any) -> Counts:

@@ -23,7 +23,7 @@ from seq2seq.errors import TranslationError, command
 from seq2seq.exit_status import note
 from seq2seq.hardware import keep_freed_memory, speed_up_cpu
 from seq2seq.translation import records
-from seq2seq.translation.blocks import Block, arrivals, block_size, cut
+from seq2seq.translation.blocks import Block, arrivals, beside, block_size, cut
 from seq2seq.translation.descriptors import is_stream
 from seq2seq.translation.destination import check_destination
 from seq2seq.translation.engines.load import choose_engine, load_engine
@@ -168,24 +168,15 @@ class _Work:
         return cut(pieces, block_size(self.decoding.max_batch_tokens, n), patience_s)
 
     def _pieces(self) -> Iterator[tuple[Piece, str]]:
-        """The pieces of the input, each with the line that goes with it.
-
-        Raises:
-            TranslationError: there are not as many lines as pieces.
-        """
+        """The pieces of the input, each with the line that goes with it."""
         request = self.request
         pieces = request.pieces(self._replaced)
         path = request.prefixes or request.score
         if path is None:
-            yield from zip(pieces, repeat(""))
-            return
+            return zip(pieces, repeat(""))  # noqa: B905
         option = "--prefix" if request.prefixes else "--score"
-        try:
-            yield from zip(pieces, request.lines_of(path), strict=True)
-        except ValueError as error:
-            raise TranslationError(
-                f"{option} does not have as many lines as the input; line n must belong to line n of the input"
-            ) from error
+        complaint = f"{option} does not have as many lines as the input; line n must belong to line n of the input"
+        return beside(pieces, request.lines_of(path), complaint)
 
     def _flow(
         self, blocks: Iterable[Block | None], parts: Parts | None = None

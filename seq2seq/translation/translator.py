@@ -22,7 +22,7 @@ from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.argument_types import check_string, check_types, listed, strings
 from seq2seq.translation.attention import PairAttention, attend
-from seq2seq.translation.blocks import Block, block_size, cut
+from seq2seq.translation.blocks import Block, beside, block_size, cut
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
@@ -197,11 +197,12 @@ class Translator:
             raise TypeError(f"options={options!r} is not of the type TranslationOptions")
         decoding = decoding or self.decoding
         _check_decoding(decoding)
-        pieces = _pieces(
-            strings(lines, "lines"), None if prefixes is None else strings(prefixes, "prefixes"), first_number
-        )
+        pieces = map(Piece.of_line, strings(lines, "lines"), count(first_number + 1))
+        complaint = "there are not as many prefixes as lines; give one for each, blank for none"
+        given = repeat("") if prefixes is None else strings(prefixes, "prefixes")
+        paired = zip(pieces, given) if prefixes is None else beside(pieces, given, complaint)  # noqa: B905
         size = block_size(decoding.max_batch_tokens, n_hypotheses(options.searched_with(decoding)))
-        blocks = cut(pieces, size, first_text=first_number)
+        blocks = cut(paired, size, first_text=first_number)
         return _each(
             self.translate_blocks(blocks, decoding, options, on_done or _ignore, has_prefixes=prefixes is not None)
         )
@@ -407,20 +408,6 @@ def _terms(terms: Mapping[str, str]) -> tuple[Term, ...]:
     for term, translation in terms.items():
         check_types({"a term": term, f"terms[{term!r}]": translation}, {"a term": str, f"terms[{term!r}]": str})
     return tuple(terms.items())
-
-
-def _pieces(lines: Iterable[str], prefixes: Iterable[str] | None, first_number: int) -> Iterator[tuple[Piece, str]]:
-    """Each line as a piece of a text, with its prefix, if there are any.
-
-    Raises:
-        TranslationError: there are not as many prefixes as lines.
-    """
-    numbers = count(first_number + 1)
-    try:
-        for line, prefix in zip(lines, repeat("") if prefixes is None else prefixes, strict=prefixes is not None):
-            yield Piece.of_line(line, next(numbers)), prefix
-    except ValueError as error:
-        raise TranslationError("there are not as many prefixes as lines; give one for each, blank for none") from error
 
 
 def _paired(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[tuple[Piece, str]]:

@@ -1,84 +1,128 @@
-"""A text in blocks: the same cuts for whoever reads it, from wherever."""
+"""A text in blocks: the same cuts for whoever reads it, and soon something for somebody who waits."""
 
+import threading
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.blocks import Placed, block_size, placed
-from seq2seq.translation.sharing import plan
-from seq2seq.translation.sharing.plan import Part, cut
+from seq2seq.translation.blocks import Block, arrivals, block_size, cut
+from seq2seq.translation.forms.piece import Piece
 
 LINES = st.lists(st.text("ab ", max_size=9), max_size=40)
-SIZES = st.sampled_from([0, 1, 2, 7, 30, 1000])
 
 
-def cut_into_blocks(lines: list[str], size: int) -> list[Placed[str]]:
-    return list(placed(lines, size, lambda line: len(line) + 1, lambda line: len(line) % 3))
+def piece(line: str, number: int) -> Piece:
+    return Piece(line, number, [line] * (len(line) % 3), "".join)
 
 
-@given(lines=LINES, size=SIZES)
-def test_each_line_is_in_one_block_in_its_order(lines: list[str], size: int) -> None:
-    found = cut_into_blocks(lines, size)
-    assert [each.unit for each in found] == lines
-    assert [each.number for each in found] == [*range(len(lines))]
-    assert [each.first_text for each in found] == [*accumulate((len(line) % 3 or 1 for line in lines), initial=0)][:-1]
-    assert all(after.block - before.block == before.ends_block for before, after in pairwise(found))
-    lengths: dict[int, list[int]] = {}
-    for each in found:
-        lengths.setdefault(each.block, []).append(len(each.unit) + 1)
-    if size:  # each block is as short as it can be, and only the last one is shorter than asked
-        assert all(sum(block) - block[-1] < size for block in lengths.values())
-        assert all(sum(block) >= size for block in [*lengths.values()][:-1])
-    else:
-        assert len(lengths) <= 1 and not any(each.ends_block for each in found)
+def pieces(lines: Iterable[str], beside: str = "") -> list[tuple[Piece, str] | None]:
+    return [(piece(line, number), beside) for number, line in enumerate(lines, start=1)]
 
 
-@given(lines=LINES, size=SIZES)
-def test_who_begins_at_a_block_cuts_as_who_begins_at_the_text(lines: list[str], size: int) -> None:
-    whole = cut_into_blocks(lines, size)
-    for before, first in pairwise(whole):
-        if before.ends_block:
-            ends = [each.ends_block for each in cut_into_blocks(lines[first.number :], size)]
-            assert ends == [each.ends_block for each in whole[first.number :]]
+def whole(cuts: Iterable[Block | None]) -> list[Block]:
+    return [block for block in cuts if block is not None]
 
 
-@given(lines=LINES, size=SIZES, small=st.integers(0, 3), doubled=st.integers(1, 2))
-def test_parts_are_runs_of_whole_blocks_that_have_each_line_once(
-    lines: list[str], size: int, small: int, doubled: int
-) -> None:
-    before = plan._SMALL_PARTS, plan._DOUBLED_EVERY
-    plan._SMALL_PARTS, plan._DOUBLED_EVERY = small, doubled
-    try:
-        units = cut_into_blocks(lines, size)
-        parts, whole, n_blocks, n_texts = cut(units, str)
-    finally:
-        plan._SMALL_PARTS, plan._DOUBLED_EVERY = before
-    assert parts and sum(part.n_units for part in parts) == whole.n_units == len(lines)
-    assert n_blocks == (units[-1].block + 1 if units else 0)
-    assert n_texts == (units[-1].first_text + 1 if units else 0)
-    ends = list(accumulate(part.n_units for part in parts))
-    assert all(units[end - 1].ends_block for end in ends[:-1])
-    assert all(part.n_units for part in parts) or not lines
-    for begin, end, part in zip([0, *ends], ends, parts, strict=False):
-        ((alone,), *_) = cut(cut_into_blocks(lines[begin:end], 0), str)
-        assert alone.source_sha256 == part.source_sha256
+@given(lines=LINES, size=st.sampled_from([1, 2, 7, 30, 1000]), first_text=st.sampled_from([0, 5]))
+def test_each_piece_is_in_one_block_in_its_order(lines: list[str], size: int, first_text: int) -> None:
+    found = whole(cut(pieces(lines), size, first_text=first_text))
+    assert [each.source for block in found for each in block.pieces] == lines
+    assert [block.number for block in found] == list(range(len(found)))
+    n_texts = [sum(len(each.texts) for each in block.pieces) for block in found]
+    assert [block.first_text for block in found] == [*accumulate(n_texts, initial=first_text)][:-1]
+    numbers = [given.number for block in found for given in block.given()]
+    assert numbers == list(range(first_text, first_text + sum(n_texts)))
+    assert [block.is_last for block in found] == [*[False] * (len(found) - 1), True]  # at least one
+    for number, block in enumerate(found):  # each is as short as it can be, and the first ones are smaller
+        lengths = [len(each.source) + 1 for each in block.pieces]
+        enough = size >> max(0, 3 - number)
+        assert sum(lengths[:-1]) < max(1, enough) or len(lengths) == 1
+        assert block.is_last or sum(lengths) >= enough
 
 
-def test_later_parts_of_a_long_text_have_more_blocks() -> None:
-    assert [plan._n_blocks_of(index) for index in (0, 2047, 2048, 2559, 2560, 3071, 3072)] == [1, 1, 2, 2, 4, 4, 8]
-    assert sum(map(plan._n_blocks_of, range(6000))) * 100_000 > 20e9  # characters in 6,000 parts
+@given(lines=LINES, changed=st.integers(0, 39))
+def test_a_digest_tells_of_text_place_and_company(lines: list[str], changed: int) -> None:
+    before = [block.digest for block in whole(cut(pieces(lines), 30))]
+    assert before == [block.digest for block in whole(cut(pieces(lines), 30))]
+    assert len(set(before)) == len(before)
+    if lines:
+        changed %= len(lines)
+        other = [*lines[:changed], "x" * len(lines[changed]) + "y", *lines[changed + 1 :]]
+        assert [block.digest for block in whole(cut(pieces(other), 30))] != before
+        assert before[0] != whole(cut(pieces(lines, "beside"), 30))[0].digest
+        longer = whole(cut(pieces([*lines, "a" * 9]), 30))
+        assert before[-1] not in [block.digest for block in longer]  # the last one of a text is searched otherwise
 
 
-def test_lines_that_go_with_the_text_have_their_own_digest() -> None:
-    units = cut_into_blocks(["a", "b", "c"], 4)
-    (first, second), whole, *_ = cut(units, str, iter(["x", "y", "z"]))
-    ((other,), *_) = cut(cut_into_blocks(["x", "y", "z"], 0), str)
-    assert (first.n_units, second.n_units) == (2, 1)
-    assert whole.parallel_sha256 == other.source_sha256
-    assert isinstance(first, Part) and first.parallel_sha256 != second.parallel_sha256
+def test_who_waits_gets_a_block_when_the_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 0.0
+
+    def arriving() -> Iterator[tuple[Piece, str] | None]:
+        nonlocal now_s
+        for each in (piece("a", 1), None, None, piece("b", 2), piece("c", 3), None, piece("d", 4), None):
+            yield None if each is None else (each, "")
+            now_s += 1.0
+
+    monkeypatch.setattr("time.monotonic", lambda: now_s)
+    cuts = [
+        None if block is None else "".join(piece.source for piece in block.pieces)
+        for block in cut(arriving(), 1000, patience_s=2.0)
+    ]
+    assert cuts == [None, "a", "bc", None, "d"]
+    now_s = 0.0
+    assert all(block.is_last for block in whole(cut(arriving(), 1000, patience_s=2.0)))
+
+
+def test_what_was_read_before_an_error_comes_first() -> None:
+    def failing() -> Iterator[tuple[Piece, str]]:
+        yield piece("a", 1), ""
+        raise ValueError("mine")
+
+    found = cut(failing(), 100)
+    block = next(found)
+    assert block is not None and [each.source for each in block.pieces] == ["a"]
+    with pytest.raises(ValueError, match="mine"):
+        next(found)
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_an_error_without_text_is_all_that_comes(size: int) -> None:
+    def failing() -> Iterator[None]:
+        yield None
+        raise ValueError("mine")
+
+    found = cut(failing(), size)
+    assert next(found) is None
+    with pytest.raises(ValueError, match="mine"):
+        next(found)
+
+
+def test_lines_that_come_when_they_come() -> None:
+    may_end = threading.Event()
+
+    def lines() -> Iterator[str]:
+        yield "a"
+        assert may_end.wait(60)
+        yield "b"
+        raise ValueError("mine")
+
+    found = arrivals(lines(), 0.001)
+    assert next(each for each in found if each is not None) == "a"
+    assert next(found) is None
+    may_end.set()
+    assert next(each for each in found if each is not None) == "b"
+    with pytest.raises(ValueError, match="mine"):
+        list(found)
 
 
 def test_a_block_has_text_for_some_batches() -> None:
     assert block_size(8192, 5) == 117_964
     assert block_size(1, 1000) == 1
+
+
+def test_later_blocks_are_not_smaller() -> None:
+    sizes = [sum(len(each.source) + 1 for each in block.pieces) for block in whole(cut(pieces(["ab"] * 400), 80))]
+    assert sizes[:4] == [12, 21, 42, 81] and all(before <= after for before, after in pairwise(sizes[:-1]))

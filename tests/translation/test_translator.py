@@ -73,11 +73,6 @@ def test_neither_order_nor_text_depends_on_the_batches(translator: Translator) -
     for max_batch_tokens in (1, 100):
         decoding = dataclasses.replace(decoding, max_batch_tokens=max_batch_tokens)
         assert texts(translator.translate(lines, decoding)) == alone
-    with_pauses = [each for i, line in enumerate(lines) for each in ([line, None] if i % 3 else [line])]
-    for patience_s in (0.0, 60.0):
-        found = list(translator.translate_stream(with_pauses, decoding, patience_s=patience_s))
-        assert texts(found) == alone
-        assert [translation.source for translation in found] == lines
 
 
 def test_blank_lines_stay_blank_and_do_not_reach_the_model(
@@ -114,11 +109,10 @@ def test_what_could_end_a_line_becomes_a_space(
 def test_each_translation_begins_with_its_own_prefix(translator: Translator) -> None:
     prefixes = ["Le chien", "", "Oui", "gare la balle"]
     free = texts(translator.translate(SENTENCES))
-    for lines in (SENTENCES, [each for line in SENTENCES for each in (None, line)]):
-        found = texts(translator.translate_stream(lines, prefixes=prefixes, patience_s=0.0))
-        assert all(text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True))
-        assert found[1] == free[1]
-        assert found[1:] != free[1:]
+    found = texts(translator.translate_stream(SENTENCES, prefixes=prefixes))
+    assert all(text.startswith(prefix) for text, prefix in zip(found, prefixes, strict=True))
+    assert found[1] == free[1]
+    assert found[1:] != free[1:]
 
 
 def test_prefixes_that_do_not_fit_are_refused(translator: Translator) -> None:

@@ -1,15 +1,10 @@
-"""Which form an input has, and how its pieces go through a translator."""
+"""Which form an input has, and its pieces."""
 
-from collections.abc import Generator, Iterable, Iterator
-from itertools import islice, repeat
 from pathlib import Path
 
 import pytest
 
 from seq2seq.errors import TranslationError
-from seq2seq.translation.blocks import Given, Placed, placed
-from seq2seq.translation.forms.document import read_document
-from seq2seq.translation.forms.piece import Piece, translate_pieces
 from seq2seq.translation.forms.read import form_of, read_pieces
 from tests.translation.forms.reading import pieces_of, texts_of, translated
 
@@ -74,46 +69,3 @@ def test_plain_lines_are_texts_and_come_out_with_lf() -> None:
 def test_nothing_comes_of_nothing(form: str) -> None:
     assert pieces_of("", form, "1") == []
     assert translated("\ufeff", form, "1") == ("" if form == "lines" else "\ufeff")
-
-
-# --- through a translator ---
-
-
-def in_capitals(texts: Iterator[Given | None]) -> Generator[str, None, None]:
-    yield from (given.text.upper() for given in texts if given is not None)
-
-
-def in_one_block(pieces: Iterable[Piece]) -> Iterator[Placed[Piece]]:
-    return placed(pieces, 0, lambda piece: len(piece.source), lambda piece: len(piece.texts))
-
-
-def test_pieces_get_their_translations_back_in_order() -> None:
-    text = "# Un\n\nDeux\ntrois\n\n"
-    done = translate_pieces(in_one_block(pieces_of(text, "document")), in_capitals)
-    assert "".join(piece.render(translations) for piece, translations in done) == "# UN\n\nDEUX\nTROIS\n\n"
-    lines = '{"t": "a\\nb\\nc"}\n{"t": "d"}\n'
-    done = translate_pieces(in_one_block(pieces_of(lines, "jsonl", "t")), in_capitals)
-    assert [translations for _, translations in done] == [["A", "B", "C"], ["D"]]
-
-
-@pytest.mark.parametrize("line", ["\n", "Un chat.\n"])
-def test_no_more_is_read_than_the_translator_asks_for(line: str) -> None:
-    """Of a file with blank lines only, too."""
-
-    def reads_ahead(texts: Iterator[Given | None]) -> Generator[Given | None, None, None]:
-        while window := list(islice(texts, 10)):
-            yield from window
-
-    n_read = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal n_read
-        for each in repeat(line):
-            n_read += 1
-            yield each
-            yield "\n"
-
-    done = translate_pieces(in_one_block(read_document(counted())), reads_ahead)
-    for _ in range(25):
-        next(done)
-    assert n_read <= 20

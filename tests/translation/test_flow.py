@@ -1,0 +1,200 @@
+"""Blocks come back in their order, soon, and few of them are held at once."""
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.config import DecodingConfig
+from seq2seq.translation import flow as flowing
+from seq2seq.translation.blocks import Block, Given
+from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.flow import Prepared, flow
+from seq2seq.translation.forms.piece import Piece
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    engine: Any = SimpleNamespace(n_workers=3, forks=False, start_worker=lambda: None)
+    with_threads = Workers(engine)
+    yield with_threads
+    with_threads.close()
+
+
+def square(engine: object, items: list[int]) -> list[int]:
+    time.sleep(max(items) * 1e-5)  # so that later batches may be done first
+    if 66 in items:
+        raise ValueError("66 cannot be squared")
+    return [item * item for item in items]
+
+
+class Squares:
+    """A course in which the items of a text are its numbers, and the text becomes their squares."""
+
+    splits_last = False
+
+    def __init__(self, workers: Workers, max_batch_tokens: int = 20, work: Any = square) -> None:
+        self.batched_by = DecodingConfig(beam_size=1, max_batch_tokens=max_batch_tokens)
+        self.batches: list[list[int]] = []
+        self._workers, self._work = workers, work
+
+    def prepare(self, given: Given) -> Prepared[str, int]:
+        if given.text == "unreadable":
+            raise ValueError(given.text)
+        items = [int(word) for word in given.text.split()]
+        return Prepared(given.text, items, [1 + item % 7 for item in items])
+
+    def submit(self, items: list[int]) -> Any:
+        self.batches.append(items)
+        return self._workers.submit(self._work, items)
+
+    def finish(self, prepared: Prepared[str, int], results: Sequence[int]) -> tuple[str, list[int]]:
+        return prepared.payload, list(results)
+
+
+def block(number: int, texts: Iterable[Iterable[int] | str], *, is_last: bool = False) -> Block:
+    lines = [text if isinstance(text, str) else " ".join(map(str, text)) for text in texts]
+    return Block(number, 0, [Piece.of_line(line, 1) for line in lines], [""] * len(lines), is_last)
+
+
+def results(found: Iterable[tuple[Block, list[Any]]]) -> list[list[int]]:
+    return [squares for _, texts in found for _, squares in texts]
+
+
+@given(
+    texts=st.lists(st.none() | st.lists(st.lists(st.integers(0, 60), max_size=5), max_size=9), max_size=9),
+    max_batch_tokens=st.sampled_from([1, 20, 500]),
+)
+def test_each_text_comes_once_in_its_place_with_its_results(
+    workers: Workers, texts: list[list[list[int]] | None], max_batch_tokens: int
+) -> None:
+    counts: list[float] = []
+    blocks = [None if each is None else block(i, each) for i, each in enumerate(texts)]
+    found = list(flow(blocks, Squares(workers, max_batch_tokens), workers, counts.append))
+    assert [each for each, _ in found] == [each for each in blocks if each is not None]
+    expected = [items for each in texts if each is not None for items in each]
+    assert [text for _, texts in found for text, _ in texts] == [" ".join(map(str, items)) for items in expected]
+    assert results(found) == [[n * n for n in items] for items in expected]
+    assert sum(counts) == pytest.approx(len(expected))
+
+
+@pytest.mark.slow
+@given(texts=st.lists(st.lists(st.lists(st.integers(0, 60), max_size=3), max_size=30), max_size=6))
+def test_the_batches_of_a_block_depend_on_nothing_else(workers: Workers, texts: list[list[list[int]]]) -> None:
+    blocks = [block(i, each) for i, each in enumerate(texts)]
+
+    def batches(blocks: list[Block]) -> list[list[int]]:
+        course = Squares(workers)
+        list(flow(blocks, course, workers))
+        return course.batches
+
+    assert batches(blocks) == [batch for each in blocks for batch in batches([each])]
+
+
+def test_the_last_batches_of_a_text_are_shared(workers: Workers) -> None:
+    course = Squares(workers, max_batch_tokens=160)
+    course.splits_last = True
+    list(flow([block(0, [[7 * i] for i in range(160)]), block(1, [[0]] * 160, is_last=True)], course, workers))
+    sizes = [len(batch) for batch in course.batches]
+    assert sizes[0] == sizes[1] > 0
+    first = sizes.index(next(size for size in sizes[1:] if size < sizes[0]))
+    assert sizes[first:] == sorted(sizes[first:], reverse=True) and min(sizes) >= 160 / 8 / 2
+
+
+def test_blocks_come_long_before_the_end_of_the_text(workers: Workers) -> None:
+    n_read = 0
+
+    def blocks() -> Iterator[Block]:
+        nonlocal n_read
+        for n_read in range(1_000):
+            yield block(n_read, [[n_read % 60]] * 5)
+
+    most_ahead = 0
+    for each, _ in flow(blocks(), Squares(workers), workers):
+        most_ahead = max(most_ahead, n_read - each.number)
+    assert most_ahead <= 2 * 3 + 1  # two batches for each worker
+
+
+def test_few_blocks_are_held_though_the_first_one_takes_long(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flowing, "_MOST_BLOCKS", 10)
+    n_read, may_end = 0, threading.Event()
+
+    def blocks() -> Iterator[Block]:
+        nonlocal n_read
+        for n_read in range(100):
+            yield block(n_read, [[n_read]])
+
+    def slow(engine: object, items: list[int]) -> list[int]:
+        if items == [0]:
+            may_end.wait(60)
+        return items
+
+    found = flow(blocks(), Squares(workers, work=slow), workers)
+    threading.Timer(0.2, may_end.set).start()
+    assert next(found)[0].number == 0
+    assert n_read < 12
+    found.close()
+
+
+def test_a_slow_source_is_not_waited_for(workers: Workers) -> None:
+    found: list[int] = []
+
+    def blocks() -> Iterator[Block | None]:
+        yield block(0, [[3]])
+        deadline = time.monotonic() + 60
+        while not found and time.monotonic() < deadline:
+            yield None
+        yield block(1, [[4]])
+
+    for each, _ in flow(blocks(), Squares(workers), workers):
+        assert each.number > 0 or not found
+        found.append(each.number)
+    assert found == [0, 1]
+
+
+def test_an_error_of_a_worker_is_that_of_the_flow(workers: Workers) -> None:
+    with pytest.raises(ValueError, match="66 cannot"):
+        list(flow([block(i, [[i]]) for i in range(100)], Squares(workers), workers))
+    assert results(flow([block(0, [[5]])], Squares(workers), workers)) == [[25]]  # the workers live on
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_an_error_of_the_input_comes_after_the_blocks_before_it(workers: Workers, is_read: bool) -> None:
+    def blocks() -> Iterator[Block]:
+        yield from (block(i, [[i]]) for i in range(30))
+        if not is_read:
+            raise ValueError("unreadable")
+        yield block(30, ["unreadable"])
+
+    found = flow(blocks(), Squares(workers), workers)
+    assert [next(found)[0].number for _ in range(30)] == list(range(30))
+    with pytest.raises(ValueError, match="unreadable"):
+        next(found)
+
+
+def test_what_is_closed_early_is_not_searched(workers: Workers) -> None:
+    course = Squares(workers, 10)
+    found = flow((block(i, [[50]]) for i in range(1_000)), course, workers)
+    next(found)
+    found.close()
+    assert len(course.batches) < 20
+
+
+def test_workers_go_on_with_the_next_block_while_the_last_batches_of_one_are_searched(workers: Workers) -> None:
+    has_read_on = threading.Event()
+
+    def blocks() -> Iterator[Block]:
+        yield block(0, [[10]] * 5)
+        yield block(1, [[10]] * 5)
+        has_read_on.set()
+
+    def slow_square(engine: object, items: list[int]) -> list[int]:
+        assert has_read_on.wait(60)
+        return square(engine, items)
+
+    assert len(results(flow(blocks(), Squares(workers, 22, slow_square), workers))) == 10

@@ -1,0 +1,568 @@
+"""A translation in parts: whole or not there, and the same command goes on with what an earlier one left."""
+
+import io
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from seq2seq.corpus.compression import open_binary
+from seq2seq.errors import TranslationError
+from seq2seq.exit_status import exit_status
+from seq2seq.translation.blocks import Block, cut
+from seq2seq.translation.forms.piece import Piece
+from seq2seq.translation.parts import Parts, folder_of, join, open_parts
+from seq2seq.translation.watch import Counts
+from tests.places import ROOT
+
+SUFFIXES = ["", ".gz", ".xz", ".bz2", ".zst"]
+LINES = [f"Zeile {i}é" for i in range(11)]
+SETTINGS = {"model": "0123abc", "beam_size": 4, "alpha": 0.6, "lengths": (1, 2)}
+_SIZE = 20  # characters of a block: three lines
+
+
+def record(line: str) -> str:
+    """Some lines become several, as in n-best lists, and some become nothing."""
+    return f"{line.upper()}\n" * (len(line) % 3)
+
+
+WHOLE = "".join(map(record, LINES)).encode()
+
+
+def blocks(lines: Sequence[str], beside: Sequence[str] | None = None) -> Iterator[Block | None]:
+    pieces = (Piece.of_line(line, number) for number, line in enumerate(lines, start=1))
+    return cut(zip(pieces, beside or [""] * len(lines), strict=True), _SIZE)
+
+
+def translate(
+    path: Path,
+    lines: Sequence[str] = LINES,
+    *,
+    changes: dict[str, Any] | None = None,
+    beside: Sequence[str] | None = None,
+    shard: tuple[int, int] | None = None,
+    stop_at: int | None = None,
+    stop: Callable[[], object] | None = None,
+) -> int | None:
+    """Translate in parts, and join them; the number of blocks that were made.
+
+    Args:
+        stop_at: the number of the block, among those that are made, at which `stop` is called; without `stop` it is
+            interrupted there.
+    Returns:
+        None if the output was complete.
+    """
+    n_made = 0
+    with open_parts(path, SETTINGS | (changes or {}), shard) as parts:
+        if parts.is_done(blocks(lines, beside)):
+            return None
+        for block in parts.unmade(blocks(lines, beside)):
+            assert block is not None
+            if n_made == stop_at:
+                if stop is None:
+                    raise KeyboardInterrupt
+                stop()
+            n_lines = len(block.pieces)
+            counts = Counts(n_lines, Counter({"loop": 1}), 1)
+            parts.put(block, "".join(record(piece.source) for piece in block.pieces), counts)
+            n_made += 1
+        if shard is None:
+            assert not parts.are_free()
+            total = parts.join()
+            assert total is not None and total.n_written == len(lines)
+    return n_made
+
+
+def interrupted(path: Path, stop_at: int, lines: Sequence[str] = LINES, **options: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        translate(path, lines, stop_at=stop_at, **options)
+
+
+def text(path: Path) -> bytes:
+    with open_binary(path) as file:
+        return file.read()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def made(path: Path) -> list[Path]:
+    return sorted(folder_of(path).glob("[0-9]*-*"))
+
+
+N_BLOCKS = len(list(blocks(LINES)))
+
+# --- whole ---
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_whole_translation_is_a_file_alone(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    path.write_text("older")
+    assert translate(path) == N_BLOCKS > 4
+    assert text(path) == WHOLE
+    assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_nothing_translated_is_an_empty_file_that_can_be_read(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    translate(path, [])
+    assert text(path) == b""
+    assert bool(path.read_bytes()) == bool(suffix)  # gunzip and its like refuse a file without a member
+    assert names(tmp_path) == [path.name]
+
+
+def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    path.write_text("older")
+    with open_parts(path, SETTINGS) as parts:
+        for block in parts.unmade(blocks(LINES)):
+            assert block is not None
+            parts.put(block, "x\n", Counts())
+            assert path.read_text() == "older"
+        assert parts.join() == Counts()
+        assert path.read_text() == "x\n" * N_BLOCKS
+    assert names(tmp_path) == ["out.en"]
+
+
+def test_a_symbolic_link_stays_one_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("old.en", "new.en"):  # the second does not exist yet
+        target, link = tmp_path / "elsewhere" / name, tmp_path / name
+        link.symlink_to(target)
+        if name == "old.en":
+            target.write_text("old")
+        interrupted(link, 2)
+        translate(link)
+        assert link.is_symlink()
+        assert target.read_bytes() == WHOLE
+    assert names(tmp_path) == ["elsewhere", "new.en", "old.en"]
+    assert names(tmp_path / "elsewhere") == ["new.en", "old.en"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
+def test_modes_are_those_of_the_umask_or_of_the_file_replaced(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        translate(tmp_path / "new.en")
+        (tmp_path / "old.en").touch()
+        (tmp_path / "old.en").chmod(0o606)
+        translate(tmp_path / "old.en")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new.en", "old.en")] == [0o640, 0o606]
+
+
+# --- complete ---
+
+needs_attributes = pytest.mark.skipif(not hasattr(os, "setxattr"), reason="needs attributes of files")
+
+
+@needs_attributes
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_what_is_complete_is_not_made_again(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    interrupted(path, 2)
+    translate(path)
+    before = path.stat()
+    assert translate(path) is None
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    path.rename(tmp_path / f"final.en{suffix}")
+    assert translate(tmp_path / f"final.en{suffix}") is None
+    assert names(tmp_path) == [f"final.en{suffix}"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"lines": ["another", *LINES[1:]]},
+        {"lines": LINES[:10]},
+        {"lines": [*LINES, ""]},
+        {"lines": []},
+        {"changes": {"beam_size": 5}},
+        {"beside": [*[""] * 10, "Ende"]},
+    ],
+)
+def test_another_text_or_other_settings_are_made_anew(tmp_path: Path, other: dict[str, Any]) -> None:
+    path = tmp_path / "out.en"
+    translate(path)
+    assert translate(path, **other) is not None
+    assert path.read_text() == "".join(map(record, other.get("lines", LINES)))
+
+
+@needs_attributes
+@pytest.mark.parametrize("edit", [lambda data: data + b"\n", lambda data: b"z" + data[1:], lambda data: b""])
+def test_a_file_that_was_edited_is_made_anew(tmp_path: Path, edit: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "out.en"
+    translate(path)
+    status = path.stat()
+    path.write_bytes(edit(path.read_bytes()))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # not the time gives it away
+    assert translate(path) == N_BLOCKS
+    assert path.read_bytes() == WHOLE
+
+
+@needs_attributes
+@pytest.mark.parametrize("record", [b"", b"{}", b"[1]", b"null", b'{"settings": 1}', b"\xff", b"[" * 5000])
+def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, record: bytes) -> None:
+    path = tmp_path / "out.en"
+    translate(path)
+    with suppress(OSError):  # no room
+        os.setxattr(path, "user.seq2seq.translation", record)
+        assert translate(path) == N_BLOCKS
+
+
+# --- interruptions ---
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, ValueError])
+def test_what_was_put_stays_and_the_same_again_goes_on(tmp_path: Path, suffix: str, stop: type[BaseException]) -> None:
+    def raises() -> None:
+        raise stop
+
+    path = tmp_path / f"out.en{suffix}"
+    with pytest.raises(stop) as caught:
+        translate(path, stop_at=2, stop=raises)
+    assert names(tmp_path) == [f"{path.name}.parts"] and len(made(path)) == 2
+    n_lines = sum(len(block.pieces) for block in itertools.islice(blocks(LINES), 2) if block)
+    assert told(caught.value) == [f"{n_lines} translated lines are kept in {path}.parts; the same command goes on"]
+    assert translate(path) == N_BLOCKS - 2
+    assert names(tmp_path) == [path.name]
+    translate(tmp_path / f"unbroken{suffix}")
+    assert path.read_bytes() == (tmp_path / f"unbroken{suffix}").read_bytes()
+
+
+def told(error: BaseException) -> list[str]:
+    """What the user is told at the end, beside the error."""
+    errors = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, suppress(BaseException):
+        patch.setattr(sys, "stderr", errors)
+
+        def fail() -> None:
+            raise error
+
+        exit_status(fail)
+    return [line for line in errors.getvalue().splitlines() if "kept" in line]
+
+
+def test_an_interruption_before_anything_is_put_leaves_nothing(tmp_path: Path) -> None:
+    interrupted(tmp_path / "out.en", 0)
+    assert names(tmp_path) == []
+    (tmp_path / "out.en").write_text("older")
+    interrupted(tmp_path / "out.en", 0)
+    assert (tmp_path / "out.en").read_text() == "older"
+    assert names(tmp_path) == ["out.en"]
+
+
+def test_only_what_has_changed_in_the_text_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    interrupted(path, N_BLOCKS - 1)
+    others = [*LINES[:5], "Zeile X", *LINES[6:]]
+    assert 1 < translate(path, others) < N_BLOCKS  # type: ignore[operator]
+    assert path.read_text() == "".join(map(record, others))
+    assert names(tmp_path) == ["out.en"]
+
+
+def test_other_settings_are_refused_while_there_are_parts(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    interrupted(path, 2)
+    message = rf"^{path}.parts was begun with other settings: beam_size was 4 and is now 5. Give the same, or remove it"
+    with pytest.raises(TranslationError, match=message):
+        translate(path, changes={"beam_size": 5})
+    assert translate(path) == N_BLOCKS - 2
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "[" * 100_000, '"a"', "null", "\0"])
+@pytest.mark.parametrize("name", ["settings.json", "text.json"])
+def test_notes_that_are_damaged_are_named(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / "out.en"
+    translate(path, shard=(1, 1))
+    note = folder_of(path) / name
+    note.write_text(content)
+    with pytest.raises(TranslationError, match=rf"^{note} is damaged; remove {path}.parts to start anew$"):
+        join(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-2] + b"!\n",
+        lambda data: b"",
+        lambda data: data[10:],
+        lambda data: b'{"lines": 1, "sha256": 3, "counts": []}\n',
+        lambda data: b"[" * 100_000 + b"\n",
+    ],
+)
+def test_a_part_that_was_damaged_is_not_joined_and_is_made_again(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "out.en"
+    interrupted(path, 3)
+    part = made(path)[1]
+    part.write_bytes(damage(part.read_bytes()))
+    with pytest.raises(TranslationError, match=rf"^{part} was changed after it was translated; give the same command"):
+        translate(path)
+    assert not path.exists()
+    assert translate(path) == 1
+    assert path.read_bytes() == WHOLE
+
+
+@settings(max_examples=20)
+@given(suffix=st.sampled_from(SUFFIXES), stops=st.lists(st.integers(0, N_BLOCKS - 1), max_size=5))
+@example(suffix=".gz", stops=[2, 1])
+def test_any_interruptions_give_the_text_of_an_unbroken_run(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, stops: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("runs") / f"out.en{suffix}"
+    n_made = 0
+    for stop in stops:
+        if n_made + stop < N_BLOCKS:  # else nothing is left to interrupt
+            interrupted(path, stop)
+            n_made += stop
+    assert translate(path) == N_BLOCKS - n_made
+    assert text(path) == WHOLE
+    assert names(path.parent) == [path.name]
+
+
+CALLS = [(os, "fsync"), (Path, "replace"), (Path, "unlink"), (Path, "rename"), (Path, "mkdir"), (os, "open")]
+
+
+@contextmanager
+def failing_at(n_th: int, *, afterwards: bool) -> Iterator[Callable[[], int]]:
+    """Interrupt at the n-th change of the file system, before or after it; gives the number of changes so far."""
+    counter = itertools.count()
+    n_calls = 0
+
+    def failing(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal n_calls
+            n_calls = next(counter)
+            if n_calls == n_th and not afterwards:
+                raise KeyboardInterrupt
+            result = function(*arguments, **options)
+            if n_calls == n_th:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)  # no machine fails here, and a disk takes its time
+        for owner, name in CALLS:
+            patch.setattr(owner, name, failing(getattr(owner, name)))
+        yield lambda: n_calls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("afterwards", [False, True])
+def test_an_interruption_at_any_change_of_the_file_system_loses_nothing(tmp_path: Path, afterwards: bool) -> None:
+    with failing_at(-1, afterwards=False) as count:
+        translate(tmp_path / "unbroken")
+    assert count() > 20
+    for n_th in range(count() + 1):
+        path = tmp_path / str(n_th) / "out.en"
+        path.parent.mkdir()
+        path.write_text("older")
+        with failing_at(n_th, afterwards=afterwards), suppress(KeyboardInterrupt):
+            translate(path)
+        assert path.read_bytes() in (b"older", WHOLE), n_th
+        translate(path)
+        assert path.read_bytes() == WHOLE, n_th
+        assert names(path.parent) == ["out.en"], n_th
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_after_a_killed_process_the_same_goes_on_to_the_same_bytes(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    code = f"""
+import os, signal
+from pathlib import Path
+from tests.translation.test_parts import translate
+translate(Path({str(path)!r}), stop_at=3, stop=lambda: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == -signal.SIGKILL
+    assert translate(path) == N_BLOCKS - 3
+    translate(tmp_path / f"unbroken{suffix}")
+    assert path.read_bytes() == (tmp_path / f"unbroken{suffix}").read_bytes()
+    assert names(tmp_path) == [path.name, f"unbroken{suffix}"]
+
+
+# --- disks ---
+
+
+@contextmanager
+def files_of_at_most(n_bytes: int) -> Iterator[None]:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def noise(n_lines: int, n_bytes: int) -> list[str]:
+    """Lines that compression makes only half as long."""
+    drawn = random.Random(1)
+    return [drawn.randbytes(n_bytes).hex() for _ in range(n_lines)]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk_keeps_what_was_put(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    lines = [*noise(5, 301), *noise(1, 9_001), *noise(5, 301)]
+    with files_of_at_most(9_000), pytest.raises(TranslationError) as caught:
+        translate(path, lines)
+    assert str(caught.value).endswith(": File too large") and "cannot write" in str(caught.value)
+    assert len(made(path)) == 5
+    assert translate(path, lines) == 6
+    assert text(path) == "".join(map(record, lines)).encode()
+    assert names(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_disk_that_is_full_when_the_parts_are_joined_keeps_all_of_them(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out.en{suffix}"
+    lines = noise(20, 502)
+    with files_of_at_most(5_000), pytest.raises(TranslationError, match=rf"^cannot write {path}: File too large$"):
+        translate(path, lines)
+    assert names(tmp_path) == [f"{path.name}.parts"]
+    assert translate(path, lines) == 0
+    assert text(path) == "".join(map(record, lines)).encode()
+    assert names(tmp_path) == [path.name]
+
+
+def test_a_disk_without_room_for_a_part_keeps_all_before_it(small_disk: Path) -> None:
+    path, filler = small_disk / "out.en", small_disk / "filler"
+
+    def fill_up() -> None:
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(512)):
+                pass
+
+    with pytest.raises(TranslationError, match=r"^cannot write .*: No space left on device$"):
+        translate(path, stop_at=3, stop=fill_up)
+    filler.unlink()
+    assert translate(path) == N_BLOCKS - 3
+    assert path.read_bytes() == WHOLE
+    assert names(small_disk) == [path.name]
+
+
+def test_a_disk_that_was_full_from_the_start_leaves_nothing(tmp_path: Path) -> None:
+    with files_of_at_most(0), pytest.raises(TranslationError, match=r"cannot write .*: File too large$"):
+        translate(tmp_path / "out.en")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_may_not_be_written_to_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(TranslationError, match=r"cannot write .*out.en: Permission denied"):
+        translate(tmp_path / "out.en")
+
+
+# --- several ---
+
+
+def test_who_makes_a_block_keeps_others_from_it_until_it_ends(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    code = f"""
+import time
+from pathlib import Path
+from tests.translation.test_parts import translate
+def wait():
+    print("waits", flush=True)
+    time.sleep(600)
+translate(Path({str(path)!r}), stop_at=2, stop=wait)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout is not None and other.stdout.readline() == "waits\n"
+            with open_parts(path, SETTINGS) as parts:
+                todo = [block.number for block in put_all(parts)]
+                assert todo == [number for number in range(N_BLOCKS) if number > 2]
+                assert parts.missing() == [2]
+                with pytest.raises(TranslationError, match=f"{path} is being translated by another process; wait"):
+                    join(path)
+                other.kill()
+                other.wait()
+                assert parts.are_free()
+                assert [block.number for block in put_all(parts)] == [2]
+                assert not parts.are_free()
+                parts.join()
+        finally:
+            other.kill()
+    assert path.read_bytes() == WHOLE and names(tmp_path) == ["out.en"]
+
+
+def put_all(parts: Parts) -> Iterator[Block]:
+    for block in parts.unmade(blocks(LINES)):
+        assert block is not None
+        parts.put(block, "".join(record(piece.source) for piece in block.pieces), Counts(len(block.pieces)))
+        yield block
+
+
+def test_what_others_have_joined_is_not_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    with open_parts(path, SETTINGS) as parts:
+        for number, _ in enumerate(put_all(parts)):
+            if number == 1:  # another process makes all the rest and joins it
+                code = "import sys, pathlib, tests.translation.test_parts as t; t.translate(pathlib.Path(sys.argv[1]))"
+                subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, check=True)
+        assert number == 1
+        assert not parts.are_free() and parts.join() is None
+    assert path.read_bytes() == WHOLE and names(tmp_path) == ["out.en"]
+
+
+def test_shards_make_each_block_once_and_are_joined(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    with pytest.raises(TranslationError, match=r"out.en: no translation in .*out.en.parts$"):
+        join(path)
+    n_made = [translate(path, shard=(number, 3)) for number in (3, 1)]
+    message = r"out.en cannot be joined: 2 of its 6 parts are missing; give the commands again that have --shard 2/3,"
+    with pytest.raises(TranslationError, match=message):
+        join(path)
+    n_made.append(translate(path, shard=(2, 3)))
+    assert sum(n_made) == N_BLOCKS == 6  # type: ignore[arg-type]
+    assert join(path)[:2] == (N_BLOCKS, 11)
+    assert path.read_bytes() == WHOLE and names(tmp_path) == ["out.en"]
+    with pytest.raises(TranslationError, match="it is there, so there is nothing to join"):
+        join(path)
+    if hasattr(os, "setxattr"):
+        assert translate(path) is None
+
+
+def test_the_command_without_a_shard_makes_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    assert translate(path, shard=(2, 3)) == 2
+    assert translate(path) == N_BLOCKS - 2
+    assert path.read_bytes() == WHOLE and names(tmp_path) == ["out.en"]
+
+
+def test_what_is_counted_in_all_parts_is_added_up(tmp_path: Path) -> None:
+    path = tmp_path / "out.en"
+    interrupted(path, 3)
+    with open_parts(path, SETTINGS) as parts:
+        list(put_all(parts))
+        assert parts.join() == Counts(11, Counter({"loop": 3}), 3)
+
+
+def test_the_settings_are_those_that_were_given(tmp_path: Path) -> None:
+    interrupted(tmp_path / "out.en", 1)
+    assert json.loads((tmp_path / "out.en.parts" / "settings.json").read_text()) == SETTINGS | {"lengths": [1, 2]}
