@@ -15,7 +15,6 @@ from seq2seq.translation.descriptors import destination, open_descriptor, source
 from seq2seq.translation.engines.options import ATTENTIONS, ENGINES
 from seq2seq.translation.forms.read import FORMS, form_of
 from seq2seq.translation.normalizations import KINDS as NORMALIZATIONS
-from seq2seq.translation.options import METRICS
 from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.text.splitting import SPLITS
 from seq2seq.translation.text.typography import TYPOGRAPHIES
@@ -33,7 +32,6 @@ _NEEDS = {
     "compare": "reference",
     "shard": "output",
     "token_scores": "json",
-    "candidates": "mbr",
 }
 _NOT_WITH_SCORE = (
     *("reference", "prefix", "split", "n_best", "alignment", "typography", "sample", "mbr", "keep", "terms"),
@@ -54,7 +52,7 @@ _OPTION_OF = {
         name: f"--{name}"
         for name in ("attention", "device", "engine", "precision", "tag", "threads", "typography", "workers")
     },
-    **{name: f"--{name}" for name in ("candidates", "mbr", "normalize", "split", "weights")},
+    **{name: f"--{name}" for name in ("mbr", "normalize", "split", "weights")},
 }
 _KEY = re.compile(rf"(?<![\w.])(?:decoding\.)?({'|'.join(_OPTION_OF)})=")
 
@@ -142,8 +140,7 @@ def request_of(args: argparse.Namespace) -> "TranslationRequest":
             typography=args.typography or "",
             split=args.split or "auto",
             normalize=args.normalize,
-            mbr=args.mbr or "",
-            candidates=args.candidates,
+            mbr=args.mbr or 0,
             keep=args.keep or (),
         ),
         terms=args.terms,
@@ -337,15 +334,9 @@ def _add_search(add: Callable[..., Any]) -> None:
     add("--repetition-penalty", type=above_zero, metavar="P", help="above 1: discourages tokens that came before")
     add(
         "--mbr",
-        choices=METRICS,
-        help="choose the translation that is most like the others that were found (minimum Bayes risk), by this metric",
-    )
-    add(
-        "--candidates",
         type=positive,
-        default=0,
         metavar="N",
-        help="with --mbr: how many translations to find; default: as many as the beam holds, or 32 with --sample",
+        help="find N translations, and choose the one that is most like the others by chrF (minimum Bayes risk)",
     )
     add("--sample", action="store_true", help="draw tokens at random in place of a search; --n-best draws several")
     add("--temperature", type=above_zero, metavar="T", help="with --sample: below 1 is less random")

@@ -13,9 +13,6 @@ from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.text.splitting import SPLITS
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 
-METRICS = ("chrf", "bleu")
-_MANY_SAMPLES = 32
-
 
 class DecodingSettings(TypedDict, total=False):
     """Settings of the search, which replace those of the model's validation; `DecodingConfig` explains them."""
@@ -47,9 +44,8 @@ class TranslationOptions:
         tag: the kind of text, one of `tokenizer.tags`; empty: unknown.
         token_scores: return the log-probability of each token.
         alignment: return attention and word alignment.
-        mbr: choose the translation that is most like the others that the search found, by `chrf` or `bleu` (minimum
-            Bayes risk decoding, Eikema and Aziz 2020); empty: the one with the best score.
-        candidates: with `mbr`, how many translations the search finds; 0: as many as the beam holds, or 32 samples.
+        mbr: find so many translations and choose the one that is most like the others, by chrF (minimum Bayes risk
+            decoding, Eikema and Aziz 2020); 0: the one with the best score.
         keep: kinds of things that come through unchanged, some of `kept.KINDS`.
         terms: words of the source, and what must stand for them in the translation, letter by letter.
         normalize: what is changed in a line before it is translated, as training had it: `auto` what the model was not
@@ -59,15 +55,14 @@ class TranslationOptions:
         typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
         TypeError: a value is of another type.
-        ConfigError: the typography, the split, the metric, a kind of change or of thing is unknown, or a term is blank.
+        ConfigError: the typography, the split, a kind of change or of thing is unknown, or a term is blank.
     """
 
     tag: str = ""
     token_scores: bool = False
     alignment: bool = False
     typography: str = ""
-    mbr: str = ""
-    candidates: int = 0
+    mbr: int = 0
     keep: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
     split: str = "auto"
@@ -77,8 +72,6 @@ class TranslationOptions:
         check_types(vars(self), get_type_hints(TranslationOptions))
         if self.typography and self.typography not in TYPOGRAPHIES:
             raise ConfigError(f"typography={self.typography!r} is not one of {', '.join(TYPOGRAPHIES)}")
-        if self.mbr and self.mbr not in METRICS:
-            raise ConfigError(f"mbr={self.mbr!r} is not one of {', '.join(METRICS)}")
         if self.split not in SPLITS:
             raise ConfigError(f"split={self.split!r} is not one of {', '.join(SPLITS)}")
         kinds_of(self.normalize)
@@ -100,13 +93,10 @@ class TranslationOptions:
         """
         if not self.mbr:
             return dataclasses.replace(decoding, n_best=_n_searched(decoding))
-        n = self.candidates or (_MANY_SAMPLES if decoding.sampling else decoding.beam_size)
-        if n < max(2, decoding.n_best):
-            raise ConfigError(
-                f"candidates={n} are too few to choose {decoding.n_best} of them by mbr={self.mbr}; search for more"
-            )
-        beam_size = decoding.beam_size if decoding.sampling else max(n, decoding.beam_size)
-        return dataclasses.replace(decoding, n_best=n, beam_size=beam_size)
+        if self.mbr < max(2, decoding.n_best):
+            raise ConfigError(f"mbr={self.mbr} are too few to choose {decoding.n_best} of them; search for more")
+        beam_size = decoding.beam_size if decoding.sampling else max(self.mbr, decoding.beam_size)
+        return dataclasses.replace(decoding, n_best=self.mbr, beam_size=beam_size)
 
 
 def _n_searched(decoding: DecodingConfig) -> int:

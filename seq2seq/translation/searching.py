@@ -32,7 +32,7 @@ def search(
     """Search one batch; a worker calls this."""
     found = engine.decode(sentences, decoding, token_scores=options.token_scores)
     if options.mbr:
-        found = [_by_consensus(hypotheses, options.mbr, tokenizer) for hypotheses in found]
+        found = [_by_consensus(hypotheses, tokenizer) for hypotheses in found]
     attention = _attention(engine, sentences, found, all_are_aligned=options.alignment)
     return [Found(hypotheses, weights) for hypotheses, weights in zip(found, attention, strict=True)]
 
@@ -57,8 +57,8 @@ def _attention(
     ]
 
 
-def _by_consensus(hypotheses: list[Hypothesis], metric: str, tokenizer: Tokenizer) -> list[Hypothesis]:
-    """The hypotheses with their expected metric as the score, best first."""
-    utilities = consensus(tokenizer.decode([each.tokens for each in hypotheses]), metric)
+def _by_consensus(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> list[Hypothesis]:
+    """The hypotheses with their expected chrF as the score, best first."""
+    utilities = consensus(tokenizer.decode([each.tokens for each in hypotheses]))
     scored = [dataclasses.replace(each, score=score) for each, score in zip(hypotheses, utilities, strict=True)]
     return sorted(scored, key=lambda each: (not each.finished, -each.score))

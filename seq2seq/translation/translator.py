@@ -123,8 +123,7 @@ class Translator:
         typography: str = "",
         split: str = "auto",
         normalize: str = AUTO,
-        mbr: str = "",
-        candidates: int = 0,
+        mbr: int = 0,
         keep: Sequence[str] = (),
         terms: Mapping[str, str] | None = None,
         **settings: "Unpack[DecodingSettings]",
@@ -134,7 +133,7 @@ class Translator:
         Args:
             decoding: settings of the search; None for `self.decoding`, the ones that the model was validated with.
             prefixes: see `translate_stream`.
-            tag, token_scores, alignment, typography, split, normalize, mbr, candidates, keep, terms: see
+            tag, token_scores, alignment, typography, split, normalize, mbr, keep, terms: see
                 `TranslationOptions`.
             settings: single settings that replace those of `decoding`, such as beam_size=1.
         Raises:
@@ -153,7 +152,6 @@ class Translator:
             split=split,
             normalize=normalize,
             mbr=mbr,
-            candidates=candidates,
             keep=tuple(listed(keep, "keep", "the kinds of things")),
             terms=_terms(terms or {}),
         )

@@ -89,13 +89,14 @@ def test_lines_of_several_sentences_are_split_as_asked_for(trained: Cli) -> None
 
 
 def test_the_translation_can_be_chosen_by_consensus(trained: Cli) -> None:
-    sampled = ("--sample", "--temperature", 3, "--mbr", "chrf", "--json")
-    records = [[json.loads(line) for line in trained.lines(LEARNED, *sampled, *n)] for n in ((), ("--candidates", 3))]
+    sampled = ("--sample", "--temperature", 3, "--json")
+    records = [
+        [json.loads(line) for line in trained.lines(LEARNED, *sampled, *n)] for n in (("--mbr", 32), ("--mbr", 3))
+    ]
     scores = [[record["hypotheses"][0]["score"] for record in each] for each in records]
     assert all(0 < score < 100 for each in scores for score in each)
     assert scores[0] != scores[1]
-    assert "--candidates needs --mbr" in trained.refusal("--candidates", 9, stdin=LEARNED)
-    assert "candidates=1 are too few" in trained.refusal("--mbr", "bleu", "--candidates", 1, stdin=LEARNED)
+    assert "--mbr=1 are too few" in trained.refusal("--mbr", 1, stdin=LEARNED)
 
 
 @pytest.mark.skipif(not CAN_FORK, reason="needs the fork server")

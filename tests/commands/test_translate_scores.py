@@ -172,7 +172,7 @@ def test_each_line_has_a_score_or_a_reason(trained: Cli, tmp_path: Path) -> None
         ("--no-repeat-ngram", 0),
         ("--max-length", 1, 5),
         ("--split", "auto"),
-        ("--mbr", "chrf"),
+        ("--mbr", 5),
         ("--sample",),
     ],
 )
