@@ -52,9 +52,8 @@ def _chrf(texts: Sequence[str]) -> npt.NDArray[np.float64]:
 def _ngrams(texts: Sequence[str], n: int) -> npt.NDArray[np.int32]:
     """How often each text has each n-gram, (N, M)."""
     of_texts = [Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in texts]
-    columns = {
-        ngram: column for column, ngram in enumerate(dict.fromkeys(ngram for each in of_texts for ngram in each))
-    }
+    distinct = dict.fromkeys(ngram for each in of_texts for ngram in each)
+    columns = {ngram: column for column, ngram in enumerate(distinct)}
     counts = np.zeros((len(texts), len(columns)), dtype=np.int32)
     for row, ngrams in zip(counts, of_texts, strict=True):
         row[[columns[ngram] for ngram in ngrams]] = list(ngrams.values())

@@ -1,4 +1,4 @@
-"""What a translation must contain: the terms of a glossary, and the numbers of the line."""
+"""What a translation must contain: the terms of a glossary, which the search writes, and the numbers of the line."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -19,14 +19,12 @@ class Demands:
     """What translations must contain, as far as their lines say.
 
     Attributes:
-        keeps_numbers: whether numbers must come through unchanged.
-        searches_numbers: whether the search can be asked for that. If not, they are only checked.
+        keeps_numbers: whether numbers must come through unchanged; that is checked, and not searched for.
     """
 
     tokenizer: Tokenizer
     terms: Sequence[Term]
     keeps_numbers: bool
-    searches_numbers: bool
 
     def check(self) -> None:
         """Refuse terms that the model cannot write.
@@ -52,20 +50,6 @@ class Demands:
             found.append([match.translation for match in matches[first:stop] if match.end <= end])
         return found
 
-    def phrases(self, parts: Sequence[Part], terms: Sequence[Sequence[str]]) -> list[list[list[int]]]:
-        """For each part: the tokens of all that its translation must contain, as often as it must.
-
-        Args:
-            terms: of each part, see `terms_of`.
-        """
-        phrases = []
-        for part, wanted in zip(parts, terms, strict=True):
-            found = self.tokenizer.encode(wanted)
-            if self.searches_numbers:
-                found += self._numbers(part.text)
-            phrases.append(found)
-        return phrases
-
     def missing(self, text: str, translation: str) -> list[Finding]:
         """What the translation of a text lacks."""
         wanted = Counter(match.translation for match in self._glossary.find(text)) if self.terms else Counter()
@@ -80,21 +64,3 @@ class Demands:
     @cached_property
     def _glossary(self) -> Glossary:
         return Glossary(self.terms)
-
-    def _numbers(self, text: str) -> list[list[int]]:
-        """The tokens of each number as it stands in the text: with the space before it, if there is one."""
-        spans = list(numbers(text))
-        if not spans:
-            return []
-        ids, offsets = self.tokenizer.encode([text])[0], self.tokenizer.offsets(text)
-        beginning = {begin: i for i, (begin, end) in enumerate(offsets) if end > begin} | {0: 0}
-        ending = {end: i for i, (begin, end) in enumerate(offsets) if end > begin}
-        found = []
-        for start, end in spans:
-            first = beginning.get(start - (text[start - 1 : start] == " "))
-            last = ending.get(end)
-            if first is None or last is None:  # a token has more than the number
-                found += self.tokenizer.encode([text[start:end]])
-            else:
-                found.append(ids[first : last + 1])
-        return found

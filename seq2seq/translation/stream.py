@@ -122,7 +122,7 @@ class Stream:
         prefixes = self._prefixes(own_prefix, taken.text, parts, number)
         # In the letters of the line, since a term with capitals is found by its capitals.
         terms = self.demands.terms_of(reading.original, parts)
-        phrases = self.demands.phrases(parts, terms)
+        phrases = [self.tokenizer.encode(wanted) for wanted in terms]
         are_aligned = need_attention(taken, parts) if self.has_attention else [False] * len(parts)
         # All sentences of a line share its random numbers.
         sentences = [

@@ -228,17 +228,19 @@ class Translator:
                 required=bool(options.terms),
             ),
         )
+        demands = Demands(self.tokenizer, options.terms, keeps_numbers="numbers" in options.keep)
+        demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
             engine=self.engine,
             workers=self.workers,
             tokenizer=self.tokenizer,
             normaliser=self._normaliser(options.normalize, options.keep),
-            has_attention=self._can(searched_with, Needs(attention=True)),
+            has_attention=self._gives_attention(searched_with),
             splitter=self._splitter(options.split, len(tag_ids)),
             longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
-            demands=self._demands(options, searched_with),
+            demands=demands,
             tgt_lang=self.config.data.tgt_lang,
             decoding=decoding,
             options=options,
@@ -357,21 +359,9 @@ class Translator:
         assert encoder.width  # asking for it finds out what the engine cannot do, before any line is read
         return encoder.run(lines)
 
-    def _demands(self, options: TranslationOptions, searched_with: DecodingConfig) -> Demands:
-        keeps_numbers = "numbers" in options.keep
-        demands = Demands(
-            tokenizer=self.tokenizer,
-            terms=options.terms,
-            keeps_numbers=keeps_numbers,
-            searches_numbers=keeps_numbers and self._can(searched_with, Needs(required=True)),
-        )
-        demands.check()
-        return demands
-
-    def _can(self, decoding: DecodingConfig, needs: Needs) -> bool:
-        """Whether the engine has what is needed."""
+    def _gives_attention(self, decoding: DecodingConfig) -> bool:
         try:
-            self.engine.check(decoding, needs)
+            self.engine.check(decoding, Needs(attention=True))
         except ConfigError:
             return False
         return True

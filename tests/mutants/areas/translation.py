@@ -98,6 +98,13 @@ MUTANTS = [
         tests=["tests/translation/text/test_health.py::test_a_loop_is_found_from_a_number_of_repetitions_on"],
     ),
     Mutant(
+        fault="each translation agrees with itself, too",
+        file="seq2seq/translation/consensus.py",
+        text="np.array(list(times.values())) - np.eye(len(times))",
+        becomes="np.array(list(times.values())) - 0 * np.eye(len(times))",
+        tests=["tests/translation/test_consensus.py::test_it_is_the_mean_over_all_others"],
+    ),
+    Mutant(
         fault="a batch has sentences of two blocks",
         file="seq2seq/translation/in_order.py",
         text="if line.block != self._block:",
