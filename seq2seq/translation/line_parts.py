@@ -4,7 +4,6 @@ A model that was trained with one sentence a line translates the first sentence 
 before the line is too long to be read. So lines are split into as many sentences as training had on a line.
 """
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,11 +54,6 @@ class LineSplitter:
 
     def _count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in self.tokenizer.encode(texts)]
-
-
-def part_of(sentence: Part, parts: Sequence[Part]) -> int:
-    """The index of the part of a line in which one of its sentences begins."""
-    return max(0, bisect_right(parts, sentence.start, key=lambda part: part.start) - 1)
 
 
 def n_cut_sentences(text: str, parts: Sequence[Part]) -> int:

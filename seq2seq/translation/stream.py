@@ -19,7 +19,7 @@ from seq2seq.translation.engines.workers import Task, Workers
 from seq2seq.translation.flow import Prepared
 from seq2seq.translation.joining import Combination, best_combinations
 from seq2seq.translation.keeping import need_attention, restore, without
-from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences, part_of
+from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
@@ -28,7 +28,7 @@ from seq2seq.translation.text.casing import Style, given_back
 from seq2seq.translation.text.health import Finding, findings, unread
 from seq2seq.translation.text.putting_back import Restored
 from seq2seq.translation.text.realigning import of_line, realigned, words_with_themselves
-from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin, sentences
+from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin
 from seq2seq.translation.text.taking_out import Taken
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.translation.text.unknown import is_foreign
@@ -119,7 +119,7 @@ class Stream:
         splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
         parts, sources = splitter.split(taken.text)
         own_prefix = without(prefix, taken, self.normaliser.things)
-        prefixes = self._prefixes(own_prefix, taken.text, parts, number)
+        prefixes = [self._prefix(own_prefix, number), *[[]] * (len(parts) - 1)] if parts else []
         # In the letters of the line, since a term with capitals is found by its capitals.
         terms = self.demands.terms_of(reading.original, parts)
         phrases = [self.tokenizer.encode(wanted) for wanted in terms]
@@ -139,26 +139,15 @@ class Stream:
             return self.normaliser.read(line, keeps_case=True)
         return reading
 
-    def _prefixes(self, prefix: str, text: str, parts: list[Part], number: int) -> Sequence[Sequence[int]]:
-        """The tokens that the translation of each part begins with.
-
-        Sentence n of a prefix is for the part with sentence n of the line. What is left is for the last part.
-        """
-        if not prefix or not parts:
-            return [()] * len(parts)
-        texts = [""] * len(parts)
-        indices = [part_of(sentence, parts) for sentence in sentences(text)]
-        for n, sentence in enumerate(sentences(prefix)):
-            index = indices[n] if n < len(indices) else -1
-            texts[index] += (sentence.before if texts[index] else "") + sentence.text
-        prefixes = self.splitter.encode(texts)
-        for ids in prefixes:
-            if len(ids) >= self.engine.max_length:
-                raise TranslationError(
-                    f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
-                    f"{self.engine.max_length}; shorten it"
-                )
-        return prefixes
+    def _prefix(self, prefix: str, number: int) -> list[int]:
+        """The tokens that the translation of the first part of a line begins with."""
+        (ids,) = self.splitter.encode([prefix])
+        if len(ids) >= self.engine.max_length:
+            raise TranslationError(
+                f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
+                f"{self.engine.max_length}; shorten it"
+            )
+        return ids
 
     def finish(self, prepared: _Line, results: Sequence[Found]) -> Translation:
         """See `Course`."""

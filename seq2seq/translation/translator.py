@@ -181,7 +181,8 @@ class Translator:
             lines: of text. They are read and searched in blocks, see `blocks.py`.
             decoding: None for `self.decoding`.
             options: None for the text alone.
-            prefixes: one for each line: its translations begin with it. It should end with a word; blank for none.
+            prefixes: one for each line: its translations begin with it. It should end with a word; blank for none. Of a
+                line that is split, it is the beginning of the first part.
             first_number: number of lines before the first one. Each line has its own random numbers for sampling.
             on_done: called with the number of lines that are done, about, some time before they are returned.
         Raises:

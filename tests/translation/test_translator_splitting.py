@@ -160,21 +160,12 @@ def test_a_line_that_the_model_does_not_read_says_so(translator: Translator) -> 
     assert blank.findings == []
 
 
-def test_a_prefix_goes_to_the_parts_sentence_by_sentence(trained: Translator) -> None:
-    line = paragraph(6, 3)
-    free = trained.translate([line])[0]
-    first, second, _ = texts(trained.translate(free.parts))
-    other = " ".join([*first.split()[:2], "Bas."])
-    (found,) = trained.translate([line], prefixes=[f"{other} {second.split()[0]}"])
-    assert found.text.startswith(other)
-    assert re.split(r"(?<=\.)\s+", found.text)[1:] == re.split(r"(?<=\.)\s+", free.text)[1:]
-    (short,) = trained.translate([line], prefixes=[other])
-    assert short.text == found.text
-
-
-def test_a_prefix_of_more_sentences_than_the_line_goes_to_the_last_part(translator: Translator) -> None:
-    (found,) = translator.translate(["Un chat dort."], prefixes=["Le chien dort. Oui"], beam_size=1)
-    assert found.text.startswith("Le chien dort. Oui")
+@pytest.mark.parametrize("prefix", ["Gas", "Bas. Gas"])
+def test_a_prefix_begins_the_first_part_and_leaves_the_others_alone(trained: Translator, prefix: str) -> None:
+    (free,), (found,) = (trained.translate([paragraph(6, 3)], prefixes=[begin]) for begin in ("", prefix))
+    others = " ".join(texts(trained.translate(free.parts[1:]))).split()
+    assert found.text.startswith(prefix) and len(found.parts) == 3
+    assert found.text.split()[-len(others) :] == free.text.split()[-len(others) :] == others
 
 
 def test_sampling_draws_the_same_for_a_sentence_in_a_line(trained: Translator) -> None:

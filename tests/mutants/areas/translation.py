@@ -105,6 +105,13 @@ MUTANTS = [
         tests=["tests/translation/test_consensus.py::test_it_is_the_mean_over_all_others"],
     ),
     Mutant(
+        fault="each part of a line begins with its prefix",
+        file="seq2seq/translation/stream.py",
+        text="*[[]] * (len(parts) - 1)]",
+        becomes="*[self._prefix(own_prefix, number)] * (len(parts) - 1)]",
+        tests=["tests/translation/test_translator_splitting.py"],
+    ),
+    Mutant(
         fault="a batch has sentences of two blocks",
         file="seq2seq/translation/in_order.py",
         text="if line.block != self._block:",
