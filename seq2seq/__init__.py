@@ -84,7 +84,7 @@ def load(
     Args:
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.
         engine: one of `EngineName`; `auto` takes what the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, or several GPUs: cuda:0,cuda:1.
+        device: auto (a CUDA device if there is one), cpu, cuda or cuda:1.
         precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
             CTranslate2 has more, such as int8; there, auto is what the weights are stored as.
         threads: CPU threads in all; 0: one for each core that this process may use.

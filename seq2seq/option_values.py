@@ -40,7 +40,7 @@ def probability(text: str) -> float:
 
 
 def device(text: str) -> str:
-    """A device by its name, or several GPUs."""
+    """A device by its name. Several of them are refused later, in a sentence."""
     if text not in ("auto", "cpu") and not re.fullmatch(r"cuda(:\d+)?(,cuda(:\d+)?)*", text):
         raise ValueError
     return text
@@ -59,5 +59,5 @@ not_negative_integer.__name__ = "whole number of at least 0"
 not_negative.__name__ = "number of at least 0"
 above_zero.__name__ = "number above 0"
 probability.__name__ = "number above 0 and up to 1"
-device.__name__ = "device (auto, cpu, cuda, cuda:1, or several: cuda:0,cuda:1)"
+device.__name__ = "device (auto, cpu, cuda or cuda:1)"
 shard.__name__ = "share (I/N as 3/8, I from 1 to N)"

@@ -364,7 +364,7 @@ def _add_machine(add: Callable[..., Any]) -> None:
         type=device,
         default="auto",
         metavar="DEVICE",
-        help="auto, cpu, cuda, one GPU as cuda:1, or several as cuda:0,cuda:1; default: a GPU if there is one",
+        help="auto, cpu, cuda, or one GPU as cuda:1; several need a process each; default: a GPU if there is one",
     )
     add(
         "--precision",

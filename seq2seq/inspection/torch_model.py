@@ -1,7 +1,6 @@
 """The model itself, to look inside: in float32, so that numbers do not depend on the hardware."""
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
@@ -16,8 +15,6 @@ def torch_model(trained: TrainedModel, device: str = "auto") -> Transformer:
         ConfigError: several devices are named.
         TranslationError: there is no such device.
     """
-    if "," in device:
-        raise ConfigError(f"device={device!r} names several devices; one is used here, so name one")
     engine = load_engine([trained], EngineOptions(engine="torch", device=device, precision="float32", workers=1))
     assert isinstance(engine, PyTorchEngine)
     return engine.models[0]

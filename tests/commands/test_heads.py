@@ -115,7 +115,7 @@ def test_a_test_set_of_the_run_needs_no_files(
 
 def test_what_cannot_be_is_refused(refused: Callable[..., str], files: tuple[object, ...], tmp_path: Path) -> None:
     assert "--src and --tgt belong together" in refused(*files[:2])
-    assert "names several devices; one is used here" in refused(*files, "--device", "cuda:0,cuda:1")
+    assert "names several devices, and a process uses one" in refused(*files, "--device", "cuda:0,cuda:1")
     assert "--test and --src/--tgt name two texts" in refused(*files, "--test", "quiz")
     assert "its ending must be one of json, png, svg, pdf" in refused(*files, "--output", tmp_path / "heads.txt")
     shutil.copy(tmp_path / "src", tmp_path / "src.json")

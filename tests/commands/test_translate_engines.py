@@ -93,12 +93,6 @@ def test_ctranslate2_puts_things_back_at_the_ends_of_sentences(exported: Path, t
     assert found[2] == f"{first} 😀. {second}"  # nobody knows where it stood
 
 
-def test_ctranslate2_searches_a_second_time(exported: Path) -> None:
-    line = "Ba xyz xyz vw pq rs nn tt uu wh pq zz.\n"  # nothing that was learned
-    status, out, err = Cli(exported)("--normalize", "never", "--beam-size", 1, stdin=line)
-    assert status == 0 and "the first translation repeated '" in err, (out, err)
-
-
 def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported: Path, tmp_path: Path) -> None:
     """It was said in the batch with the first prefix: for this one after all lines before it."""
     output = tmp_path / "out"

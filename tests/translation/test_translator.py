@@ -230,7 +230,7 @@ def test_there_are_as_many_translations_as_lines(translator: Translator) -> None
         ({"beam_size": True}, TypeError, "beam_size=True is of the type bool; give a whole number"),
         ({"alpha": float("nan")}, ConfigError, "^alpha=nan is not a finite number"),
         ({"sampling": 1}, TypeError, "sampling=1 is of the type int; give True or False"),
-        ({"candidates": "3"}, TypeError, "candidates='3' is of the type str"),
+        ({"mbr": "3"}, TypeError, "mbr='3' is of the type str"),
         ({"normalize": None}, TypeError, "normalize=None is of the type NoneType; give a string"),
         ({"keep": "urls"}, TypeError, "keep is one string; pass a list with the kinds of things"),
         ({"terms": ["chat"]}, TypeError, r"terms=\['chat'\] is of the type list; give a dict"),

@@ -92,24 +92,14 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
     import torch
 
     from seq2seq.translation.engines.pytorch import PyTorchEngine
-    from seq2seq.translation.engines.replicas import Replicas
 
     weights = options.weights
-    devices = _devices(options.device, options.local_rank)
-    precision = _precision(options.precision, devices[0])
+    device = _device(options.device, options.local_rank)
+    precision = _precision(options.precision, device)
     with torch.random.fork_rng(devices=[]):  # a new model draws its weights, before it gets those of the file
-        if devices[0].type != "cpu":
-            engines = [
-                PyTorchEngine(
-                    [model.build(options.attention) for model in models],
-                    device,
-                    precision,
-                    options.workers or 1,
-                    weights=weights,
-                )
-                for device in devices
-            ]
-            return engines[0] if len(engines) == 1 else Replicas(engines)
+        if device.type != "cpu":
+            built = [model.build(options.attention) for model in models]
+            return PyTorchEngine(built, device, precision, options.workers or 1, weights=weights)
         can_fork = options.forks and CAN_FORK
         n_threads = options.threads or n_cores()
         max_batch_tokens = options.max_batch_tokens or PyTorchEngine.max_batch_tokens
@@ -122,7 +112,7 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
         with _one_thread() if forks else nullcontext():  # matrices are packed for the threads that will multiply them
             return PyTorchEngine(
                 [model.build(options.attention) for model in models],
-                devices[0],
+                device,
                 precision,
                 n_workers,
                 per_worker,
@@ -168,19 +158,8 @@ def _n_fitting(models: Sequence[TrainedModel], precision: str, max_batch_tokens:
     return max(1, available // need)
 
 
-def _devices(names: str, local_rank: int = 0) -> "list[torch.device]":
-    """The devices of an option, the GPUs of `cuda:0,cuda:1` in their order. `auto` and `cuda` are one for each rank."""
-    devices = [_device(name.strip(), local_rank) for name in names.split(",")]
-    if len(devices) == 1:
-        return devices
-    if any(device.type != "cuda" for device in devices):
-        raise TranslationError(f"device={names!r}: only GPUs share the work, as in cuda:0,cuda:1; name one device")
-    if len({device.index or 0 for device in devices}) < len(devices):
-        raise TranslationError(f"device={names!r} names a GPU twice; name each once, as in cuda:0,cuda:1")
-    return devices
-
-
 def _device(name: str, local_rank: int) -> "torch.device":
+    """The device of an option; `auto` and `cuda` are another GPU for each rank."""
     import torch
 
     if name == "auto":

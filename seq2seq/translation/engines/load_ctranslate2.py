@@ -44,19 +44,20 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
     weights = directory / CTRANSLATE2
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     _check_vocabulary(weights, pieces)
-    name, indices = _gpus(options.device)
+    name, _, index = options.device.partition(":")
+    gpu = int(index) if index.isdigit() else 0
     n_threads = options.threads or n_cores()
     n_gpus = ctranslate2.get_cuda_device_count()
     if n_gpus and options.device in ("auto", "cuda"):
-        indices = [options.local_rank % n_gpus]
+        gpu = options.local_rank % n_gpus
     n_workers = options.workers or (1 if name == "cuda" or (name == "auto" and n_gpus) else n_threads)
     try:
-        if name == "cuda" and max(indices) >= n_gpus:  # CTranslate2 would report it like damaged weights
+        if name == "cuda" and gpu >= n_gpus:  # CTranslate2 would report it like damaged weights
             raise ValueError(f"it sees {n_gpus} CUDA devices")
         translator = ctranslate2.Translator(
             str(weights),
             device=name,
-            device_index=indices,
+            device_index=gpu,
             compute_type="default" if options.precision == "auto" else options.precision,
             inter_threads=n_workers,
             intra_threads=max(1, n_threads // n_workers),
@@ -71,16 +72,7 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
             f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
             f"again [{' '.join(str(error).split())[:200]}]"
         ) from error
-    return CTranslate2Engine(translator, pieces, max_length, n_workers * len(indices))
-
-
-def _gpus(device: str) -> tuple[str, list[int]]:
-    """The kind of device, and the numbers of the GPUs among which CTranslate2 shares out the batches."""
-    names = [name.strip().partition(":") for name in device.split(",")]
-    kinds, indices = {kind for kind, _, _ in names}, [int(index) if index.isdigit() else 0 for _, _, index in names]
-    if len(names) > 1 and (kinds != {"cuda"} or len(set(indices)) < len(indices)):
-        raise ConfigError(f"device={device!r}: only GPUs share the work, each named once, as in cuda:0,cuda:1")
-    return names[0][0], indices
+    return CTranslate2Engine(translator, pieces, max_length, n_workers)
 
 
 def require_ctranslate2() -> Any:

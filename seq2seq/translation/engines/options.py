@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args, get_type_hints
 
+from seq2seq.errors import ConfigError
 from seq2seq.translation.argument_types import check_types
 
 EngineName = Literal["auto", "torch", "ctranslate2"]
@@ -17,14 +18,13 @@ class EngineOptions:
 
     Attributes:
         engine: one of `ENGINES`; auto takes the engine that the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda, cuda:1, or several GPUs, which share the batches:
-            cuda:0,cuda:1.
+        device: auto (a CUDA device if there is one), cpu, cuda or cuda:1. Several GPUs need a process each.
         precision: type of matrix products: float32, bfloat16, or auto: bfloat16 if the hardware multiplies it. For
             CTranslate2 also its other types; there, auto is the type of the stored weights.
         threads: CPU threads in all; 0: one for each core that this process may use.
         workers: batches that are searched at the same time. 0 means one on a GPU, and one for each thread of a CPU,
             where a batch on one thread never waits for another thread; but at most 4 if torch's workers are threads,
-            and no more than fit into memory. With several GPUs, it is for each of them.
+            and no more than fit into memory.
         forks: whether torch's workers on a CPU may be processes forked from this one, if each has one thread. That is
             faster. It is safe only while nothing else runs in this process: a lock that another thread holds would
             never open in the child.
@@ -38,6 +38,7 @@ class EngineOptions:
             suits the engine.
     Raises:
         TypeError: a value is of another type.
+        ConfigError: several devices are named.
     """
 
     engine: str = "auto"
@@ -54,5 +55,10 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         check_types(vars(self), get_type_hints(EngineOptions))
+        if "," in self.device:
+            raise ConfigError(
+                f"device={self.device!r} names several devices, and a process uses one; start a process for each, "
+                "as in torchrun --nproc-per-node 2 translate.py ..."
+            )
         for weight in self.weights:
             check_types({"weights": weight}, {"weights": float})

@@ -196,8 +196,7 @@ def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, trained_ru
     [
         ({"engine": "steam"}, "engine='steam' is not one of auto, torch, ctranslate2"),
         ({"device": "abacus"}, "no device 'abacus' here; use auto or cpu"),
-        ({"device": "cpu,cpu"}, "device='cpu,cpu': only GPUs share the work, as in cuda:0,cuda:1; name one device"),
-        ({"device": "cpu,"}, "no device '' here"),
+        ({"device": ""}, "no device '' here"),
         ({"precision": "int3"}, "precision='int3' is not one of auto, float32, bfloat16, float16; others need"),
         ({"precision": "int8"}, "others need --engine ctranslate2"),
     ],
@@ -215,15 +214,11 @@ def test_a_gpu_that_is_not_there_is_refused(model: TrainedModel) -> None:
     assert torch_engine(load_engine([model], EngineOptions(precision="float32"))).device.type == "cpu"
 
 
-def test_several_gpus_have_an_engine_each(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which names stand for which devices; two engines on a CPU show in test_replicas.py that they share the work."""
-    monkeypatch.setattr(torch, "empty", lambda size, device: None)  # which asks whether the device is there
-    assert loading._devices("cuda:1, cuda:0") == [torch.device("cuda:1"), torch.device("cuda:0")]
-    for names in ("cuda:1,cuda:1", "cuda,cuda:0"):
-        with pytest.raises(TranslationError, match=f"device='{names}' names a GPU twice; name each once"):
-            loading._devices(names)
-    with pytest.raises(TranslationError, match="only GPUs share the work"):
-        loading._devices("cuda:0,cpu")
+def test_several_devices_are_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"device='cuda:0,cuda:1' names several devices, .*; start a process for each"
+    ):
+        EngineOptions(device="cuda:0,cuda:1")
 
 
 def test_attention_is_soft_or_hard(model: TrainedModel) -> None:
