@@ -244,9 +244,7 @@ def test_the_page_of_commands_has_each_once() -> None:
 
 def test_the_page_of_translation_has_each_argument() -> None:
     page = (ROOT / "docs/translation.md").read_text()
-    for call in (
-        seq2seq.load, Translator.translate, Translator.translate_stream, Translator.score, Translator.attention
-    ):  # fmt: skip
+    for call in (seq2seq.load, Translator.translate, Translator.translate_stream, Translator.score):
         row = re.search(rf"^\| `[\w.]+\.{call.__name__}\(.*$", page, re.M)
         names = set(signature(call).parameters) - {"self", "settings"}
         assert row and names <= set(re.findall(r"\w+", row[0])) | {"decoding", "first_number"}

@@ -6,8 +6,8 @@ A page to look around in, a picture for a paper, or numbers for a program.
 import argparse
 from pathlib import Path
 
+from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.option_values import device, positive
-from seq2seq.translation.attention_kinds import KINDS
 from seq2seq.translation.descriptors import STDIN, source
 
 

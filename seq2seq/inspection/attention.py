@@ -14,7 +14,7 @@ from seq2seq.hardware import speed_up_cpu
 from seq2seq.inspection.attention_file import write_attention
 from seq2seq.inspection.attention_page import attention_page
 from seq2seq.inspection.attention_picture import FORMATS, Shown, write_picture
-from seq2seq.translation.attention import PairAttention
+from seq2seq.inspection.pair_attention import PairAttention, pair_attention
 from seq2seq.translation.descriptors import STDIN
 from seq2seq.translation.destination import check_file
 from seq2seq.translation.engines.load import load_engine
@@ -79,7 +79,7 @@ def look(request: AttentionRequest) -> None:
 
 def _attention(translator: Translator, tag: str, number: int, src: str, tgt: str | None) -> PairAttention:
     try:
-        return translator.attention(src, tgt, tag=tag)
+        return pair_attention(translator, src, tgt, tag=tag)
     except TranslationError as error:
         error.args = (f"sentence {number}: {error}",)
         raise

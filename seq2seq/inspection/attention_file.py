@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from seq2seq.files import atomic_file
-from seq2seq.translation.attention import PairAttention
+from seq2seq.inspection.pair_attention import PairAttention
 
 
 def write_attention(pairs: Sequence[PairAttention], file: Path) -> None:

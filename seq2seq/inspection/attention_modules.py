@@ -1,8 +1,8 @@
 """The modules in which a model attends."""
 
+from seq2seq.inspection.attention_kinds import Kind
 from seq2seq.model.attention import MultiHeadAttention
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.attention_kinds import Kind
 
 
 def attention_modules(model: Transformer) -> dict[Kind, list[MultiHeadAttention]]:

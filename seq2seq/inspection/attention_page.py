@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from seq2seq.errors import TranslationError
+from seq2seq.inspection.attention_kinds import KINDS, TITLES
+from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, Weights
 from seq2seq.reports.html import page
-from seq2seq.translation.attention import PairAttention, Tokens, View, Weights
-from seq2seq.translation.attention_kinds import KINDS, TITLES
 
 MOST_WEIGHTS = 20_000_000  # 40 MB, which a browser opens in seconds
 _PROGRAMS = ("attention_weights.js", "attention_lines.js", "attention_matrix.js", "attention.js")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seq2seq.errors import TranslationError
+from seq2seq.inspection.attention_kinds import TITLES, Kind
+from seq2seq.inspection.pair_attention import PairAttention, Weights
 from seq2seq.reports import style
 from seq2seq.reports.attention_matrix import draw_matrix
-from seq2seq.translation.attention import PairAttention, Weights
-from seq2seq.translation.attention_kinds import TITLES, Kind
 
 FORMATS = ("png", "svg", "pdf")
 _CELL, _CHARACTER = 0.19, 0.09  # inches, of a row or column with a name, and of a letter of it

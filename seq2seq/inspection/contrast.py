@@ -7,8 +7,8 @@ from pathlib import Path
 from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import CorpusError, TranslationError
 from seq2seq.inspection.neighbours import cosine, row_of
+from seq2seq.inspection.vectors import LineVectors, VectorOptions, line_vectors
 from seq2seq.translation.translator import Translator
-from seq2seq.translation.vectors import LineVectors
 
 _N_FIELDS = (3, 6)
 
@@ -80,7 +80,7 @@ def judge(translator: Translator, contrasts: Sequence[Contrast], layer: int | No
         if reason := right.reason or wrong.reason:
             raise TranslationError(f"{right.source!r} cannot be scored: {reason}")
         margins.append(right.log_prob - wrong.log_prob)
-    vectors = translator.encode([each.source for each in contrasts], unit="word", layer=layer)
+    vectors = line_vectors(translator, [each.source for each in contrasts], VectorOptions(unit="word", layer=layer))
     return [
         Judged(each.source, margin, _nearness(each, line) if each.word else None)
         for each, margin, line in zip(contrasts, margins, vectors, strict=True)

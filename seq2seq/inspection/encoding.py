@@ -15,12 +15,12 @@ from seq2seq.hardware import speed_up_cpu
 from seq2seq.inspection.neighbours import Neighbour, nearest, rows_of, vector_of
 from seq2seq.inspection.vector_file import write_vectors
 from seq2seq.inspection.vector_picture import draw_vectors
+from seq2seq.inspection.vectors import LineVectors, VectorOptions, line_vectors
 from seq2seq.translation.descriptors import STDIN
 from seq2seq.translation.destination import check_destination, check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.translator import Translator
-from seq2seq.translation.vectors import LineVectors, VectorOptions
 
 _MOST_POINTS = 5000  # of a picture
 
@@ -40,8 +40,7 @@ class EncodeRequest:
 
     def vectors_of(self, lines: Iterable[str]) -> Iterator[LineVectors]:
         """Of these lines."""
-        chosen = self.options
-        return self._translator.encode(lines, unit=chosen.unit, pool=chosen.pool, layer=chosen.layer, tag=chosen.tag)
+        return line_vectors(self._translator, lines, self.options)
 
     @cached_property
     def _translator(self) -> Translator:

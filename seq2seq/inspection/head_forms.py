@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from seq2seq.inspection.ablating import Ablation, Loss
+from seq2seq.inspection.attention_kinds import KINDS, TITLES
 from seq2seq.inspection.head_figures import FIGURES
 from seq2seq.inspection.heads import HeadReport
-from seq2seq.translation.attention_kinds import KINDS, TITLES
 
 _FIGURE_HEADINGS = {"punctuation": "marks"}
 

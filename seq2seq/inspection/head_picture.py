@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.inspection.head_figures import FIGURES
 from seq2seq.inspection.heads import HeadReport
 from seq2seq.reports import style
-from seq2seq.translation.attention_kinds import KINDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

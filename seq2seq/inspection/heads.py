@@ -16,12 +16,12 @@ from torch import Tensor
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.dataset.batches import valid_batches
 from seq2seq.inspection.ablating import Ablation
+from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.inspection.head_figures import FigureSums
 from seq2seq.inspection.link_scores import LinkCounts, Reference
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import SPACE, Tokenizer
-from seq2seq.translation.attention_kinds import KINDS
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 _BATCH_TOKENS = 2048  # padded tokens of the longer sides of a batch: the weights of all layers are in memory

@@ -8,7 +8,7 @@ import numpy as np
 
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.bare_words import bare_words
-from seq2seq.translation.vectors import LineVectors, Vectors
+from seq2seq.inspection.vectors import LineVectors, Vectors
 
 
 class Neighbour(NamedTuple):

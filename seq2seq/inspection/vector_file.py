@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2seq.files import atomic_file
-from seq2seq.translation.vectors import LineVectors
+from seq2seq.inspection.vectors import LineVectors
 
 
 class _Rows:

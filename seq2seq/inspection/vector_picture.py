@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from seq2seq.inspection.vectors import Vectors
 from seq2seq.reports import style
-from seq2seq.translation.vectors import Vectors
 
 _MOST_LABELS = 60
 _LABEL = 40  # characters

@@ -8,7 +8,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import count, repeat
 from os import PathLike
 from pathlib import Path
@@ -21,7 +21,6 @@ from seq2seq.decoding.plan import n_hypotheses
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.argument_types import check_string, check_types, listed, strings
-from seq2seq.translation.attention import PairAttention, attend
 from seq2seq.translation.blocks import Block, beside, block_size, cut
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
@@ -38,7 +37,6 @@ from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import Scoring
 from seq2seq.translation.stream import Stream
 from seq2seq.translation.text.glossary import Term
-from seq2seq.translation.vectors import LineEncoder, LineVectors, VectorOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -236,9 +234,9 @@ class Translator:
             engine=self.engine,
             workers=self.workers,
             tokenizer=self.tokenizer,
-            normaliser=self._normaliser(options.normalize, options.keep),
+            normaliser=self.normaliser(options.normalize, options.keep),
             has_attention=self._gives_attention(searched_with),
-            splitter=self._splitter(options.split, len(tag_ids)),
+            splitter=self.splitter(options.split, len(tag_ids)),
             longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
             demands=demands,
@@ -299,66 +297,11 @@ class Translator:
             engine=self.engine,
             workers=self.workers,
             tokenizer=self.tokenizer,
-            normaliser=self._normaliser(options.normalize, ()),
+            normaliser=self.normaliser(options.normalize),
             decoding=decoding,
             tag_ids=self.tokenizer.tag(options.tag),
         )
         return flow(blocks, scoring, self.workers, on_done)
-
-    def attention(self, src: str, tgt: str | None = None, *, tag: str = "", normalize: str = AUTO) -> PairAttention:
-        """Where every layer and head of the model looks in one pair.
-
-        The source is read as `translate` and `score` read it, but always in one piece: a note says so if they would
-        split it.
-
-        Args:
-            tgt: the translation; None: the one that the model finds.
-            tag, normalize: as in `translate`, and with a given translation as in `score`.
-        Raises:
-            ConfigError: CTranslate2 and ensembles do not tell; the normalization is unknown.
-            TranslationError: one side has no token, or more than the model has positions for.
-            TokenizerError: a side is not Unicode, or the model does not have the tag.
-        """
-        check_types({"src": src, "tgt": src if tgt is None else tgt}, {"src": str, "tgt": str})
-        normaliser = self._normaliser(normalize, ())
-        read = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
-        n_tags = len(self.tokenizer.tag(tag))
-        parts, _ = self._splitter("auto", n_tags).split(read)
-        notes = [f"The model read: {read}"] if read != src else []
-        if len(parts) > 1:
-            notes.append(
-                f"To translate it, the line would be split into {len(parts)} parts, since training had shorter ones. "
-                "Here the model reads it in one piece."
-            )
-        return attend(self.engine, self.tokenizer, self.decoding, read, tgt, tag, notes)
-
-    def encode(
-        self,
-        lines: Iterable[str],
-        *,
-        unit: str = "sentence",
-        pool: str = "mean",
-        layer: int | None = None,
-        tag: str = "",
-    ) -> Generator[LineVectors, None, None]:
-        """Vectors of each line by sentence, word or piece, in order, in memory that does not grow with their number.
-
-        The lines are read as they are. One with more tokens than the model reads is read in windows.
-
-        Args:
-            unit, pool, layer, tag: see `VectorOptions`.
-        Raises:
-            ConfigError: one of these cannot be; CTranslate2 and ensembles give no vectors.
-            TokenizerError: a line is not Unicode, or the model does not have the tag.
-            TypeError: an argument or a line is of another type.
-        """
-        lines = strings(lines, "lines")
-        options = VectorOptions(unit=unit, pool=pool, layer=layer, tag=tag)
-        options.check(self.config.model.n_encoder_layers)
-        longest = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - len(self.tokenizer.tag(tag)))
-        encoder = LineEncoder(partial(self.engine.vectors, layer=layer), self.tokenizer, options, longest)
-        assert encoder.width  # asking for it finds out what the engine cannot do, before any line is read
-        return encoder.run(lines)
 
     def _gives_attention(self, decoding: DecodingConfig) -> bool:
         try:
@@ -367,11 +310,13 @@ class Translator:
             return False
         return True
 
-    def _normaliser(self, normalize: str, keep: Sequence[str]) -> Normaliser:
+    def normaliser(self, normalize: str, keep: Sequence[str] = ()) -> Normaliser:
+        """What reads lines as the training text had them; see `TranslationOptions`."""
         looks = None if self.seen is None else self.seen.looks
         return Normaliser(self.config, self.tokenizer, looks, normalize, keep)
 
-    def _splitter(self, split: str, n_tags: int) -> LineSplitter:
+    def splitter(self, split: str, n_tags: int) -> LineSplitter:
+        """What cuts lines into parts, each with so many tags before it; see `TranslationOptions`."""
         readable = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - n_tags)
         if split == "never":
             return LineSplitter(self.tokenizer, readable, None)

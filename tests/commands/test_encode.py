@@ -11,6 +11,7 @@ import pytest
 import seq2seq
 from seq2seq.cli import main
 from seq2seq.inspection import encoding
+from seq2seq.inspection.vectors import line_vectors
 from tests.translating import Stream
 
 LINES = ["Ba do.", "", "Fe ki ba."]
@@ -52,7 +53,7 @@ def test_stdin_to_stdout_has_a_row_for_each_line(
     with np.load(io.BytesIO(encode())) as found:
         vectors, lines = found["vectors"], found["line"]
     translator = seq2seq.load(random_run, device="cpu", precision="float32", workers=1)
-    expected = np.concatenate([each.vectors for each in translator.encode(LINES)])
+    expected = np.concatenate([each.vectors for each in line_vectors(translator, LINES)])
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
     assert lines.tolist() == [0, 1, 2]
     assert capsys.readouterr().err == "3 vectors\n"

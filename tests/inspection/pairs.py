@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seq2seq.translation.attention import PairAttention, Tokens
+from seq2seq.inspection.pair_attention import PairAttention, Tokens
 from seq2seq.translation.engines.protocol import HeadWeights
 
 

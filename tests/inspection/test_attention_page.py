@@ -12,7 +12,7 @@ import pytest
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_file import write_attention
 from seq2seq.inspection.attention_page import attention_page, in_thousandths
-from seq2seq.translation.attention import PairAttention
+from seq2seq.inspection.pair_attention import PairAttention
 from tests.inspection.pairs import pair
 from tests.reports.browsing import chromium, open_page, requests
 

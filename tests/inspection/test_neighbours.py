@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.neighbours import cosine, nearest, rows_of, vector_of
 from seq2seq.inspection.vector_picture import project
-from seq2seq.translation.vectors import LineVectors
+from seq2seq.inspection.vectors import LineVectors
 
 
 def line(text: str, *vectors: tuple[float, ...]) -> LineVectors:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from seq2seq.inspection.vector_file import write_vectors
-from seq2seq.translation.vectors import LineVectors
+from seq2seq.inspection.vectors import LineVectors
 from tests.translating import Stream
 
 VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)

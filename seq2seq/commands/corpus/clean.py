@@ -105,7 +105,7 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
     if args.score is None:
         report = clean_files(options)
     else:
-        from seq2seq.translation.dual_scores import dual_scores
+        from seq2seq.inspection.dual_scores import dual_scores
 
         forward, backward = args.score
         with dual_scores(forward, backward, [name for name in args.languages if name != "-"]) as score:

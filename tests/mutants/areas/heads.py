@@ -90,17 +90,17 @@ MUTANTS = [
     ),
     Mutant(
         fault="the vector of the tag is taken for that of the first piece",
-        file="seq2seq/translation/vectors.py",
+        file="seq2seq/inspection/vectors.py",
         text="each[len(tag) : len(tag) + len(ids)]",
         becomes="each[: len(ids)]",
-        tests=["tests/translation/test_vectors.py"],
+        tests=["tests/inspection/test_vectors.py"],
     ),
     Mutant(
         fault="eos counts in the mean of a sentence",
-        file="seq2seq/translation/vectors.py",
+        file="seq2seq/inspection/vectors.py",
         text="lengths = np.diff([*starts, len(states)])[:, None]",
         becomes="lengths = np.diff([*starts, len(states) + 1])[:, None]",
-        tests=["tests/translation/test_vectors.py"],
+        tests=["tests/inspection/test_vectors.py"],
     ),
     Mutant(
         fault="the rows of a file of vectors say the wrong line",

@@ -2,20 +2,20 @@
 
 from tests.mutants.mutant import Mutant
 
-_WEIGHTS = "tests/translation/test_attention.py"
+_WEIGHTS = "tests/inspection/test_pair_attention.py"
 _PAGE = "tests/inspection/test_attention_page.py"
 
 MUTANTS = [
     Mutant(
         fault="a word looks as its pieces do together, not on average",
-        file="seq2seq/translation/attention.py",
+        file="seq2seq/inspection/pair_attention.py",
         text="(looking / looking.sum(0)).T",
         becomes="looking.T",
         tests=[f"{_WEIGHTS}::test_a_word_is_looked_at_by_the_sum_of_its_pieces_and_looks_by_their_mean"],
     ),
     Mutant(
         fault="the rows of the decoder are named for what it has read, not for what it writes",
-        file="seq2seq/translation/attention.py",
+        file="seq2seq/inspection/pair_attention.py",
         text='self.src_tokens if kind == "encoder" else self.tgt_out',
         becomes='self.src_tokens if kind == "encoder" else self.tgt_in',
         tests=[f"{_PAGE}::test_the_weights_of_a_page_are_those_of_the_model_in_thousandths"],
@@ -29,9 +29,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="the translation is that of a source without its tag",
-        file="seq2seq/translation/attention.py",
-        text="sentence = Sentence([*tag_ids, *src_ids])",
-        becomes="sentence = Sentence(src_ids)",
+        file="seq2seq/inspection/pair_attention.py",
+        text="engine.decode([Sentence([*tag_ids, *src_ids])]",
+        becomes="engine.decode([Sentence(src_ids)]",
         tests=[f"{_WEIGHTS}::test_a_tag_is_a_word_of_its_own"],
     ),
     Mutant(

@@ -13,10 +13,10 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
+from seq2seq.inspection.attention_kinds import KINDS
+from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, pair_attention, tokens_of
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.attention import PairAttention, Tokens, View, tokens_of
-from seq2seq.translation.attention_kinds import KINDS
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
@@ -66,7 +66,7 @@ def assert_distributions(pair: PairAttention) -> None:
 def test_the_weights_are_those_that_the_model_uses(rotary_run: Path, precision: str, tgt: str) -> None:
     translator = load(rotary_run, precision)
     src = "Le chat court après la balle."
-    pair = translator.attention(src, tgt)
+    pair = pair_attention(translator, src, tgt)
     assert_distributions(pair)
     assert pair.weights.encoder.shape[:2] == (3, 3) and pair.weights.cross.shape[:2] == (2, 3)
     model = TrainedModel.read(rotary_run).build().eval()
@@ -96,7 +96,7 @@ def test_a_pair_has_the_same_weights_in_any_batch(rotary_run: Path) -> None:
 def test_the_models_own_translation_has_the_attention_of_its_search(translator: Translator) -> None:
     (translation,) = translator.translate(["Ba do ke ki fe la."], alignment=True)
     for tgt in (None, translation.text):  # a given translation that is the model's own has the same weights, too
-        pair = translator.attention(translation.source, tgt)
+        pair = pair_attention(translator, translation.source, tgt)
         assert (pair.tgt, pair.is_given) == (translation.text, tgt is not None)
         (searched,) = translation.hypotheses[0].attention or []
         assert (searched.src_pieces, searched.tgt_pieces) == (pair.src_tokens.pieces[:-1], pair.tgt_out.pieces[:-1])
@@ -105,13 +105,13 @@ def test_the_models_own_translation_has_the_attention_of_its_search(translator: 
 
 def test_a_tag_is_a_word_of_its_own(tagged_run: Path) -> None:
     translator = load(tagged_run)
-    pair = translator.attention("Ba do ke.", tag="z")
+    pair = pair_attention(translator, "Ba do ke.", tag="z")
     assert_distributions(pair)
     assert pair.src_tokens.words == ["<tag:z>", "Ba", "do", "ke.", "</s>"]
     assert pair.tgt_in.words == ["<s>", "Baz", "Doz", "Kez."] and pair.tgt_out.words == ["Baz", "Doz", "Kez.", "</s>"]
     assert pair.view("encoder").in_words().shape == (1, 4, 5, 5)
     with pytest.raises(TokenizerError, match="no tag 'x'"):
-        translator.attention("Ba.", tag="x")
+        pair_attention(translator, "Ba.", tag="x")
 
 
 def test_a_word_is_looked_at_by_the_sum_of_its_pieces_and_looks_by_their_mean() -> None:
@@ -124,7 +124,7 @@ def test_a_word_is_looked_at_by_the_sum_of_its_pieces_and_looks_by_their_mean() 
 
 def test_pieces_that_are_no_words_keep_rows_whole(translator: Translator) -> None:
     # A space that does not break, a character of four bytes, and one that joins with the letter before it.
-    pair = translator.attention("\u00a0 ba 🙂 e\u0301", "\u3000 👩\u200d🚀 \u200b", normalize="never")
+    pair = pair_attention(translator, "\u00a0 ba 🙂 e\u0301", "\u3000 👩\u200d🚀 \u200b", normalize="never")
     assert_distributions(pair)
     assert pair.src_tokens.words[:2] == ["ba", "🙂"] and len(pair.src_tokens.pieces) > 8
 
@@ -140,24 +140,24 @@ def test_each_token_of_any_text_has_a_word_and_each_word_a_token(text: str, afte
 
 
 def test_notes_say_what_the_model_read_and_what_translating_does_otherwise(translator: Translator) -> None:
-    assert translator.attention("Ba do.").notes == []
-    emoji = translator.attention("Ba do 🙂.")
+    assert pair_attention(translator, "Ba do.").notes == []
+    emoji = pair_attention(translator, "Ba do 🙂.")
     assert emoji.notes == [f"The model read: {emoji.src}"] and "🙂" not in emoji.src
-    long = translator.attention(" ".join(["ba"] * 20))
+    long = pair_attention(translator, " ".join(["ba"] * 20))
     assert len(long.notes) == 1 and "split into" in long.notes[0] and long.src == " ".join(["ba"] * 20)
     assert_distributions(long)
 
 
 def test_what_cannot_be_looked_at_is_refused(translator: Translator, trained_run: Path) -> None:
     with pytest.raises(TranslationError, match=r"the source ' ' has nothing that the model reads; give it at least"):
-        translator.attention(" ")
+        pair_attention(translator, " ")
     with pytest.raises(TranslationError, match="the translation '' has nothing that the model reads"):
-        translator.attention("Ba.", "")
+        pair_attention(translator, "Ba.", "")
     with pytest.raises(TranslationError, match=r"the source has \d+ tokens, and the model has positions for 47"):
-        translator.attention("ba " * 48)
+        pair_attention(translator, "ba " * 48)
     with pytest.raises(TranslationError, match=r"the translation has \d+ tokens, and the model has positions for 47"):
-        translator.attention("Ba.", "Bas " * 48)
+        pair_attention(translator, "Ba.", "Bas " * 48)
     with pytest.raises(TokenizerError, match="half a surrogate"):
-        translator.attention("Ba \ud800")
+        pair_attention(translator, "Ba \ud800")
     with pytest.raises(ConfigError, match="ensemble looks somewhere else; give one model"):
-        seq2seq.load([trained_run, trained_run], device="cpu").attention("Ba.")
+        pair_attention(seq2seq.load([trained_run, trained_run], device="cpu"), "Ba.")

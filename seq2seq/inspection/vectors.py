@@ -5,7 +5,7 @@ Shapes: S source tokens, N rows, D d_model
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.argument_types import check_types
+from seq2seq.translation.argument_types import check_types, strings
+from seq2seq.translation.translator import Translator
 
 UNITS, POOLS = ("sentence", "word", "piece"), ("mean", "max")
 _WINDOW = 2048  # lines that are sorted by length together
@@ -72,6 +73,28 @@ class VectorOptions:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(choices)}")
         if self.layer is not None and not 0 <= self.layer <= n_layers:
             raise ConfigError(f"layer={self.layer}: the encoder has {n_layers} layers; give 0 to {n_layers}")
+
+
+def line_vectors(
+    translator: Translator, lines: Iterable[str], options: VectorOptions | None = None
+) -> Generator[LineVectors, None, None]:
+    """Vectors of lines in their context, from the encoder of a model, in memory that does not grow with their number.
+
+    A line is read as it is, in one piece; one that is too long for the model is read in windows.
+
+    Raises:
+        ConfigError: an option cannot be, or the engine gives no vectors.
+        TokenizerError: a line is not Unicode, or the model does not have the tag.
+        TypeError: the lines are one string, one of them is no string, or the layer is no number.
+    """
+    lines, options = strings(lines, "lines"), options or VectorOptions()
+    options.check(translator.config.model.n_encoder_layers)
+    n_tags = len(translator.tokenizer.tag(options.tag))
+    longest = min(translator.config.data.max_sentence_tokens, translator.engine.max_length - 1 - n_tags)
+    encode = partial(translator.engine.vectors, layer=options.layer)
+    encoder = LineEncoder(encode, translator.tokenizer, options, longest)
+    assert encoder.width  # asking for it finds out what the engine cannot do, before any line is read
+    return encoder.run(lines)
 
 
 @dataclass(frozen=True)

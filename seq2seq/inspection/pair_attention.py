@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2seq.analysis.alignment import words_of_pieces
-from seq2seq.config import DecodingConfig
 from seq2seq.errors import TranslationError
+from seq2seq.inspection.attention_kinds import Kind
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.attention_kinds import Kind
-from seq2seq.translation.engines.protocol import Engine, HeadWeights, Sentence
-from seq2seq.translation.options import TranslationOptions
-from seq2seq.translation.searching import search
+from seq2seq.translation.argument_types import check_types
+from seq2seq.translation.engines.protocol import HeadWeights, Sentence
+from seq2seq.translation.normalizations import AUTO
+from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 
 Weights = npt.NDArray[np.float32]
@@ -86,29 +86,37 @@ class PairAttention:
         return View(queries, keys, getattr(self.weights, kind))
 
 
-def attend(
-    engine: Engine,
-    tokenizer: Tokenizer,
-    decoding: DecodingConfig,
-    src: str,
-    tgt: str | None,
-    tag: str,
-    notes: list[str],
+def pair_attention(
+    translator: Translator, src: str, tgt: str | None = None, *, tag: str = "", normalize: str = AUTO
 ) -> PairAttention:
-    """Look at a source as the model reads it, in one piece, and at its translation.
+    """Where every layer and head of a model looks in one pair.
+
+    The source is read as `translate` and `score` read it, but always in one piece: a note says so if `translate` would
+    split it.
 
     Args:
-        tgt: None: the model's own translation, as the search finds it.
+        tgt: the translation; None: the one that the model finds.
+        tag, normalize: as in `Translator.translate`, and with a given translation as in `Translator.score`.
     Raises:
-        ConfigError: the engine gives no weights.
+        ConfigError: CTranslate2 and ensembles do not tell; the normalization is unknown.
         TranslationError: one side has no token, or more than the model has positions for.
         TokenizerError: a side is not Unicode, or the model does not have the tag.
     """
+    check_types({"src": src, "tgt": src if tgt is None else tgt}, {"src": str, "tgt": str})
+    engine, tokenizer = translator.engine, translator.tokenizer
     tag_ids = tokenizer.tag(tag)
-    src_ids = _ids(tokenizer, src, "source", engine.max_length - 1 - len(tag_ids))
+    normaliser = translator.normaliser(normalize)
+    text = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
+    notes = [f"The model read: {text}"] if text != src else []
+    parts, _ = translator.splitter("auto", len(tag_ids)).split(text)
+    if len(parts) > 1:
+        notes.append(
+            f"To translate it, the line would be split into {len(parts)} parts, since training had shorter ones. "
+            "Here the model reads it in one piece."
+        )
+    src_ids = _ids(tokenizer, text, "source", engine.max_length - 1 - len(tag_ids))
     if tgt is None:
-        sentence = Sentence([*tag_ids, *src_ids])
-        found = search(engine, [sentence], decoding, TranslationOptions(), tokenizer)[0].hypotheses[0]
+        found = engine.decode([Sentence([*tag_ids, *src_ids])], translator.decoding)[0][0]
         tgt_ids = found.tokens[: engine.max_length - 1]  # one place is left for eos
     else:
         tgt_ids = _ids(tokenizer, tgt, "translation", engine.max_length - 1)

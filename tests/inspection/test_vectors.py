@@ -15,7 +15,8 @@ import seq2seq
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.decoding.sentences import pad_sources
 from seq2seq.errors import ConfigError
-from seq2seq.translation import vectors as vectors_module
+from seq2seq.inspection import vectors as vectors_module
+from seq2seq.inspection.vectors import VectorOptions, line_vectors
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES
 
@@ -45,7 +46,7 @@ def states_by_hand(run: Path, line: str, layer: int | None = None) -> np.ndarray
 
 @pytest.mark.parametrize("layer", [None, 0, 1])
 def test_pieces_have_the_states_of_the_encoder(layer: int | None, translator: Translator, random_run: Path) -> None:
-    found = list(translator.encode(SENTENCES, unit="piece", layer=layer))
+    found = list(line_vectors(translator, SENTENCES, VectorOptions(unit="piece", layer=layer)))
     for line, each in zip(SENTENCES, found, strict=True):
         expected = states_by_hand(random_run, line, layer)
         np.testing.assert_allclose(each.vectors, expected, atol=1e-5)
@@ -62,9 +63,9 @@ def test_sentences_and_words_are_pooled_from_their_pieces(
     states = states_by_hand(random_run, line)
     pieces = translator.tokenizer.pieces(translator.tokenizer.encode([line])[0])
     begins = [i for i, piece in enumerate(pieces) if piece.startswith("▁")]
-    (sentence,) = translator.encode([line], pool=pool)
+    (sentence,) = line_vectors(translator, [line], VectorOptions(pool=pool))
     np.testing.assert_allclose(sentence.vectors, reduce(states, axis=0)[None], atol=1e-5)
-    (words,) = translator.encode([line], unit="word", pool=pool)
+    (words,) = line_vectors(translator, [line], VectorOptions(unit="word", pool=pool))
     assert (words.names, words.places.tolist()) == (["Le", "chien", "court."], [0, 1, 2])
     assert len(begins) == 3
     expected = [reduce(states[a:b], axis=0) for a, b in zip(begins, [*begins[1:], None], strict=True)]
@@ -73,17 +74,17 @@ def test_sentences_and_words_are_pooled_from_their_pieces(
 
 def test_each_line_has_one_row_as_a_sentence_and_blank_ones_are_zeros(translator: Translator) -> None:
     lines = ["Oui !", "", "  \t", "Un chat dort."]
-    found = list(translator.encode(lines))
+    found = list(line_vectors(translator, lines))
     assert [each.text for each in found] == lines
     assert [each.vectors.shape for each in found] == [(1, 32)] * 4
     assert [bool(each.vectors.any()) for each in found] == [True, False, False, True]
-    assert [len(each.vectors) for each in translator.encode(lines, unit="word")] == [2, 0, 0, 3]
+    assert [len(each.vectors) for each in line_vectors(translator, lines, VectorOptions(unit="word"))] == [2, 0, 0, 3]
 
 
 def test_a_line_that_is_too_long_is_read_in_windows(translator: Translator, random_run: Path) -> None:
     ids = translator.tokenizer.encode([LONG])[0]
     assert len(ids) > 80
-    (whole,) = translator.encode([LONG], unit="piece")
+    (whole,) = line_vectors(translator, [LONG], VectorOptions(unit="piece"))
     assert len(whole.vectors) == len(ids)
     model = TrainedModel.read(random_run).build().eval()
     with torch.inference_mode():  # `data.max_sentence_tokens` of this model is 40
@@ -94,11 +95,11 @@ def test_a_line_that_is_too_long_is_read_in_windows(translator: Translator, rand
 @settings(max_examples=15)
 @given(lines=st.lists(st.sampled_from([*SENTENCES, "", LONG]), max_size=9), size=st.sampled_from([1, 60, 300]))
 def test_order_is_kept_and_batches_change_nothing(translator: Translator, lines: list[str], size: int) -> None:
-    alone = {line: next(translator.encode([line], unit="word")).vectors for line in set(lines)}
+    alone = {line: next(line_vectors(translator, [line], VectorOptions(unit="word"))).vectors for line in set(lines)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vectors_module, "_BATCH_TOKENS", size)
         patch.setattr(vectors_module, "_WINDOW", 4)
-        found = list(translator.encode(iter(lines), unit="word"))
+        found = list(line_vectors(translator, iter(lines), VectorOptions(unit="word")))
     assert [each.text for each in found] == lines
     for each in found:
         np.testing.assert_allclose(each.vectors, alone[each.text], atol=1e-5)
@@ -106,7 +107,9 @@ def test_order_is_kept_and_batches_change_nothing(translator: Translator, lines:
 
 def test_tags_are_read_and_have_no_row(tagged_run: Path) -> None:
     translator = seq2seq.load(tagged_run, device="cpu", precision="float32", workers=1)
-    plain, tagged = (next(translator.encode(["Ba da."], unit="piece", tag=tag)) for tag in ("", "t"))
+    plain, tagged = (
+        next(line_vectors(translator, ["Ba da."], VectorOptions(unit="piece", tag=tag))) for tag in ("", "t")
+    )
     assert plain.names == tagged.names and plain.vectors.shape == tagged.vectors.shape
     assert not np.allclose(plain.vectors, tagged.vectors)
     trained = TrainedModel.read(tagged_run)
@@ -126,16 +129,16 @@ def test_tags_are_read_and_have_no_row(tagged_run: Path) -> None:
 )
 def test_what_cannot_be_is_refused(options, message: str, translator: Translator) -> None:
     with pytest.raises(ConfigError) as refusal:
-        translator.encode(["Oui"], **options)
+        line_vectors(translator, ["Oui"], VectorOptions(**options))
     assert message in str(refusal.value)
 
 
 def test_an_ensemble_gives_no_vectors(random_run: Path) -> None:
     both = seq2seq.load([random_run, random_run], device="cpu", precision="float32", workers=1)
     with pytest.raises(ConfigError, match="each model of an ensemble has vectors of its own; give one model"):
-        both.encode(["Oui"])
+        line_vectors(both, ["Oui"])
 
 
 def test_one_string_is_no_list_of_lines(translator: Translator) -> None:
     with pytest.raises(TypeError, match="lines is one string"):
-        translator.encode("Oui")
+        line_vectors(translator, "Oui")
