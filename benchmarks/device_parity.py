@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig, ModelConfig
-from seq2seq.decoding.sentences import decode_ids
+from seq2seq.decoding.search import decode_ids
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import BOS, EOS, PAD

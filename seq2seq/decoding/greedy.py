@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.constraints import Constraints
+from seq2seq.decoding.constraints import Constraints, log_normalizer
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
-from seq2seq.decoding.tokens import log_normalizer
 from seq2seq.vocabulary import EOS, PAD
 
 

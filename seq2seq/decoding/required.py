@@ -18,10 +18,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from seq2seq.decoding.candidates import Candidates
 from seq2seq.vocabulary import EOS, PAD
 
 Progress = tuple[tuple[int, int], ...]  # for each phrase: tokens matched of its next occurrence, and occurrences found
+
+
+class Candidates(NamedTuple):
+    """Extensions of a sentence's live hypotheses by one token, best first; each (B, C)."""
+
+    parents: Tensor  # the hypothesis that is extended
+    tokens: Tensor  # the new token
+    log_probs: Tensor  # of the extended hypothesis
 
 
 class _Phrase(NamedTuple):

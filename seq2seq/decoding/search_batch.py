@@ -1,44 +1,136 @@
-"""What all searches have in common: ask the model, notice which sentences are done, go on with the others.
+"""The batches of a search: which sentences are searched together, and which of them are still open.
+
+A search asks the model, notices which sentences are done, and goes on with the others. The sizes of batches have few
+significant bits, since oneDNN compiles its kernels for each size.
 
 Shapes: B sentences, S source tokens, K hypotheses a sentence, V vocabulary
 """
 
-from collections.abc import Sequence
-from typing import Generic
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
-from seq2seq.decoding.constraints import Constraints
+from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.rows import Rows
 from seq2seq.vocabulary import BOS
 
+if TYPE_CHECKING:  # CTranslate2 needs plans, and no torch
+    from torch import Tensor
 
-class SearchBatch(Generic[State]):
+    from seq2seq.decoding.constraints import Constraints
+    from seq2seq.decoding.protocol import NextTokenScores
+
+
+_SHARE = 1 / 2  # of what is left at the end of a text, in a batch
+_SMALLEST = 1 / 8  # of a full batch: smaller ones cost more than they share out
+
+
+def plan_batches(lengths: Sequence[int], config: DecodingConfig, *, is_split: bool = False) -> Iterator[list[int]]:
+    """Indices of the sources decoded together, longest first. Sources without tokens are in no batch.
+
+    The longest come first so that running out of memory happens at once. The size of a batch is
+
+        sentences * (tokens of the longest source, eos counted) * hypotheses of a sentence <= max_batch_tokens
+
+    but each batch has at least one sentence. The number of sentences is one that `round_down` gives, except that the
+    last batch takes what is left.
+
+    Args:
+        is_split: make the last batches smaller and smaller, so that workers that share them end at about the same time.
+    """
+    by_length = sorted((i for i, n in enumerate(lengths) if n), key=lambda i: -lengths[i])
+    n_left = sum(lengths[i] + 1 for i in by_length) * n_hypotheses(config)
+    begin = 0
+    while begin < len(by_length):
+        budget = config.max_batch_tokens
+        if is_split:
+            budget = min(budget, max(int(n_left * _SHARE), int(budget * _SMALLEST)))
+        cost = (lengths[by_length[begin]] + 1) * n_hypotheses(config)
+        end = begin + round_down(max(1, budget // cost))
+        yield by_length[begin:end]
+        n_left -= sum(lengths[i] + 1 for i in by_length[begin:end]) * n_hypotheses(config)
+        begin = end
+
+
+def n_hypotheses(config: DecodingConfig) -> int:
+    """How many hypotheses of a sentence are searched side by side."""
+    return config.n_best if config.sampling else config.beam_size
+
+
+def round_up(n: int) -> int:
+    """The smallest of 1 to 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, ... (three significant bits) that is not below n."""
+    step = 1 << max(0, n.bit_length() - 3)
+    return -(-n // step) * step
+
+
+def round_down(n: int) -> int:
+    """The largest of these numbers that is not above n."""
+    step = 1 << max(0, n.bit_length() - 3)
+    return n // step * step
+
+
+class Rows:
+    """The rows of a batch. Each row is one sentence.
+
+    Rows that are done stay in the batch until it can shrink to the next size that `round_up` gives. Keys and values
+    then move a few times, not at every step, and oneDNN compiles its kernels for a few sizes only.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.sentences = list(range(n))  # of each row
+        self._is_done = [False] * n
+
+    def newly_done(self, is_done: Sequence[bool]) -> list[tuple[int, int]]:
+        """(row, sentence) of each row that is done for the first time.
+
+        Args:
+            is_done: whether each row is done. Rows that were done before may have any value.
+        """
+        found = []
+        for row, done in enumerate(is_done):
+            if done and not self._is_done[row]:
+                self._is_done[row] = True
+                found.append((row, self.sentences[row]))
+        return found
+
+    @property
+    def all_done(self) -> bool:
+        return all(self._is_done)
+
+    def shrink(self) -> list[int] | None:
+        """The rows to keep, ascending: those that are open, and a few others to fill the batch. None keeps all rows."""
+        open_rows = [row for row, done in enumerate(self._is_done) if not done]
+        n_spare = round_up(len(open_rows)) - len(open_rows)
+        if len(open_rows) + n_spare >= len(self._is_done):
+            return None
+        spare = [row for row, done in enumerate(self._is_done) if done][:n_spare]
+        rows = sorted(open_rows + spare)
+        self.sentences = [self.sentences[row] for row in rows]
+        self._is_done = [self._is_done[row] for row in rows]
+        return rows
+
+
+class SearchBatch:
     """The sentences of a search: the state of those that are still open, and what was found for the others.
 
     A search has tensors with one row for each sentence. After each step it stores the hypotheses of the sentences that
     are `newly_done`, and keeps of its tensors the rows that `shrink` names.
     """
 
-    def __init__(self, model: NextTokenScores[State], src: Tensor, constraints: Constraints) -> None:
+    def __init__(self, model: "NextTokenScores[Any]", src: "Tensor", constraints: "Constraints") -> None:
         """src: (B, S)."""
         self._model = model
         self._constraints = constraints
         self._state = model.start(src, constraints.longest)
         self._rows = Rows(len(src))
-        self._device = src.device
         self.first_tokens = src.new_full((len(src), 1), BOS)  # (B, 1): a search begins with one hypothesis a sentence
         self.found: list[list[Hypothesis]] = [[] for _ in range(len(src))]  # in the order of the sources
 
-    def step(self, tokens: Tensor) -> Tensor:
+    def step(self, tokens: "Tensor") -> "Tensor":
         """Append one token (B, K) to each hypothesis; logits (B, K, V) of the token after it."""
         logits, self._state = self._model.step(self._state, tokens)
         return logits
 
-    def reorder(self, parents: Tensor) -> None:
+    def reorder(self, parents: "Tensor") -> None:
         """Make hypothesis k of sentence b a copy of hypothesis `parents[b, k]` of that sentence."""
         self._state = self._model.reorder(self._state, parents)
 
@@ -58,7 +150,7 @@ class SearchBatch(Generic[State]):
     def all_done(self) -> bool:
         return self._rows.all_done
 
-    def shrink(self) -> Tensor | None:
+    def shrink(self) -> "Tensor | None":
         """If enough sentences are done, drop them. Returns the rows that stay, in their order; None if all stay.
 
         At least one sentence must be open.
@@ -66,7 +158,7 @@ class SearchBatch(Generic[State]):
         staying = self._rows.shrink()
         if staying is None:
             return None
-        kept = torch.tensor(staying, device=self._device)
+        kept = self.first_tokens.new_tensor(staying)
         self._state = self._model.select(self._state, kept)
         self._constraints.select(kept)
         return kept

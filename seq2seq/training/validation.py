@@ -24,7 +24,7 @@ from seq2seq.config.sources import SourceFiles
 from seq2seq.corpus.test_sets import TestSet
 from seq2seq.dataset.batches import Pairs, collate, valid_batches
 from seq2seq.dataset.store import PairStore
-from seq2seq.decoding.sentences import decode_ids
+from seq2seq.decoding.search import decode_ids
 from seq2seq.evaluation.scores import (
     ROBUSTNESS_METRICS,
     TEST_METRICS,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.plan import plan_batches
+from seq2seq.decoding.search_batch import plan_batches
 from seq2seq.translation.blocks import Block, Given
 from seq2seq.translation.engines.workers import Task, Workers
 

@@ -18,7 +18,7 @@ from typing import Any
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.plan import n_hypotheses
+from seq2seq.decoding.search_batch import n_hypotheses
 from seq2seq.errors import TranslationError, command
 from seq2seq.exit_status import note
 from seq2seq.hardware import keep_freed_memory, speed_up_cpu
@@ -173,7 +173,7 @@ class _Work:
         pieces = request.pieces(self._replaced)
         path = request.prefixes or request.score
         if path is None:
-            return zip(pieces, repeat(""))  # noqa: B905
+            return zip(pieces, repeat(""))
         option = "--prefix" if request.prefixes else "--score"
         complaint = f"{option} does not have as many lines as the input; line n must belong to line n of the input"
         return beside(pieces, request.lines_of(path), complaint)

@@ -7,7 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.length import length_penalty
+from seq2seq.decoding.hypothesis import length_penalty
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines.protocol import Engine

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeVar, get_type_hints
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
-from seq2seq.decoding.plan import n_hypotheses
-from seq2seq.errors import ConfigError, TranslationError
+from seq2seq.decoding.search_batch import n_hypotheses
+from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.argument_types import check_string, check_types, listed, strings
 from seq2seq.translation.blocks import Block, beside, block_size, cut

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, UNK
 
 from . import reference

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, mean_logits, shares_of
-from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.protocol import Ensemble, mean_log_probs, mean_logits, shares_of
+from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 
 from . import reference

@@ -7,8 +7,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding.beam import beam_search
 from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.greedy import greedy_search
-from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.search import pad_sources, search
 
 from . import reference
 from .toy import ToyModel

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.required import Required, share_out
-from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, UNK
 
 from . import reference

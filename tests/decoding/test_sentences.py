@@ -4,7 +4,7 @@ from torch import Tensor
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.sentences import decode_ids, pad_sources
+from seq2seq.decoding.search import decode_ids, pad_sources
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
 

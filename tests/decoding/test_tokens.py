@@ -4,7 +4,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq.decoding.tokens import GROUP, best_extensions, log_normalizer
+from seq2seq.decoding.beam import GROUP, best_extensions
+from seq2seq.decoding.constraints import log_normalizer
 
 NEVER = -math.inf
 fixed_examples = settings(derandomize=True)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.decoding.sentences import decode_ids
+from seq2seq.decoding.search import decode_ids
 from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.inspection.ablating import ablate, parts
 from seq2seq.model.ablation import without_head, without_layer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import seq2seq
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.search import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.inspection import vectors as vectors_module
 from seq2seq.inspection.vectors import VectorOptions, line_vectors

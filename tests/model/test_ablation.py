@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from seq2seq.config import DecodingConfig, ModelConfig
-from seq2seq.decoding.sentences import decode_ids
+from seq2seq.decoding.search import decode_ids
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
 from seq2seq.model.transformer import Transformer
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.length import length_limit, length_penalty, min_length
+from seq2seq.decoding.hypothesis import Hypothesis, length_limit, length_penalty, min_length
 from seq2seq.errors import ConfigError
 from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import forbid_special
-from seq2seq.decoding.ensemble import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.search import search
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.protocol import Ensemble, mean_log_probs, shares_of
+from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 from seq2seq.model.states import encoder_states
 from seq2seq.model.transformer import Transformer

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.sentences import pad_sources
+from seq2seq.decoding.search import pad_sources
 from seq2seq.translation.engines import packed
 from seq2seq.translation.engines.packed import PackedLinear, join_products, pack
 from seq2seq.translation.engines.protocol import Sentence
