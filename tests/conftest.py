@@ -112,8 +112,8 @@ def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported_model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory of `trained_run`, with weights for CTranslate2 only."""
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
+    from seq2seq.export import ExportOptions
     from seq2seq.export.export import export
-    from seq2seq.export.options import ExportOptions
 
     def make(folder: Path) -> None:
         lines = folder.with_suffix(".txt")

@@ -14,10 +14,10 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.errors import CheckpointError
+from seq2seq.export import ExportOptions
 from seq2seq.export.conversion import convert
-from seq2seq.export.options import ExportOptions
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
-from seq2seq.export.stored import check_finite, read_back
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 from seq2seq.translation.engines.load_ctranslate2 import load, require_ctranslate2
 from seq2seq.translation.engines.options import EngineOptions
@@ -140,3 +140,36 @@ def _write_ctranslate2(original: _Original, directory: Path, options: ExportOpti
 
 def _mean_difference(compute_type: str) -> float:
     return _MEAN_DIFFERENCE.get(compute_type.split("_")[0], 0.0)
+
+
+def check_finite(trained: TrainedModel) -> None:
+    """Refuse a model that diverged. A relu can hide such a weight from every output, and from every comparison.
+
+    Raises:
+        CheckpointError: a weight is not a finite number.
+    """
+    damaged = [name for name, weight in trained.weights.items() if not weight.isfinite().all()]
+    if damaged:
+        names = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if damaged[3:] else "")
+        raise CheckpointError(
+            f"{trained.path}: the weights in {names} are not all finite numbers, so training diverged; export an "
+            "earlier checkpoint"
+        )
+
+
+def read_back(original: TrainedModel, directory: Path) -> TrainedModel:
+    """Read what was written, and compare each bit.
+
+    Raises:
+        ParityError: something differs.
+    """
+    copy = TrainedModel.read(directory)
+    expected, stored = original.weights, copy.weights
+    different = [
+        name
+        for name, weight in expected.items()
+        if name not in stored or stored[name].dtype != weight.dtype or not torch.equal(stored[name], weight)
+    ]
+    if different or len(stored) != len(expected):
+        raise ParityError(f"model.safetensors did not come back as it was written ({', '.join(different)}); try again")
+    return copy

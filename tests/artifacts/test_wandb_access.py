@@ -22,8 +22,8 @@ from seq2seq.artifacts.wandb_access import check_access, has_credentials, local_
 from seq2seq.artifacts.wandb_questions import answer, is_model_file
 from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
+from seq2seq.export import ExportOptions
 from seq2seq.export.export import export
-from seq2seq.export.options import ExportOptions
 from seq2seq.training.composed import finetuned_config
 from tests.training.wandb_server import Artifact, WandbServer, answered_here, wandb_server
 

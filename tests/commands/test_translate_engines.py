@@ -151,8 +151,8 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_
 
 def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
+    from seq2seq.export import ExportOptions
     from seq2seq.export.export import export
-    from seq2seq.export.options import ExportOptions
 
     lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
     export(ExportOptions(source=tagged_run, formats=("ctranslate2",), output=target, parity_input=lines))
