@@ -109,8 +109,7 @@ def _train(
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     done = resumed.step if resumed else 0
     if ranks.is_first:
-        sizes = CheckpointSizes.of(module.model, config, machine.precision)
-        check_disk_space(run, config.trainer, sizes, done, total_steps, is_new=resumed is None)
+        check_disk_space(run, config.trainer, CheckpointSizes.of(module, machine.precision), total_steps)
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
     tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)

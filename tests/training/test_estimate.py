@@ -1,7 +1,6 @@
 """`train.py --estimate` against the runs that it speaks of."""
 
 import re
-import statistics
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.config import RunConfig
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
 from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
-from seq2seq.training.estimate import CheckpointSizes, Estimate, estimate
+from seq2seq.training.data import TranslationData
+from seq2seq.training.estimate import Estimate, estimate
 from seq2seq.training.module import TranslationModule
 from tests.places import ROOT, made_once
 from tests.training.short_of_memory import large, needs_limits, script
@@ -66,13 +66,6 @@ def test_the_room_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, R
     found, config = wide
     files = {(f.stat().st_ino, f.stat().st_size) for f in Path(config.run_dir, "checkpoints").iterdir()}
     assert found.checkpoints == pytest.approx(sum(size for _, size in files), rel=0.08)
-    kept = replace(config.trainer, max_rollbacks=3)  # two more states, to go back to
-    sizes = CheckpointSizes(state=10, model=1)
-    assert sizes.of_new_run(kept, 100, 30) == sizes.of_new_run(config.trainer, 100, 30) + 2 * 10
-    seldom = replace(kept, val_every_n_steps=0, keep_every_n_steps=0)
-    assert sizes.of_new_run(seldom, 300, 100) == 2 * 10 + (1 + 2 + 1) * 1  # the best, two to average, the winner
-    assert sizes.of_new_run(seldom, 100, 100) == 10 + (1 + 1 + 1) * 1
-    assert sizes.of_new_run(seldom, 0, 100) == sizes.of_new_run(seldom, 300, 100)
     stores = [f for f in (found.cache / "stores").rglob("*") if f.is_file() and f.suffix != ".lock"]
     assert 0 < found.prepared <= sum(f.stat().st_size for f in stores)
 
@@ -98,7 +91,6 @@ def test_the_second_time_that_each_step_is_done_is_what_counts(
     monkeypatch.setattr(estimates, "MOST_STEPS", 3)
     monkeypatch.setattr(estimates, "MOST_SECONDS", 1000.0)
     found = estimate(tiny_config(corpus, tmp_path))
-    assert len(found.paces) == 3 and min(found.paces) < 1 < max(found.paces)
     assert found.seconds_per_step == (4 + 6 + 8) / 3  # without the largest step, which is the first
     assert found.seconds == found.total_steps * 6
     assert found.tokens_per_s * 6 * 3 == pytest.approx(round(found.tokens_per_s * 6 * 3), abs=1e-6)
@@ -111,48 +103,25 @@ def test_memory_is_what_the_steps_take(wide: tuple[Estimate, RunConfig]) -> None
         assert found.memory is not None and found.state < found.memory < 20 << 30
 
 
-def test_the_steps_that_are_measured_are_spread_over_the_lengths(
+def test_the_largest_step_and_the_first_ones_are_done_twice(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from seq2seq.training.data import TranslationData
-
     config = tiny_config(corpus, tmp_path, {"batch.accumulate": 2, "batch.max_tokens": 66})
     data = TranslationData(config, prepare(config))
-    shapes = data.loader.shapes(0)
-    longest = [max(a.n_tgt, b.n_tgt) for a, b in zip(shapes[::2], shapes[1::2], strict=False)]
-    of_slots = [rows.slots.tolist() for step in range(len(data.loader)) for rows in data.loader.rows(0, step)]
-    monkeypatch.setattr(estimates, "MOST_STEPS", 8)
-    found = estimates._spread(data)
-    assert all(len(rows) == 2 for rows in found)
-    assert data.largest in [shapes[of_slots.index(rows.slots.tolist())] for rows in found[0]]
-    steps = [of_slots.index(rows[0].slots.tolist()) // 2 for rows in found]
-    assert len(steps) == 1 + 8 < len(shapes) // 2
-    mean = statistics.mean(longest)
-    assert statistics.mean(longest[step] for step in steps[1:]) == pytest.approx(mean, rel=0.1)
-    assert statistics.mean(longest[step] for step in steps[1:5]) == pytest.approx(mean, rel=0.25)
+    monkeypatch.setattr(estimates, "MOST_STEPS", 3)
+    found = [step.n_tgt_tokens for step in estimates._SomeSteps(data)]
+    largest = data.loader.shapes(0).index(data.largest) // 2
+    steps = (data.loader.read(0, data.loader.rows(0, number)) for number in (largest, 0, 1, 2))
+    assert found == [step.n_tgt_tokens for step in steps for _ in range(2)]
 
 
 def test_measuring_comes_to_an_end(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
-    assert len(estimate(tiny_config(corpus, tmp_path)).paces) == estimates.LEAST_STEPS
-
-
-def test_five_steps_are_measured_where_an_epoch_has_one_and_a_busy_machine_is_named(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
-    found = estimate(tiny_config(corpus, tmp_path, {"batch.max_tokens": 100_000, "trainer.max_time": "00:00:00:01"}))
-    assert found.steps_per_epoch == 1 and len(found.paces) == 5
-    quiet, busy = (replace(found, load=load, paces=[0.5, 2.0], total_steps=1000).render() for load in (0.0, 99.0))
-    assert "load 99.0" in busy and "load" not in quiet
-    endless = replace(found.config, trainer=TrainerConfig(max_epochs=2))
-    within = replace(found, config=endless, paces=[0.5, 2.0], total_steps=60, seconds_per_step=10.0)
-    assert "\ntime        10.0 minutes of training (" in within.render()
-    assert (
-        "\n            5.0 minutes to 20.0 minutes at the pace of the fastest and the slowest of 2" in within.render()
-    )
-    limited = replace(found, total_steps=10**6, seconds_per_step=0.25)
-    assert "\nsteps       1 an epoch, 4 in all\n" in limited.render()  # the clock ends the run first
+    one_step = tiny_config(corpus, tmp_path, {"batch.max_tokens": 100_000})
+    for config in (tiny_config(corpus, tmp_path), one_step):
+        data = TranslationData(config, prepare(config))
+        assert len(list(estimates._SomeSteps(data))) == 2 * (1 + estimates.LEAST_STEPS)
+    assert data.steps_per_epoch == 1
 
 
 def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
@@ -160,7 +129,11 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
     limits = {"trainer.max_epochs": 0, "trainer.max_time": "00:03:00:00", "optim.schedule": "cosine"}
     found = estimate(tiny_config(corpus, tmp_path, limits))
     assert (found.total_steps, found.seconds) == (0, 3 * 3600)
-    assert "\ntime        3.0 hours of training (" in found.render()
+    assert "\ntime        3:00:00 of training (" in found.render()
+    assert (
+        "\nsteps       1 an epoch, 4 in all\n"
+        in replace(found, total_steps=10**6, steps_per_epoch=1, seconds_per_step=3600 * 0.75).render()
+    )
 
 
 @needs_limits
