@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 # Python binds a package's name here when it first imports it: after that, `config` is the function below.
 from seq2seq.config.run import RunConfig
-from seq2seq.errors import ConfigError, UserError
+from seq2seq.errors import UserError
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -40,8 +40,6 @@ def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -
     from seq2seq.training.composed import checked
 
     with composed(words, config_dir) as job:
-        if job.cfg.resume:
-            raise ConfigError(f"resume={job.cfg.resume} goes on with a configuration that is there; leave it out")
         return checked(job)
 
 

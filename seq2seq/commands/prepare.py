@@ -7,6 +7,13 @@ before. Several machines that share the cache, and are given the same command at
 import logging
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
+from seq2seq.errors import ConfigError
+
+if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
+    from omegaconf import DictConfig
 
 
 def run(words: Sequence[str]) -> None:
@@ -16,13 +23,17 @@ def run(words: Sequence[str]) -> None:
         ConfigError: they do not describe one new run.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    if not MULTIRUN.isdisjoint(words):
+        raise ConfigError("prepare is for one run; leave -m out, and give each key one value")
+    with_hydra(words, _prepare)
 
+
+def _prepare(cfg: "DictConfig") -> None:
     from seq2seq.artifacts.trained_model import TrainedModel
     from seq2seq.dataset.prepare import prepare
-    from seq2seq.training.composed import composed_if_any
+    from seq2seq.training.composed import checked
 
-    if (config := composed_if_any(words)) is None:
-        return  # after `--help`, `--cfg` and the like
+    config = checked(job_of(cfg))
     tokenizer = TrainedModel.read(config.finetune).tokenizer if config.finetune else None
     prepared = prepare(config, tokenizer)
     print(prepared.train.directory)

@@ -34,11 +34,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.sweep_directory import SweepDirectory
+    from seq2seq.config.compose import composed
     from seq2seq.errors import ConfigError
     from seq2seq.sweeps.search import begin_search, read_search, words_of_trials
     from seq2seq.sweeps.space import find_space
     from seq2seq.sweeps.wandb_sweep import wandb_sweep
-    from seq2seq.training.composed import composed, fresh_directory
+    from seq2seq.training.composed import checked, fresh_directory
 
     for name in ("trials", "workers"):
         if (value := getattr(args, name)) is not None and value < 1:
@@ -53,11 +54,12 @@ def run(args: argparse.Namespace) -> None:
     if not sweep.is_search:
         words = words_of_trials(space, args.words)
         named = [word for word in args.words if word.startswith("run_dir=")]
-        config = composed([*words, *named])
+        with composed([*words, *named]) as job:
+            run_dir = Path(checked(job).run_dir)
         if args.wandb:
             print(wandb_sweep(space, words), end="")
             return
-        sweep = SweepDirectory(Path(config.run_dir) if named else fresh_directory(Path(config.run_dir)))
+        sweep = SweepDirectory(run_dir if named else fresh_directory(run_dir))
         begin_search(sweep, space, words)
     _work(sweep, space, words, args.workers)
 

@@ -98,8 +98,6 @@ def _estimate(cfg: "DictConfig") -> None:
     from seq2seq.training.launch import check_environment
     from seq2seq.training.processes import quick_imports
 
-    if cfg.resume:
-        raise ConfigError(f"{ESTIMATE} is for a new run; leave resume={cfg.resume} out")
     config = checked(job_of(cfg))
     check_environment(config.logger)
     with quick_imports():

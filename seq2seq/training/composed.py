@@ -22,7 +22,6 @@ from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, pinned, wandb_group
 from seq2seq.config import RunConfig, read_config
-from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, Composed, sentence_of
 from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_of, marks, value_of
 from seq2seq.config.read import without_removed
@@ -34,32 +33,6 @@ FINETUNABLE_KEYS = tuple(key for key, mark in marks(RunConfig).items() if mark.o
 _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
 
 log = logging.getLogger(__name__)
-
-
-def composed(words: Sequence[str]) -> RunConfig:
-    """The configuration of the run that the words describe, which is not started.
-
-    Raises:
-        ConfigError: there is no such run.
-    """
-    if (config := composed_if_any(words)) is None:
-        raise ConfigError("the words must describe one new run; leave out --help and the like")
-    return config
-
-
-def composed_if_any(words: Sequence[str]) -> RunConfig | None:
-    """As `composed`; None if the words only let Hydra print something, as `--help` does."""
-    found: list[RunConfig] = []
-
-    def check(cfg: DictConfig) -> None:
-        if cfg.resume:
-            raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
-        found.append(checked(job_of(cfg)))
-
-    if not MULTIRUN.isdisjoint(words):
-        raise ConfigError("the words must describe one new run; leave out resume= and options such as -m")
-    with_hydra(words, check)
-    return found[0] if found else None
 
 
 def run_of(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
@@ -120,6 +93,8 @@ def checked(job: Composed) -> RunConfig:
         ConfigError: it cannot work.
     """
     overrides = _overrides(job)
+    if job.cfg.resume not in ("", AUTO):
+        raise ConfigError(f"resume={job.cfg.resume} goes on with a run that is there; leave it out for a new one")
     with _telling_keys():
         config = finetuned_config(job.cfg, overrides) if job.cfg.finetune else read_config(job.cfg)
     if not config.run_dir:

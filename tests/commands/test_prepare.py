@@ -31,7 +31,7 @@ def test_words_of_no_single_new_run_are_refused(tmp_path: Path, capsys: pytest.C
     write_corpus(tmp_path / "corpus")
     with pytest.raises(SystemExit, match="2"):
         prepare(tmp_path, "-m", "seed=1,2")
-    assert "the words must describe one new run" in capsys.readouterr().err
+    assert "prepare is for one run; leave -m out, and give each key one value" in capsys.readouterr().err
     prepare(tmp_path, "--cfg", "job")
     assert "n_workers: 0" in capsys.readouterr().out
     assert not (tmp_path / "cache").exists()

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+import seq2seq
 from seq2seq.commands.train import run
 from seq2seq.errors import ConfigError
-from seq2seq.training.composed import composed
 
 
 def test_without_a_word_nothing_is_trained_and_a_start_is_named() -> None:
@@ -27,4 +27,4 @@ def test_help_fits_a_screen_and_its_commands_work(capsys: pytest.CaptureFixture[
     runs = [words for words in commands if not {"-m", "resume=RUN_DIR"} & set(words)]
     assert len(runs) == 4
     for words in runs:
-        assert composed([word for word in words if word != "--estimate"]).data.src_lang
+        assert seq2seq.config([word for word in words if word != "--estimate"]).data.src_lang

@@ -7,10 +7,19 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.config import RunConfig
+from seq2seq.config.by_hydra import job_of, with_hydra
 from seq2seq.config.command import readable
 from seq2seq.config.on_resume import value_of
 from seq2seq.errors import ConfigError
-from seq2seq.training.composed import composed
+from seq2seq.training.composed import checked
+
+
+def composed(words: list[str]) -> RunConfig:
+    found: list[RunConfig] = []
+    with_hydra(words, lambda cfg: found.append(checked(job_of(cfg))))
+    return found[0]
+
 
 text = st.text(st.characters(exclude_characters="\0\n\r", exclude_categories=["Cs"]), min_size=1)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import seq2seq
 from seq2seq import cli
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.sweep_directory import SweepDirectory
@@ -18,7 +19,6 @@ from seq2seq.exit_status import exit_status
 from seq2seq.sweeps import multirun
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.sweeps.multirun import do_sweep, words_to_resume
-from seq2seq.training.composed import composed
 
 NAMES = ["000_seed=1", "001_seed=2", "002_seed=3"]
 Done = list[list[str]]
@@ -179,10 +179,10 @@ def test_a_path_with_an_equals_sign_needs_no_quotes(tmp_path: Path, monkeypatch,
 def test_what_a_value_looks_up_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OUTER", "${oc.env:HOME}")
     with pytest.raises(ConfigError, match=r"name: '\$\{oc\.env:HOME\}' names a value"):
-        composed(["name=${oc.env:OUTER}"])
-    assert composed(["name=${hydra:job.name}", "seed=3"]).seed == 3
+        seq2seq.config(["name=${oc.env:OUTER}"])
+    assert seq2seq.config(["name=${hydra:job.name}", "seed=3"]).seed == 3
     with pytest.raises(ConfigError, match="nothing"):
-        composed(["run_dir=${nothing}"])
+        seq2seq.config(["run_dir=${nothing}"])
 
 
 def test_a_job_that_a_signal_stopped_is_told_so() -> None:

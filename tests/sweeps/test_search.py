@@ -12,6 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
 
+import seq2seq
 from seq2seq import cli
 from seq2seq.artifacts.run_directory import runs_in
 from seq2seq.artifacts.sweep_directory import SweepDirectory
@@ -20,7 +21,6 @@ from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
 from seq2seq.sweeps.space import Space, read_space
 from seq2seq.sweeps.trial_table import best, report, table
-from seq2seq.training.composed import composed
 from tests.nightly import IS_NIGHTLY
 from tests.processes import Warm
 from tests.training.launching import end_of, started
@@ -94,7 +94,7 @@ def test_trials_are_runs_and_one_that_fails_stops_no_other(
     assert "best: trial 1, valid/loss " in told
     command = told.splitlines()[-1]
     assert command.startswith("python train.py ")
-    config = composed(shlex.split(command)[2:])
+    config = seq2seq.config(shlex.split(command)[2:])
     assert (config.optim.lr, config.model.d_model, config.trainer.max_steps) == (5e-3, 16, 4)
 
 
@@ -312,7 +312,7 @@ def test_a_search_needs_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (["multi30k", "trainer.monitor=valid/bleu"], "trainer.monitor=valid/bleu is given for all trials, and the"),
         (["multi30k", "optim.ler=3"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["multi30k", "seed=1,2"], "Ambiguous value for argument 'seed=1,2'"),
-        (["multi30k", "resume=here"], "the words must describe one new run; leave out resume= and options such as -m"),
+        (["multi30k", "resume=here"], "resume=here goes on with a run that is there; leave it out for a new one"),
     ],
 )
 def test_what_no_search_can_do_is_told(

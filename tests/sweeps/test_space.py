@@ -7,10 +7,10 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+import seq2seq
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
 from seq2seq.sweeps.space import read_space, read_space_file, word
-from seq2seq.training.composed import composed
 
 SPACE = {
     "optim.lr": {"low": 1e-4, "high": 1e-2, "log": True},
@@ -55,7 +55,7 @@ def test_the_spaces_that_ship_can_be_searched(file: Path, tmp_path: Path) -> Non
     space = read_space_file(file)
     for pick in (min, max):
         words = [word(key, pick(_ends(axis))) for key, axis in space.distributions().items()]
-        assert composed([*space.words, *words, f"trainer.monitor={space.metric}"]).trainer.monitor == space.metric
+        assert seq2seq.config([*space.words, *words, f"trainer.monitor={space.metric}"]).trainer.monitor == space.metric
 
 
 def _ends(axis: Any) -> Any:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import seq2seq
 from seq2seq import cli
 from seq2seq.sweeps.space import read_space
 from seq2seq.sweeps.wandb_sweep import wandb_sweep
-from seq2seq.training.composed import composed
 from tests.sweeps.test_space import SPACE
 
 WORDS = ["experiment=demo", "trainer.monitor=valid/loss"]
@@ -52,6 +52,6 @@ def test_the_words_of_an_agent_are_a_run(tmp_path: Path, capsys: pytest.CaptureF
     for word in create_sweep_command(content["command"]):
         command += args["args_no_hyphens"] if word == "${args_no_hyphens}" else [word]
     assert command[:3] == ["${env}", "${interpreter}", "${program}"] and content["program"] == "train.py"
-    config = composed(command[3:])
+    config = seq2seq.config(command[3:])
     assert (config.seed, config.optim.optimizer, config.optim.lr, config.optim.warmup_steps) == (4, "adamw", 0.003, 40)
     assert (config.model.dropout, config.trainer.monitor, config.trainer.max_steps) == (0.1, "valid/loss", 200)

@@ -176,7 +176,7 @@ def test_the_command_prints_it_and_writes_nothing(
     ("words", "env", "sentence"),
     [
         (["-m", "seed=1,2"], {}, "--estimate is for one run; leave -m out, and give each key one value"),
-        (["resume=runs/mine"], {}, "--estimate is for a new run; leave resume=runs/mine out"),
+        (["resume=runs/mine"], {}, "resume=runs/mine goes on with a run that is there; leave it out for a new one"),
         (
             ["trainer.devices=2"],
             {},
