@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from pytorch_lightning.loggers import Logger
-from pytorch_lightning.loggers.logger import rank_zero_experiment
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
 from seq2seq.artifacts.checkpoint import Checkpoint
@@ -25,7 +24,16 @@ from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.dataset.store import PairStore
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import append_text, write_text
-from seq2seq.training.trackers import N_EXTREMES, Guarded, TensorBoardTracker, WandbTracker, table_of_extremes
+from seq2seq.training.trackers import (
+    N_EXTREMES,
+    Guarded,
+    Table,
+    TensorBoardTracker,
+    Tracker,
+    WandbTracker,
+    guarded,
+    table_of_extremes,
+)
 from seq2seq.training.validation import N_ATTENTION_MAPS
 
 log = logging.getLogger(__name__)
@@ -57,22 +65,16 @@ def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb
 
 def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
     """A W&B logger that is connected already, or none: tracking never stops training."""
-    mode = wandb_mode(config.logger)
-    if mode == "disabled":
-        return []
-    try:
-        tracker = WandbTracker(config, run, run_id, is_online=mode == "online")
-    except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
-        if mode == "offline":
-            log.warning("W&B did not start (%s); this run is not tracked there", error)
-            return []
-        log.warning("W&B did not start (%s); trying it offline instead", str(error).partition("\n")[0])
-        WandbTracker.abandon()
+    modes = {"online": ("online", "offline"), "offline": ("offline",), "disabled": ()}[wandb_mode(config.logger)]
+    for mode in modes:
         try:
-            tracker, mode = WandbTracker(config, run, run_id, is_online=False), "offline"
-        except Exception as again:
-            log.warning("W&B did not start offline either (%s); this run is not tracked there", again)
-            return []
+            tracker = WandbTracker(config, run, run_id, is_online=mode == "online")
+            break
+        except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
+            log.warning("W&B did not start %s (%s)", mode, str(error).partition("\n")[0])
+            WandbTracker.abandon()
+    else:
+        return []
     if tracker.run_id:  # only the first rank has one
         state = "was offline before"
         if mode == "online":
@@ -110,33 +112,38 @@ def log_final_scores(
     facts |= {f"{name}/signature": score.signature for name, score in named.items()}
     for logger in loggers:
         if isinstance(logger, Guarded):
-            logger.log_results(flat, facts, step)
+            logger.attempt(lambda tracker: tracker.log_results(flat, facts, step))
         else:
             logger.log_metrics(flat, step)
 
 
 def log_ending(loggers: Sequence[Logger], ending: str, step: int) -> None:
     """Show trackers how the run ended."""
-    for tracker in (logger for logger in loggers if isinstance(logger, Guarded)):
-        tracker.log_results({}, {"ended": ending}, step)
+    for each in guarded(loggers):
+        each.attempt(lambda tracker: tracker.log_results({}, {"ended": ending}, step))
 
 
 def log_extremes(loggers: Sequence[Logger], run: RunDirectory, tests: Mapping[str, PairStore], step: int) -> None:
     """Show trackers the worst and the best translations of each test set."""
-    trackers = [logger for logger in loggers if isinstance(logger, Guarded)]
-    for name, store in tests.items() if trackers else ():
+    tables: dict[str, Table] = {}
+    for name, store in tests.items():
         pairs = range(len(store))
         sources, references = [store.src_text(i) for i in pairs], [store.references(i) for i in pairs]
-        table = table_of_extremes(sources, references, run.hypotheses(name))
-        for tracker in trackers:
-            tracker.log_sentences(f"test/{name}/extremes", table, step - 1)
+        tables[f"test/{name}/extremes"] = table_of_extremes(sources, references, run.hypotheses(name))
+
+    def show(tracker: Tracker) -> None:
+        for title, table in tables.items():
+            tracker.log_sentences(title, table, step - 1)
+
+    for each in guarded(loggers):
+        each.attempt(show)
 
 
 def finish(loggers: Sequence[Logger], failed: bool = False) -> None:
     """Flush and close. Trackers learn how the run ended."""
     for logger in loggers:
         if isinstance(logger, Guarded):
-            logger.close(failed)
+            logger.attempt(lambda tracker: tracker.close(failed))
         else:
             logger.finalize("failed" if failed else "success")
 
@@ -152,6 +159,8 @@ class MetricsCsv(Logger):
             died after its last checkpoint, are dropped. (Lightning counts from 0 here: the first step is 0.)
     """
 
+    name, version = "csv", ""
+
     def __init__(self, run: RunDirectory, resumed_step: int = -1) -> None:
         super().__init__()
         self.run = run
@@ -166,19 +175,6 @@ class MetricsCsv(Logger):
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([METRICS_HEADER, *kept])
         write_text(self.run.metrics_file, text.getvalue())
-
-    @property
-    def name(self) -> str:
-        return "csv"
-
-    @property
-    def version(self) -> str:
-        return ""
-
-    @property
-    @rank_zero_experiment
-    def experiment(self) -> None:
-        return None
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
         """The configuration is in config.yaml."""

@@ -52,7 +52,7 @@ from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.sharded import split_by
-from seq2seq.training.trackers import Guarded, Tracking, shipped
+from seq2seq.training.trackers import Tracking, ship
 from seq2seq.training.trainer import HeapTrimming, Machine, build_trainer, placement_of, set_up_machine
 from seq2seq.training.validation import Validation
 
@@ -143,9 +143,8 @@ def _train(
             _write_summary(run, summary(config, outcome, ending, run.path, render(prepared.report)))
             if config.logger.shows_text:
                 log_extremes(loggers, run, {name: prepared.tests[name] for name in config.data.tests}, module.n_steps)
-            if config.logger.upload_model and (product := shipped(config, run, module.model)):
-                for logger in (each for each in loggers if isinstance(each, Guarded)):
-                    logger.log_product(product)
+            if config.logger.upload_model:
+                ship(loggers, config, run, module.model)
             keep_analyses(module.model, prepared, config, run, machine.uses_bf16)
             _write_report(run)
     if trainer.is_global_zero and run.report_file.is_file():

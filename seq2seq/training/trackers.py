@@ -10,11 +10,11 @@ import re
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger, TensorBoardLogger, WandbLogger
@@ -43,117 +43,6 @@ log = logging.getLogger(__name__)
 class Table(NamedTuple):
     columns: list[str]
     rows: list[list[str | float | None]]
-
-
-@dataclass(frozen=True)
-class Product:
-    """A model directory that a run has made, and what W&B shows of it."""
-
-    name: str
-    directory: Path
-    facts: Mapping[str, Any]
-
-
-class Tracker(Protocol):
-    """A Lightning logger that also keeps sentences, pictures and final scores. Each method may fail."""
-
-    title: str  # what messages call it
-
-    @property
-    def run_id(self) -> str:
-        """What a resumed run continues; empty if the tracker needs nothing to go on."""
-
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None: ...
-
-    def log_hyperparams(self, params: dict[str, Any]) -> None: ...
-
-    def log_sentences(self, name: str, table: Table, step: int) -> None: ...
-
-    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
-        """As pictures, which the tracker draws: what fails there must not end the run either."""
-
-    def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
-        """The scores on the test sets, and what else belongs to the end of a run."""
-
-    def log_product(self, product: Product) -> None:
-        """The model that the run has made."""
-
-    def save(self) -> None: ...
-
-    def finalize(self, status: str) -> None: ...
-
-    def close(self, has_failed: bool) -> None:
-        """Write what is left. `has_failed` says how the run ended."""
-
-    def abandon(self) -> None:
-        """Let go of everything after a failure, so that the next run of this process starts anew."""
-
-
-class Guarded(Logger):
-    """Stands between Lightning and a tracker. The first failure costs a warning, and all that would have come later.
-
-    Only `Exception` counts as a failure: a signal that comes while the tracker works still stops the run.
-    """
-
-    def __init__(self, tracker: Tracker) -> None:
-        super().__init__()
-        self._tracker: Tracker | None = tracker
-        self._title = tracker.title
-
-    @property
-    def name(self) -> str:
-        return self._title
-
-    @property
-    def version(self) -> str:
-        return ""
-
-    @property
-    def run_id(self) -> str:
-        return self._tracker.run_id if self._tracker else ""
-
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        self._attempt(lambda tracker: tracker.log_metrics(metrics, step))
-
-    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
-        self._attempt(lambda tracker: tracker.log_hyperparams(params if isinstance(params, dict) else vars(params)))
-
-    def log_sentences(self, name: str, table: Table, step: int) -> None:
-        self._attempt(lambda tracker: tracker.log_sentences(name, table, step))
-
-    def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
-        self._attempt(lambda tracker: tracker.log_attention(maps, step))
-
-    def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
-        self._attempt(lambda tracker: tracker.log_results(scores, facts, step))
-
-    def log_product(self, product: Product) -> None:
-        self._attempt(lambda tracker: tracker.log_product(product))
-
-    def save(self) -> None:
-        self._attempt(lambda tracker: tracker.save())
-
-    def finalize(self, status: str) -> None:
-        self._attempt(lambda tracker: tracker.finalize(status))
-
-    def close(self, has_failed: bool) -> None:
-        self._attempt(lambda tracker: tracker.close(has_failed))
-
-    def _attempt(self, work: Callable[[Tracker], None]) -> None:
-        if self._tracker is None:
-            return
-        try:
-            work(self._tracker)
-        except Exception as error:
-            failed, self._tracker = self._tracker, None
-            cause = error.__cause__ or error  # TensorBoard's logger says that of any error a value has the wrong type
-            log.warning(
-                "%s failed (%s: %s); it records nothing more of this run, which goes on",
-                self._title,
-                type(cause).__name__,
-                cause,
-            )
-            failed.abandon()
 
 
 class WandbTracker(WandbLogger):
@@ -213,12 +102,13 @@ class WandbTracker(WandbLogger):
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         self.experiment.summary.update({**scores, **facts})
 
-    def log_product(self, product: Product) -> None:
+    def log_model(self, name: str, directory: Path, facts: Mapping[str, Any]) -> None:
+        """As an artifact, with these facts beside it."""
         import wandb
 
         try:
-            artifact = wandb.Artifact(product.name, "model", metadata=dict(product.facts))
-            artifact.add_dir(str(product.directory), policy="immutable", skip_cache=True)
+            artifact = wandb.Artifact(name, "model", metadata=dict(facts))
+            artifact.add_dir(str(directory), policy="immutable", skip_cache=True)
             self.experiment.log_artifact(artifact, aliases=[self.run_id])
         except Exception as error:  # the run itself is worth more
             log.warning("W&B does not get the model (%s: %s)", type(error).__name__, error)
@@ -296,7 +186,7 @@ class TensorBoardTracker(TensorBoardLogger):
     def log_results(self, scores: dict[str, float], facts: dict[str, float | str], step: int) -> None:
         super().log_hyperparams(self.hparams, scores, step)  # logs the scores, too
 
-    def log_product(self, product: Product) -> None:
+    def log_model(self, name: str, directory: Path, facts: Mapping[str, Any]) -> None:
         """It has no artifacts."""
 
     def close(self, has_failed: bool) -> None:
@@ -310,6 +200,62 @@ def _cell(value: str | float | None) -> str:
     """A value in a table of Markdown, where text is text and no markup."""
     text = "" if value is None else str(value).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_{}\[\]()#+!|>-])", r"\\\1", " ".join(text.split()))
+
+
+Tracker = WandbTracker | TensorBoardTracker
+
+
+class Guarded(Logger):
+    """Stands between Lightning and a tracker. The first failure costs a warning, and all that would have come later.
+
+    Only `Exception` counts as a failure: a signal that comes while the tracker works still stops the run.
+    """
+
+    version = ""
+
+    def __init__(self, tracker: Tracker) -> None:
+        super().__init__()
+        self._tracker: Tracker | None = tracker
+        self._title = tracker.title
+
+    @property
+    def name(self) -> str:
+        return self._title
+
+    @property
+    def run_id(self) -> str:
+        return self._tracker.run_id if self._tracker else ""
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        self.attempt(lambda tracker: tracker.log_metrics(metrics, step))
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+        self.attempt(lambda tracker: tracker.log_hyperparams(params))
+
+    def finalize(self, status: str) -> None:
+        self.attempt(lambda tracker: tracker.finalize(status))
+
+    def attempt(self, work: Callable[[Tracker], None]) -> None:
+        """Have the tracker do this, if it has not failed yet."""
+        if self._tracker is None:
+            return
+        try:
+            work(self._tracker)
+        except Exception as error:
+            failed, self._tracker = self._tracker, None
+            cause = error.__cause__ or error  # TensorBoard's logger says that of any error a value has the wrong type
+            log.warning(
+                "%s failed (%s: %s); it records nothing more of this run, which goes on",
+                self._title,
+                type(cause).__name__,
+                cause,
+            )
+            failed.abandon()
+
+
+def guarded(loggers: Iterable[Any]) -> list[Guarded]:
+    """Those that show more than metrics."""
+    return [logger for logger in loggers if isinstance(logger, Guarded)]
 
 
 class Tracking(pl.Callback):
@@ -328,12 +274,13 @@ class Tracking(pl.Callback):
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for logger in trainer.loggers:
             logger.log_hyperparams({**kept(self.config), **self.facts})
-            if isinstance(logger, Guarded) and logger.run_id:
+        for tracker in guarded(trainer.loggers):
+            if tracker.run_id:
                 assert isinstance(pl_module, TranslationModule)
-                pl_module.wandb_id = logger.run_id
+                pl_module.wandb_id = tracker.run_id
 
     def show_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
-        trackers = [logger for logger in module.loggers if isinstance(logger, Guarded)]
+        trackers = guarded(module.loggers)
         if not trackers or module.global_rank:
             return
         with self.counters.timed("tracking"):
@@ -345,12 +292,11 @@ class Tracking(pl.Callback):
                 return
             step = module.n_steps
             samples = self.validation.samples(self.config.logger.n_samples)
-            table = table_of_samples(samples, self.chrf, step)
+            table, maps = table_of_samples(samples, self.chrf, step), self.validation.attention
             self.chrf = {sample.pair: sample.chrf for sample in samples}
             for tracker in trackers:
-                tracker.log_sentences("valid/samples", table, step - 1)
-                if maps := self.validation.attention:
-                    tracker.log_attention(maps, step - 1)
+                tracker.attempt(lambda t: t.log_sentences("valid/samples", table, step - 1))
+                tracker.attempt(lambda t: t.log_attention(maps, step - 1))
 
     def state_dict(self) -> dict[str, Any]:
         return {"chrf": self.chrf}
@@ -389,8 +335,8 @@ def table_of_extremes(sources: Sequence[str], references: Sequence[Sequence[str]
     )
 
 
-def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product | None:
-    """Write the selected weights as `python -m seq2seq export` does. None if that fails: the run has ended well.
+def ship(loggers: Iterable[Logger], config: RunConfig, run: RunDirectory, model: Transformer) -> None:
+    """Write the selected weights as `python -m seq2seq export` does, for the trackers. The run survives a failure.
 
     Args:
         model: of this run, with any weights.
@@ -411,7 +357,7 @@ def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product
         selection, tests = run.selection(), run.scores()
     except (UserError, OSError) as error:
         log.warning("no model for the trackers: %s", error)
-        return None
+        return
     facts = {
         "selected": selection.selected,
         "step": selection.step,
@@ -421,7 +367,9 @@ def shipped(config: RunConfig, run: RunDirectory, model: Transformer) -> Product
             for test, scores in tests.items()
         },
     }
-    return Product(artifact_name(config.name, config.data.src_lang, config.data.tgt_lang), directory, facts)
+    name = artifact_name(config.name, config.data.src_lang, config.data.tgt_lang)
+    for tracker in guarded(loggers):
+        tracker.attempt(lambda t: t.log_model(name, directory, facts))
 
 
 def artifact_name(*parts: str) -> str:

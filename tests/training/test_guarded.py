@@ -3,7 +3,8 @@
 import json
 import logging
 import re
-from typing import Any
+from operator import methodcaller
+from typing import Any, cast
 
 import pytest
 
@@ -21,8 +22,7 @@ CALLS = (
     "log_sentences",
     "log_attention",
     "log_results",
-    "log_product",
-    "save",
+    "log_model",
     "finalize",
     "close",
 )
@@ -32,7 +32,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "log_sentences": ("valid", None, 0),
     "log_attention": ([], 0),
     "log_results": ({}, {}, 0),
-    "log_product": (None,),
+    "log_model": ("name", None, {}),
     "finalize": ("success",),
     "close": (False,),
 }
@@ -60,10 +60,10 @@ class FailingTracker:
 @pytest.mark.parametrize("fails_in", CALLS)
 def test_the_first_failure_costs_a_warning_and_all_that_would_have_come_later(fails_in, caplog):
     tracker = FailingTracker(fails_in, OSError(28, "No space left on device"))
-    guarded = Guarded(tracker)
+    guarded = Guarded(cast(Any, tracker))
     for _ in range(2):
         for name in CALLS:
-            getattr(guarded, name)(*ARGUMENTS.get(name, ()))
+            guarded.attempt(methodcaller(name, *ARGUMENTS[name]))
     assert tracker.called == [*CALLS[: CALLS.index(fails_in) + 1], "abandon"]
     assert guarded.run_id == ""
     warning = "The tracker failed (OSError: [Errno 28] No space left on device); it records nothing more of this run"
@@ -82,11 +82,11 @@ def test_a_run_calls_all_methods_of_a_tracker(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
 def test_a_signal_within_a_tracker_is_not_a_failure_of_it(stop, caplog):
     tracker = FailingTracker("log_metrics", stop())
-    guarded = Guarded(tracker)
+    guarded = Guarded(cast(Any, tracker))
     with pytest.raises(stop):
         guarded.log_metrics({"loss": 1.0}, 0)
-    guarded.save()
-    assert tracker.called == ["log_metrics", "save"] and not caplog.text
+    guarded.finalize("success")
+    assert tracker.called == ["log_metrics", "finalize"] and not caplog.text
 
 
 def test_the_file_of_metrics_is_part_of_the_run(corpus, tmp_path):

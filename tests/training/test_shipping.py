@@ -16,7 +16,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import RunError
 from seq2seq.training.loggers import open_loggers
-from seq2seq.training.trackers import Guarded, Product, artifact_name
+from seq2seq.training.trackers import Guarded, artifact_name
 from tests.places import ROOT
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
@@ -139,7 +139,7 @@ def test_a_model_that_cannot_be_given_costs_the_model(
     run.path.mkdir()
     with open_loggers(tiny_config(corpus, run.path, WANDB), run, None) as (_, tracker):
         assert isinstance(tracker, Guarded)
-        tracker.log_product(Product("default", tmp_path, {}))
+        tracker.attempt(lambda each: each.log_model("default", tmp_path, {}))
         tracker.log_metrics({"loss": 1.0}, 0)
     wandb.teardown()  # `finish` returns before the last rows are on disk
     assert "W&B does not get the model (CommError: no route to host)" in caplog.text
