@@ -1,35 +1,24 @@
 """Does a batch fit into memory? Tried without a trace in the run.
 
-`batch.max_tokens=auto` is the largest budget whose batches fit. Whatever the budget, the batch that needs the most is
-tried before the first step.
-
-`python -m seq2seq.training.fitting` prints the numbers of tokens that fit, each as soon as it is known.
-`fitting_max_tokens` starts it and writes a `Question` to its stdin. The kernel may kill it at any time.
+`batch.max_tokens=auto` is the largest budget whose batches fit on a GPU. Whatever the budget, the batch that needs the
+most is tried before the first step.
 """
 
-import base64
 import gc
-import json
 import logging
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.plugins.precision import DoublePrecision, HalfPrecision, MixedPrecision, Precision
 from pytorch_lightning.utilities.seed import isolate_rng
 
-from seq2seq.config import RunConfig, read_config
+from seq2seq.config import RunConfig
 from seq2seq.dataset.batches import Batch, Shape
 from seq2seq.errors import RunError
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import available_memory, is_out_of_memory, limited_memory
-from seq2seq.plugins import import_plugins
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.data import TranslationData
@@ -48,25 +37,20 @@ log = logging.getLogger(__name__)
 
 
 def fitting_max_tokens(config: RunConfig, tokenizer: Tokenizer, machine: Machine, ranks: Ranks) -> int:
-    """The largest number of tokens that fits in all processes, with a quarter to spare.
+    """What a CPU trains well; of GPUs the largest number of tokens that fits on all of them, with a quarter to spare.
 
     Raises:
         RunError: not even one sentence fits.
     """
+    longest = longest_sentence(config)
     if machine.accelerator == "cpu":
-        room = available_memory()
-        ranks.meet("fitting")  # all processes of a machine know what is available before one of them takes it
-        room = room and room // (ranks.n_on_machine or config.trainer.devices or 1)
-        found = _found_in_own_process(
-            Question(asdict(config), machine.precision, MOST_ON_CPU, room, ranks.world_size), tokenizer
-        )
+        found = max(MOST_ON_CPU, longest)
     else:
         found = _found_on_device(config, tokenizer, machine, ranks)
     if ranks.world_size > 1:
         least = torch.tensor(found)
         torch.distributed.all_reduce(least, op=torch.distributed.ReduceOp.MIN)
         found = int(least)
-    longest = longest_sentence(config)
     if not found:
         raise RunError(
             f"batch.max_tokens=auto: not even one sentence of data.max_sentence_tokens={longest - 2} fits into memory; "
@@ -74,37 +58,6 @@ def fitting_max_tokens(config: RunConfig, tokenizer: Tokenizer, machine: Machine
         )
     log.info("batch.max_tokens=auto is %s here", f"{found:,}")
     return found
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a process is asked that tries batches in place of another one."""
-
-    config: Mapping[str, Any]
-    precision: str
-    most: int  # the largest number of tokens to try
-    room: int | None  # bytes that it may take
-    world_size: int
-
-
-def _found_in_own_process(question: Question, tokenizer: Tokenizer) -> int:
-    """0 if nothing fits.
-
-    In a process of its own, because oneDNN may be broken for good where memory ran out while it compiled a product, and
-    because memory that this process has freed and keeps would count as taken.
-    """
-    asked = asdict(question) | {"tokenizer": base64.b64encode(tokenizer.proto).decode()}
-    done = subprocess.run(
-        [sys.executable, "-m", "seq2seq.training.fitting"],
-        input=json.dumps(asked),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        start_new_session=True,  # Ctrl-C is for this process, which then kills that one
-    )
-    if done.returncode > 0:
-        raise RuntimeError(f"trying batch.max_tokens failed:\n{done.stderr}")
-    return max(map(int, done.stdout.split()), default=0)  # killed, too: what was printed before did fit
 
 
 def _found_on_device(config: RunConfig, tokenizer: Tokenizer, machine: Machine, ranks: Ranks) -> int:
@@ -287,24 +240,3 @@ def missing_state(optimizer: torch.optim.Optimizer) -> int:
         for p in group["params"]
         if p not in optimizer.state
     )
-
-
-def main() -> None:
-    asked = json.load(sys.stdin)
-    tokenizer = Tokenizer.from_bytes(base64.b64decode(asked.pop("tokenizer")))
-    question = Question(**asked)
-    import_plugins(question.config["plugins"])
-    config = read_config(question.config)
-    machine = Machine("cpu", question.precision)  # not set up: what it freed and kept would fit anything smaller
-    try:
-        with limited_memory(question.room):
-            module = new_module(config, tokenizer, machine)
-            for n_tokens in fitting(module, config, machine, question.most, question.world_size):
-                print(n_tokens, flush=True)
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-
-
-if __name__ == "__main__":
-    main()

@@ -36,14 +36,7 @@ MUTANTS = [
         file="seq2seq/training/run.py",
         text='import_plugins(config["plugins"])',
         becomes="import_plugins([])",
-        tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
-    ),
-    Mutant(
-        fault="the process that tries batches imports no plugin",
-        file="seq2seq/training/fitting.py",
-        text='import_plugins(question.config["plugins"])',
-        becomes="import_plugins([])",
-        tests=["tests/training/test_plugins.py::test_two_processes_and_the_one_that_tries_sizes_import_the_plugin_too"],
+        tests=["tests/training/test_plugins.py::test_two_processes_import_the_plugin"],
     ),
     Mutant(
         fault="a model is not translated with where nobody has its loss",
