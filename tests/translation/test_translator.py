@@ -199,7 +199,7 @@ def test_no_text_comes_twice_and_further_ones_take_its_place(translator: Transla
 # --- what is refused ---
 
 
-@pytest.mark.parametrize("method", ["translate", "translate_stream", "encode"])
+@pytest.mark.parametrize("method", ["translate", "translate_stream"])
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
