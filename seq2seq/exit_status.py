@@ -91,6 +91,11 @@ def raise_if_stopped() -> None:
         sys.exit(128 + _first_signum)
 
 
+def is_stopped() -> bool:
+    """Whether a signal came that stops the command: what else goes wrong then is a consequence."""
+    return _is_watching and bool(_first_signum)
+
+
 def stopped_by(signum: int) -> None:
     """Say that a signal came which something else took, such as a run that saved first; further ones come after it."""
     global _first_signum, _first_s

@@ -6,13 +6,14 @@ text.
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.search_batch import plan_batches
 from seq2seq.translation.blocks import Block, Given
-from seq2seq.translation.engines.workers import Task, Workers
+from seq2seq.translation.engines.workers import Workers
 
 P = TypeVar("P")  # what is known about a text
 I = TypeVar("I")  # noqa: E741 (an item of work, such as a sentence)
@@ -52,7 +53,7 @@ class Course(Protocol[P, I, R, T]):
     def prepare(self, given: Given) -> Prepared[P, I]:
         """Before the search."""
 
-    def submit(self, items: list[I]) -> Task[R]:
+    def submit(self, items: list[I]) -> Future[list[R]]:
         """Hand a batch to the workers."""
 
     def finish(self, prepared: Prepared[P, I], results: Sequence[R]) -> T:
@@ -84,12 +85,14 @@ def flow(
         except Exception as error:
             problem = error
 
+    def tasks() -> list[Future[list[R]]]:
+        return [task for each in at_work for task in each.tasks]
+
     def n_waiting() -> int:
         return sum(each.n_waiting for each in at_work)
 
     try:
         for _ in begun():
-            workers.wait(0.0)
             while at_work:
                 on_done(sum(each.newly_done() for each in at_work))
                 if not at_work[0].n_waiting:
@@ -97,16 +100,16 @@ def flow(
                 elif n_waiting() < _BATCHES_AHEAD * workers.n_workers and len(at_work) < _MOST_BLOCKS:
                     break
                 else:
-                    workers.wait()
+                    workers.wait(tasks())
         while at_work:
             while at_work[0].n_waiting:
-                workers.wait()
+                workers.wait(tasks())
                 on_done(sum(each.newly_done() for each in at_work))
             yield at_work.popleft().finished()
         if problem is not None:
             raise problem
     finally:
-        workers.cancel([task for each in at_work for task in each.tasks])
+        workers.cancel(tasks())
 
 
 class _Searched(Generic[P, I, R, T]):
@@ -126,11 +129,11 @@ class _Searched(Generic[P, I, R, T]):
     @property
     def n_waiting(self) -> int:
         """Batches that are not searched yet."""
-        return sum(not task.is_done for task in self.tasks)
+        return sum(not task.done() for task in self.tasks)
 
     def newly_done(self) -> float:
         """How many of its texts were done since the last call, about."""
-        n_items = sum(len(batch) for task, batch in self.tasks.items() if task.is_done)
+        n_items = sum(len(batch) for task, batch in self.tasks.items() if task.done())
         n_done = len(self._texts) * (n_items / self._n_items if self._n_items else 1.0)
         n_new, self._n_told = n_done - self._n_told, n_done
         return n_new

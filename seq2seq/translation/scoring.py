@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from seq2seq.decoding.hypothesis import length_penalty
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines.protocol import Engine
-from seq2seq.translation.engines.workers import Task, Workers
+from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import Prepared
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.result import Scored
@@ -67,7 +68,7 @@ class Scoring:
         """See `Course`."""
         return self.engine.splits_last
 
-    def submit(self, items: list[_Pair]) -> Task[list[float]]:
+    def submit(self, items: list[_Pair]) -> Future[list[list[float]]]:
         """See `Course`."""
         return self.workers.submit(score, items)
 

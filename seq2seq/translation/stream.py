@@ -3,6 +3,7 @@
 import dataclasses
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.engines.workers import Task, Workers
+from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import Prepared
 from seq2seq.translation.joining import Combination, best_combinations
 from seq2seq.translation.keeping import need_attention, restore, without
@@ -105,7 +106,7 @@ class Stream:
         """See `Course`."""
         return self.engine.splits_last
 
-    def submit(self, sentences: list[Sentence]) -> Task[Found]:
+    def submit(self, sentences: list[Sentence]) -> Future[list[Found]]:
         """See `Course`."""
         options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
         return self.workers.submit(search, sentences, self.batched_by, options, self.tokenizer)

@@ -87,7 +87,7 @@ def process_id_of_two(engine: Engine, folders: list[Path]) -> list[int]:
 def wait_for_file(engine: Engine, paths: list[Path]) -> list[int]:
     """Leave a file that says that the work has begun, and wait for the file that ends it."""
     for path in paths:
-        path.with_suffix(".begun").touch()
+        path.with_suffix(".begun").write_text(str(os.getpid()))
         until(path.exists)
     return [os.getpid() for _ in paths]
 
@@ -142,16 +142,16 @@ def test_threads_stay_in_this_process(hire: Hire) -> None:
 @forms
 def test_to_wait_is_to_wait_for_the_next_task(hire: Hire, forks: bool, tmp_path: Path) -> None:
     workers = hire(forks)
-    workers.wait()  # there is nothing to wait for
+    workers.wait([])  # there is nothing to wait for
     slow, quick = (workers.submit(wait_for_file, [tmp_path / name]) for name in ("slow", "quick"))
-    workers.wait(0.01)
-    assert [slow.is_done, quick.is_done] == [False, False]
+    workers.wait([slow, quick], 0.01)
+    assert [slow.done(), quick.done()] == [False, False]
     (tmp_path / "quick").touch()
-    workers.wait()
-    assert [slow.is_done, quick.is_done] == [False, True]
+    workers.wait([slow, quick])
+    assert [slow.done(), quick.done()] == [False, True]
     (tmp_path / "slow").touch()
-    workers.wait()
-    assert slow.is_done
+    workers.wait([slow, quick])
+    assert slow.done()
 
 
 @forms
@@ -166,7 +166,7 @@ def test_tasks_that_are_cancelled_are_forgotten_and_others_go_on(hire: Hire, for
     assert kept.result() == [8]
     assert len(list(tmp_path.glob("*.begun"))) == 2
     for task in dropped:
-        assert task.is_done
+        assert task.done()
         with pytest.raises(CancelledError):
             task.result()
     assert workers.submit(doubled, [5]).result() == [10]
@@ -244,7 +244,8 @@ import os
 os.close(0), os.close(1)
 from tests.translation.engines.test_workers import doubled, engine
 from seq2seq.translation.engines.workers import Workers
-os.write(2, repr(Workers(engine(forks=True)).submit(doubled, [4]).result()).encode())
+workers = Workers(engine(forks=True))
+os.write(2, repr(workers.submit(doubled, [4]).result()).encode())
 os._exit(0)
 """)
     done = run_warm([str(tmp_path / "program.py")], env=os.environ, timeout=60)
@@ -362,19 +363,36 @@ def test_one_idle_worker_that_is_killed_is_told_while_the_other_works(
 ) -> None:
     workers = hire()
     before = children()
-    (busy,) = workers.submit(process_id, [None]).result()
-    task = workers.submit(wait_for_file, [tmp_path / "end"])
+    task, begun = workers.submit(wait_for_file, [tmp_path / "end"]), tmp_path / "end.begun"
+    until(lambda: begun.exists() and bool(begun.read_text()))
+    busy = int(begun.read_text())
     (idle,) = children() - before - {busy}
     os.kill(idle, signal.SIGKILL)
 
     def is_told() -> bool:
-        workers.wait(0.01)
+        workers.wait([task], 0.01)
         return bool(said)
 
     until(is_told)
     (tmp_path / "end").touch()
     assert task.result() == [busy]
     assert len(said) == 1 and said[0].startswith("warning: an idle worker process was killed (SIGKILL)")
+
+
+@needs_fork
+def test_what_ended_a_process_is_not_done_in_this_one(hire: Hire) -> None:
+    workers = hire(n_workers=1)
+    workers.start()
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, args=(60,))  # so that it is too late to fork another
+    thread.start()
+    try:
+        with pytest.raises(TranslationError, match=r"^a sentence or one after it ended a worker process; use fewer"):
+            workers.submit(killed_by, [1, 2, 3], 2, 9, signal.SIGKILL).result()
+        assert workers.submit(doubled, [4]).result() == [8]
+    finally:
+        stop.set()
+        thread.join()
 
 
 @needs_fork

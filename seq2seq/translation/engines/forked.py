@@ -1,0 +1,169 @@
+"""A worker that is a process, forked from the one that loaded the model (docs/decisions/0008-forked-workers.md).
+
+It has one connection to its parent, which carries jobs and outcomes, and tells each side when the other is gone. It is
+a plain process: signals end it, at once and without a word, and only the parent reports.
+"""
+
+import fcntl
+import gc
+import os
+import pickle
+import select
+import signal
+import socket
+import threading
+import traceback
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import NoReturn
+
+from seq2seq.errors import TranslationError, UserError
+from seq2seq.memory import offer_to_be_killed_first
+from seq2seq.translation.engines.job import Died, Failed, Job, Outcome, outcome
+from seq2seq.translation.engines.protocol import Engine
+
+# Python has handlers for the first and ignores the last; the command line has handlers for the others.
+_PLAIN_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+_PARENT_CHECK_MS = 1000  # see `_end_with_parent`
+
+
+class Forked:
+    """A child process as its parent sees it."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Fork it, which is safe only before this process has threads that hold locks.
+
+        Raises:
+            OSError: there is no memory for one more, or there are too many processes.
+        """
+        ours, theirs = socket.socketpair()
+        self._parent = os.getpid()
+        # No signal may come before both sides know what to do about it.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            if (process := os.fork()) == 0:
+                _serve(engine, theirs, self._parent, mask)
+            self._process = process
+            self._connection = Connection(ours.detach())
+        finally:
+            theirs.close()
+            ours.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def do(self, job: Job | None) -> Outcome:
+        """Let it do a job, and wait for the outcome. Without a job, wait for its end."""
+        message = b"" if job is None else pickle.dumps((job.work, job.items, job.args))
+        if job is None or self.is_dead():  # before it has the job, which would be blamed
+            return Died(self._signal_that_ended(), was_idle=True)
+        try:
+            self._connection.send_bytes(message)
+            kind, value = pickle.loads(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            return Died(self._signal_that_ended(), was_idle=False)
+        if kind is not Failed:
+            return kind(value)
+        error, trace = value
+        if not isinstance(error, UserError):
+            error.__cause__ = _InWorker(trace)
+        return Failed(error)
+
+    def is_dead(self) -> bool:
+        """Whether it has ended, when it has no job: then only its end can be read from the connection."""
+        try:
+            return self._connection.poll()
+        except OSError:
+            return True
+
+    def kill(self) -> None:
+        """End it now. It may be called more than once, also while another thread waits for an outcome."""
+        if os.getpid() == self._parent:  # else this is a copy in a process that something else forked
+            with suppress(ProcessLookupError):
+                os.kill(self._process, signal.SIGKILL)
+
+    def _signal_that_ended(self) -> int:
+        """Wait for its end; 0 if it ended by itself, or if nobody knows."""
+        self._connection.close()
+        try:
+            _, status = os.waitpid(self._process, 0)
+        except ChildProcessError:  # SIGCHLD is ignored here, or somebody else has asked
+            return 0
+        return max(0, -os.waitstatus_to_exitcode(status))
+
+
+class _InWorker(Exception):
+    """Where in a worker process an error was raised, as text."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def _serve(engine: Engine, theirs: socket.socket, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
+    """Be a worker: do jobs until the parent is gone. Nothing of this process is flushed or freed at its end."""
+    try:
+        connection = _leave_all_but(theirs)
+        _take_plain_signals(mask)
+        gc.freeze()  # never collect what the parent left: to free it may mean to wait for threads that are not here
+        threading.Thread(target=_end_with_parent, args=(connection.fileno(), parent), daemon=True).start()
+        offer_to_be_killed_first()
+        engine.start_worker()
+        while True:
+            work, items, args = pickle.loads(connection.recv_bytes())
+            connection.send_bytes(_reply(outcome(engine, work, items, args)))
+    except BaseException as error:
+        if not isinstance(error, EOFError | OSError | MemoryError):
+            traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def _leave_all_but(theirs: socket.socket) -> Connection:
+    """Close all files of the parent, with their locks, but keep this end of the connection and stderr.
+
+    What a library prints to stdout must not get between the translations, so it goes to stderr.
+    """
+    kept = fcntl.fcntl(theirs.detach(), fcntl.F_DUPFD_CLOEXEC, 3)  # a closed stdin or stdout may have lent its number
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 (names are enough)
+        if (number := int(name)) not in (2, kept):
+            with suppress(OSError):  # the one that listed them
+                os.close(number)
+    os.open(os.devnull, os.O_RDONLY)  # takes number 0
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.open(os.devnull, os.O_WRONLY)
+    return Connection(kept)
+
+
+def _take_plain_signals(mask: set[int | signal.Signals]) -> None:
+    """Let signals end this process, but those that its parent was started to ignore, as `nohup` does."""
+    for signum in _PLAIN_SIGNALS:
+        if signum == signal.SIGPIPE or signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _end_with_parent(connection: int, parent: int) -> None:
+    """End this process when its parent is gone: if that was killed, nobody else would.
+
+    Then the other end of the connection is closed, unless something else that the parent forked still holds it: so the
+    parent's id is looked at as well, now and then.
+    """
+    poll = select.poll()
+    poll.register(connection, 0)  # reports only that the other end is closed
+    while not poll.poll(_PARENT_CHECK_MS) and os.getppid() == parent:
+        pass
+    os._exit(1)
+
+
+def _reply(result: Outcome) -> bytes:
+    """What the parent gets, pickled: the kind of outcome, and what it holds."""
+    if not isinstance(result, Failed):
+        return pickle.dumps((type(result), result[0]))
+    trace = "".join(traceback.format_exception(result.error))
+    try:
+        message = pickle.dumps((Failed, (result.error, trace)))
+        pickle.loads(message)  # some errors can be written, but not read
+    except Exception:
+        error = TranslationError(f"a worker process failed: {type(result.error).__name__}: {result.error}")
+        return pickle.dumps((Failed, (error, trace)))
+    return message
