@@ -197,25 +197,6 @@ def write_checkpoint(content: Mapping[str, Any], path: Path) -> None:
             raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
-def find_model(path: Path) -> Path:
-    """The checkpoint to translate with: `path` itself if it is a file.
-
-    In a run directory, it is the selected checkpoint, else the best, else the last one.
-
-    Raises:
-        CheckpointError: the path does not exist or holds no checkpoint.
-    """
-    if path.is_file():
-        return path
-    if not path.exists():
-        raise CheckpointError(f"{path}: no such run directory or checkpoint")
-    run = RunDirectory(path)
-    for file in (run.selected, run.best, run.last):
-        if file.is_file():
-            return file
-    raise CheckpointError(f"{path}: holds no checkpoint; a run writes its first one after its first validation")
-
-
 def resumable(run: RunDirectory) -> Checkpoint:
     """The whole training checkpoint of a run that has the most steps; of two with as many, `last.ckpt`.
 

@@ -23,7 +23,7 @@ from seq2seq.config import RunConfig, kept, read_config
 from seq2seq.config.checks import names_a_language
 from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
-from seq2seq.errors import ConfigError, RunError, command
+from seq2seq.errors import CheckpointError, ConfigError, RunError, command
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import atomic_file, regular, write_json, write_text
 
@@ -513,6 +513,25 @@ def runs_in(folder: Path) -> list[RunDirectory]:
     if (folder / "config.yaml").is_file():
         return [RunDirectory(folder)]
     return [RunDirectory(file.parent) for file in sorted(folder.glob("*/config.yaml"))] or [RunDirectory(folder)]
+
+
+def find_model(path: Path) -> Path:
+    """The checkpoint to translate with: `path` itself if it is a file.
+
+    In a run directory, it is the selected checkpoint, else the best, else the last one.
+
+    Raises:
+        CheckpointError: the path does not exist or holds no checkpoint.
+    """
+    if path.is_file():
+        return path
+    if not path.exists():
+        raise CheckpointError(f"{path}: no such run directory or checkpoint")
+    run = RunDirectory(path)
+    for file in (run.selected, run.best, run.last):
+        if file.is_file():
+            return file
+    raise CheckpointError(f"{path}: holds no checkpoint; a run writes its first one after its first validation")
 
 
 def _as_lines(texts: Sequence[str]) -> str:

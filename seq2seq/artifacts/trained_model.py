@@ -50,9 +50,11 @@ class TrainedModel:
         if (path / CONFIG).exists():  # also a damaged one; a run directory has none
             saved = read_model_directory(path)
         else:
-            from seq2seq.artifacts.checkpoint import find_model, read_checkpoint
+            from seq2seq.artifacts.run_directory import find_model
 
             path = find_model(path)
+            from seq2seq.artifacts.checkpoint import read_checkpoint  # and torch: a wrong path does not wait for it
+
             saved = read_checkpoint(path).model
         return cls(path, saved, _config(saved.config, path), _tokenizer(saved, path))
 

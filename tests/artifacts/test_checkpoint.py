@@ -10,13 +10,12 @@ import torch
 from seq2seq.artifacts.checkpoint import (
     FORMAT_VERSION,
     description_of,
-    find_model,
     read_checkpoint,
     resumable,
     write_checkpoint,
     write_model,
 )
-from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.run_directory import RunDirectory, find_model
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
