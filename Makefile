@@ -137,7 +137,7 @@ distclean: clean  ## also remove .venv; keep runs/
 # off and .venv is made anew.
 
 $(VENV)/runtime.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
-	$(call install,.,what training and translating need)
+	$(call install,.[train],what training and translating need)
 
 $(VENV)/dev.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(call install,.[dev],what the tests and checks need)

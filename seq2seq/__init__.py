@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 # Python binds a package's name here when it first imports it: after that, `config` is the function below.
 from seq2seq.config.run import RunConfig
-from seq2seq.errors import UserError
+from seq2seq.errors import UserError, packages_needed
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -36,8 +36,9 @@ def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -
     Raises:
         UserError: what is wrong with the words, and what to do.
     """
-    from seq2seq.config.compose import composed
-    from seq2seq.training.composed import checked
+    with packages_needed():
+        from seq2seq.config.compose import composed
+        from seq2seq.training.composed import checked
 
     with composed(words, config_dir) as job:
         return checked(job)
@@ -60,7 +61,8 @@ def train(
         UserError: what is wrong, and what to do.
         KeyboardInterrupt: you stopped the run; the message says how to go on.
     """
-    from seq2seq.training.launch import train_in_process
+    with packages_needed():
+        from seq2seq.training.launch import train_in_process
 
     return train_in_process(words, config_dir, callbacks)
 
@@ -109,4 +111,5 @@ def load(
         attention=attention,
         weights=tuple(listed(weights, "weights", "a number for each model")),
     )
-    return Translator.load([path] if isinstance(path, str | Path) else path, options)
+    with packages_needed():
+        return Translator.load([path] if isinstance(path, str | Path) else path, options)

@@ -5,6 +5,8 @@ line that says all of this.
 """
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from seq2seq.masking import masked
@@ -60,3 +62,26 @@ class RunError(UserError):
 
 class TranslationError(UserError):
     """Input or output of a translation that cannot be read, written or translated."""
+
+
+class PackageError(UserError):
+    """A package of others that is not installed."""
+
+
+@contextmanager
+def packages_needed() -> Iterator[None]:
+    """Let code that needs a package which is not there say how to install it: the extra `train` is not everywhere.
+
+    Raises:
+        PackageError: a package is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name in ("", "seq2seq"):
+            raise
+        raise PackageError(
+            f"the package {name} is not installed; training, scores and PyTorch need, in a clone of seq2seq: "
+            "pip install -e '.[train]'"
+        ) from error

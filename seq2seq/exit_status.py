@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType
 
-from seq2seq.errors import UserError
+from seq2seq.errors import UserError, packages_needed
 
 ERASE_REST = "\x1b[K"  # on a terminal: erase the rest of the line
 ERASE_LINE = "\r" + ERASE_REST
@@ -50,7 +50,7 @@ def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> 
     """
     _open_stderr()
     try:
-        with _signals_stop_work(is_program=is_program):
+        with _signals_stop_work(is_program=is_program), packages_needed():
             return work() or 0
     except UserError as error:
         note(f"error: {error}")

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.imported import imported_by
 from tests.places import ROOT
 
 if sys.version_info >= (3, 11):
@@ -133,34 +136,93 @@ def test_every_declared_dependency_has_a_pin_within_its_bounds(python: str) -> N
         assert req.specifier.contains(pinned[canonicalize_name(req.name)]), req
 
 
+def brought_along(declared: list[Requirement]) -> Iterator[Requirement]:
+    """These requirements, and what they require in turn, as far as it is installed."""
+    waiting, seen = list(declared), set()
+    while waiting:
+        req = waiting.pop()
+        if (key := (canonicalize_name(req.name), frozenset(req.extras))) in seen:
+            continue
+        seen.add(key)
+        yield req
+        with suppress(importlib.metadata.PackageNotFoundError):
+            brings = requirements(importlib.metadata.requires(req.name) or [])
+            for extra in ["", *req.extras]:
+                waiting += [dep for dep in brings if not dep.marker or dep.marker.evaluate({"extra": extra})]
+
+
+def is_installed(name: str) -> bool:
+    try:
+        return bool(importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
 def test_everything_the_declared_dependencies_bring_along_is_pinned() -> None:
     comes_with_a_gpu_build = re.compile(r"nvidia-|cuda-|triton")
     pinned = pins(f"{sys.version_info.major}.{sys.version_info.minor}")
     if Version(importlib.metadata.version("numpy")) != pinned["numpy"]:
         pytest.skip("this environment has other versions, as that of `make lowest` has")
-    waiting, seen, unpinned = declared(), set(), set()
-    while waiting:
-        req = waiting.pop()
-        name = canonicalize_name(req.name)
-        if (name, frozenset(req.extras)) in seen or comes_with_a_gpu_build.match(name):
-            continue
-        seen.add((name, frozenset(req.extras)))
-        try:
-            brings = requirements(importlib.metadata.requires(name) or [])
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        if name not in pinned:
-            unpinned.add(name)
-        for extra in ["", *req.extras]:
-            waiting += [dep for dep in brings if not dep.marker or dep.marker.evaluate({"extra": extra})]
-    assert len(seen) > 20
-    assert unpinned == set()
+    names = {canonicalize_name(req.name) for req in brought_along(declared()) if is_installed(req.name)}
+    assert len(names) > 20
+    assert not {name for name in names - set(pinned) if not comes_with_a_gpu_build.match(name)}
 
 
 def test_every_declared_dependency_is_explained() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"^\*\*([\w.-]+)\*\*", text, flags=re.MULTILINE))
     assert {req.name for req in declared()} == explained
+
+
+# --- what is installed without the extra `train` ---
+
+
+def test_an_exported_model_is_translated_with_the_packages_of_the_extra_ctranslate2(exported_model: Path) -> None:
+    project = pyproject()["project"]
+    few = requirements([*project["dependencies"], *project["optional-dependencies"]["ctranslate2"]])
+    may = {canonicalize_name(req.name) for req in brought_along(few)} | {"seq2seq"}
+    may |= {"attrs", "setuptools"}  # OmegaConf, and Python as it starts, import them if they are there
+    modules = imported_by("translate", "--model", exported_model, "--device", "cpu", stdin="Ba bi. FO FU DA BI.\n")
+    packages = importlib.metadata.packages_distributions()
+    used = {canonicalize_name(name) for module in modules for name in packages.get(module.partition(".")[0], ())}
+    assert {"ctranslate2", "numpy", "omegaconf", "sentencepiece"} <= used <= may
+
+
+SENTENCE = "the package {} is not installed; training, scores and PyTorch need, in a clone of seq2seq: "
+SENTENCE += "pip install -e '.[train]'\n"
+
+
+def ended_without(package: str, code: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """A process that cannot import a package."""
+    code = f"import sys; sys.modules[{package!r}] = None\n{code}"
+    return subprocess.run([sys.executable, "-c", code, *map(str, words)], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("hydra", ["train", "experiment=demo"]),
+        ("requests", ["prepare", "experiment=demo"]),
+        ("sacrebleu", ["score", "README.md", "--reference", "README.md", "--metrics", "bleu"]),
+        ("torch", ["export", "nowhere", "--format", "safetensors"]),
+    ],
+)
+def test_a_command_that_needs_more_says_how_to_install_it(package: str, words: list[str]) -> None:
+    done = ended_without(package, "from seq2seq.cli import main; main()", *words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {SENTENCE.format(package)}")
+
+
+def test_a_program_that_needs_more_is_told_how_to_install_it(random_run: Path) -> None:
+    code = """
+import seq2seq
+for call in (lambda: seq2seq.config(["experiment=demo"]), lambda: seq2seq.load(sys.argv[1])):
+    try:
+        call()
+    except seq2seq.UserError as error:
+        print(error)
+"""
+    done = ended_without("torch", "sys.modules['hydra'] = None" + code, random_run)
+    assert done.stdout == SENTENCE.format("hydra") + SENTENCE.format("torch"), done.stderr
 
 
 # --- make ---
