@@ -34,7 +34,7 @@ from tests.plugged import plugged
 KEYS = {key for key, _ in keys(RunConfig)}
 KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
-# Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM.
+# Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM, docker.
 OF_OTHERS = {
     "--array",
     "--gpus-per-task",
@@ -69,6 +69,11 @@ OF_OTHERS = {
     "--exclude-editable",
     "--exclude",
     "--echo",
+    "--file",
+    "--interactive",
+    "--publish",
+    "--rm",
+    "--volume",
 }
 OLD_KEYS = {("CHANGELOG.md", key) for key in (*RENAMED, *REMOVED)}
 PLACEHOLDERS = {"COMMAND", "X"}

@@ -1,6 +1,5 @@
 """Faults in what is installed."""
 
-
 from tests.mutants.mutant import Mutant
 
 MUTANTS = [
