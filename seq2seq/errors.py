@@ -64,16 +64,12 @@ class TranslationError(UserError):
     """Input or output of a translation that cannot be read, written or translated."""
 
 
-class PackageError(UserError):
-    """A package of others that is not installed."""
-
-
 @contextmanager
 def packages_needed() -> Iterator[None]:
     """Let code that needs a package which is not there say how to install it: the extra `train` is not everywhere.
 
     Raises:
-        PackageError: a package is missing.
+        ConfigError: a package is missing.
     """
     try:
         yield
@@ -81,7 +77,7 @@ def packages_needed() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name in ("", "seq2seq"):
             raise
-        raise PackageError(
+        raise ConfigError(
             f"the package {name} is not installed; training, scores and PyTorch need, in a clone of seq2seq: "
             "pip install -e '.[train]'"
         ) from error
