@@ -122,8 +122,8 @@ def _owner(target: Path) -> Path | None:
 def _check_replaceable(target: Path, status: os.stat_result | None, refused: str) -> None:
     """Check that a file beside `target` can take its place."""
     try:
-        # The longest name of a file beside it; open_output uses the same folder.
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.partial.json.", suffix=".tmp"):
+        # As long as the longest name beside it, of the unfinished file or of the parts that are joined.
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp"):
             pass
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
