@@ -282,7 +282,7 @@ def test_each_translation_begins_with_its_prefix(cli: Cli, tmp_path: Path) -> No
     free, forced = cli.lines(TEXT), cli.lines(TEXT, "--prefix", prefixes)
     assert all(line.startswith(prefix) for line, prefix in zip(forced, read(prefixes), strict=True))
     assert forced[1] == free[1] and not free[0].startswith("Le chien")
-    assert "not as many prefixes as lines" in cli(*GREEDY, "--prefix", prefixes, stdin=TEXT * 2)[2]
+    assert "--prefix does not have as many lines as the input" in cli(*GREEDY, "--prefix", prefixes, stdin=TEXT * 2)[2]
     source = write(tmp_path / "in", SENTENCES * 2)
     assert cli.refusal("--input", source, "--prefix", prefixes).startswith(
         "error: --prefix has 4 lines and the input 8; line n of one must belong to line n of the other"

@@ -14,7 +14,6 @@ import pytest
 from seq2seq.cli import front_door
 from seq2seq.errors import TranslationError
 from seq2seq.translation.destination import check_destination
-from seq2seq.translation.output import open_output
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.devices import mount, needs_devices
 from tests.processes import CAN_FORK, Warm
@@ -57,7 +56,6 @@ def test_a_hyphen_is_stdin_and_stdout(cli: Cli, tmp_path: Path, monkeypatch: pyt
     assert not list(tmp_path.iterdir())
     assert cli("--output", "./-", *GREEDY, stdin="Oui !\n")[0] == 0  # a file of that name
     assert read(tmp_path / "-") == oui
-    assert "stdout cannot be resumed" in cli.refusal("--output", "-", "--resume", stdin=TEXT)
 
 
 def test_one_file_may_be_stdin(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
@@ -81,7 +79,6 @@ def test_an_open_descriptor_is_written_from_where_it_stands(trained: Cli, tmp_pa
         status, out, err = trained("--output", link, "--reference", reference, stdin=LEARNED)
         assert (status, out) == (0, ""), err
         assert "\nbleu  " in err  # of these lines, without the one that was there
-        assert f"{name} cannot be resumed" in trained.refusal("--output", name, "--resume", stdin=LEARNED)
         assert f"{name} is the file of --input, so they would overwrite it" in trained.refusal(
             "--output", name, "--input", log
         )
@@ -176,7 +173,7 @@ def test_files_of_a_run_are_never_overwritten(trained_dir: Path, tmp_path: Path,
         assert message == f"error: {would if name == given else is_a_file_of}\n"
         assert Cli(Path("no model")).refusal("--output", output)[:20] == message[:20]
     assert (run / "checkpoints" / "model.ckpt").read_bytes() == before
-    assert not [path for path in run.rglob("*") if "partial" in path.name or path.suffix == ".txt"]
+    assert not [path for path in run.rglob("*") if ".parts" in path.name or path.suffix == ".txt"]
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.model", "model.safetensors", "ctranslate2/model.bin"])
@@ -225,24 +222,3 @@ def test_a_folder_that_takes_no_file_is_refused_at_the_start(small_disk: Path) -
     assert f"no file can be made in {small_disk} (Read-only file system), and a translation is written" in refusal(
         target
     )
-
-
-# --- several at once ---
-
-
-def test_two_runs_never_write_one_file(trained: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "folder").mkdir()
-    target = tmp_path / "folder" / "out"
-    (tmp_path / "link").symlink_to(target)
-    (tmp_path / "here").symlink_to(tmp_path / "folder")
-    monkeypatch.chdir(tmp_path / "folder")
-    with open_output(target, {}, resume=False):  # as another process would
-        for other in (Path("out"), tmp_path / "link", tmp_path / "here" / "out", Path("../folder/out")):
-            for resume in (False, True):
-                with pytest.raises(TranslationError, match=f"{other} is being written by another process; wait for"):
-                    open_output(other, {}, resume=resume).__enter__()
-        message = trained.refusal("--output", tmp_path / "link", "--resume", stdin=LEARNED)
-        assert f"error: {tmp_path}/link is being written by another process; wait for it, or choose" in message
-    assert trained("--output", tmp_path / "link", stdin=LEARNED)[0] == 0
-    assert read(target) == trained.lines(LEARNED)
-    assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["out"]

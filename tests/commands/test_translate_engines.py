@@ -35,11 +35,6 @@ def test_the_models_of_an_ensemble_have_weights(run_dir: Path, tmp_path: Path) -
         assert both.lines(FEW, "--weights", *weights) == Cli(alone).lines(FEW)
     assert both.lines(FEW, "--weights", 2, 2) == both.lines(FEW)
     assert "weights" in both.refusal("--weights", 1, stdin=FEW)
-    target = tmp_path / "out"
-    assert both("--weights", 1, 2, "--output", target, stdin=FEW)[0] == 0
-    assert "with other settings: weights was [1.0, 2.0] and is now [2.0, 1.0]" in both.refusal(
-        "--weights", 2, 1, "--output", target, "--resume", stdin=FEW
-    )
 
 
 def test_heads_of_a_soft_model_can_choose_hard(run_dir: Path, tmp_path: Path) -> None:
@@ -52,11 +47,6 @@ def test_heads_of_a_soft_model_can_choose_hard(run_dir: Path, tmp_path: Path) ->
     assert Cli(tmp_path / "hard").lines(FEW, *exact, "--attention", "soft") == soft
     with seq2seq.load(run_dir, device="cpu", precision="float32", attention="hard") as translator:
         assert [translation.text for translation in translator.translate(FEW.splitlines())] == hard
-    target = tmp_path / "out"
-    assert Cli(run_dir)("--output", target, stdin=FEW)[0] == 0
-    assert 'with other settings: attention was null and is now "hard"' in Cli(run_dir).refusal(
-        "--attention", "hard", "--output", target, "--resume", stdin=FEW
-    )
 
 
 def test_ctranslate2_attends_as_it_was_converted(exported: Path) -> None:

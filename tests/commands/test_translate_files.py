@@ -5,9 +5,7 @@ import gzip
 import json
 import lzma
 import os
-import re
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +16,8 @@ from seq2seq.cli import front_door
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.devices import device, needs_devices
 from tests.translating import SENTENCES, TEXT, Cli, Stream, run_cli
+
+needs_attributes = pytest.mark.skipif(not hasattr(os, "setxattr"), reason="only Linux has attributes of files")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zst"])
@@ -45,63 +45,58 @@ def test_files_are_plain_or_compressed_by_their_names(cli: Cli, tmp_path: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
 def test_an_output_replaces_what_was_there_and_leaves_links_links(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "old.en").write_text("old\n")
-    (tmp_path / "link.en").symlink_to(tmp_path / "old.en")
-    assert cli("--output", tmp_path / "link.en", *GREEDY, stdin=TEXT)[0] == 0
-    assert (tmp_path / "link.en").is_symlink()
-    assert read(tmp_path / "old.en") == cli.lines(TEXT, *GREEDY)
+    folder = tmp_path / "à côté d'ici"
+    folder.mkdir()
+    old, new, link = folder / "déjà là.en", folder / ("n" * 241), tmp_path / "link.en"
+    old.write_text("old\n")
+    old.chmod(0o606)
+    link.symlink_to(old.relative_to(tmp_path))
+    before = os.umask(0o027)
+    try:
+        for output in (link, new):
+            assert cli("--output", output, *GREEDY, stdin=TEXT)[0] == 0
+    finally:
+        os.umask(before)
+    assert link.is_symlink()
+    assert read(old) == read(new) == cli.lines(TEXT, *GREEDY)
+    assert [path.stat().st_mode & 0o777 for path in (old, new)] == [0o606, 0o640]
+    assert sorted(path.name for path in folder.iterdir()) == [old.name, new.name]
 
 
-def test_what_is_complete_is_not_translated_again(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
-    source, target = write(tmp_path / "in", SOURCES), tmp_path / "out"
-    files = ("--input", source, "--output", target, "--resume")
-    assert trained(*files)[0] == 0  # begins where there is nothing
-    assert read(target) == translations
-    before = target.stat()
-    status, out, err = trained(*files, "--reference", write(tmp_path / "ref", REFERENCES))
-    assert (status, out) == (0, "")
-    assert f"nothing to resume: {target} is complete" in err
-    assert re.search(r"^bleu  ", err, re.MULTILINE)
-    assert (target.stat().st_mtime_ns, target.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
-
-
-def test_what_is_complete_is_not_taken_for_another_translation(trained: Cli, tmp_path: Path) -> None:
+@needs_attributes
+def test_what_is_complete_is_not_translated_again(trained: Cli, tmp_path: Path) -> None:
     source, target = write(tmp_path / "in", SOURCES[:4]), tmp_path / "out"
-    options = ("--output", target, "--resume", "--reference", write(tmp_path / "ref", REFERENCES[:4]))
-    assert trained("--input", source, *options)[0] == 0
-    before = read(target)
-    other = write(tmp_path / "other", [*SOURCES[:3], SOURCES[5]])
-    for changed, message in (
-        (("--input", other), f"lines 1 to 4 of the input are not those whose translations are in {target}; give the"),
-        (("--input", source, "--beam-size", 2), f"{target} was translated with other settings: beam_size was 3 and is"),
-        (("--input", source, "--prefix", source), "other settings: prefix was false and is now true. Ask for the"),
+    files = ("--input", source, "--output", target, "--reference", write(tmp_path / "ref", REFERENCES[:4]))
+    status, _, scores = trained(*files)
+    assert status == 0
+    before = target.stat()
+    status, _, err = trained(*files)
+    assert status == 0
+    done, _, again = err.partition("\n")
+    assert done == f"{target} is this translation already, and complete; remove it to translate again"
+    assert "bleu  " in again and scores.endswith(again)
+    assert (target.stat().st_mtime_ns, target.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "ref"]
+
+
+@needs_attributes
+def test_another_translation_takes_the_place_of_one_that_is_complete(trained: Cli, tmp_path: Path) -> None:
+    source, other, target = write(tmp_path / "in", SOURCES[:4]), write(tmp_path / "other", SOURCES[1:5]), tmp_path / "o"
+    for options in (
+        ("--input", source),
+        ("--input", other),  # as many lines
+        ("--input", source, "--beam-size", 2),
+        ("--input", source, "--prefix", other),
+        ("--input", source, "--prefix", source),
     ):
-        error = trained.refusal(*changed, *options)
-        assert message in error and "bleu" not in error
-        assert "leave out --resume to translate it again, or choose another --output\n" in error
-    target.write_text("edited\n")
-    assert f"{target} was changed after it was translated" in trained.refusal("--input", source, *options)
-    target.unlink()
-    write(target, before)
-    assert f"{target} exists, but there is no record" in trained.refusal("--input", source, *options)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.parametrize("option", ["--prefix", "--score"])
-def test_lines_from_a_pipe_are_compared_too(trained: Cli, tmp_path: Path, option: str) -> None:
-    source, target, pipe = write(tmp_path / "in", SOURCES[:4]), tmp_path / "out", tmp_path / "pipe"
-    os.mkfifo(pipe)
-
-    def run(lines: list[str]) -> tuple[int, str, str]:
-        threading.Thread(target=write, args=(pipe, lines), daemon=True).start()
-        return trained("--input", source, option, pipe, "--output", target, "--resume")
-
-    lines = [line.split()[0] for line in REFERENCES[:4]]
-    assert run(lines)[0] == 0
-    assert "nothing to resume" in run(lines)[2]
-    status, _, err = run([*lines[:2], "Bas", lines[3]])
-    assert (status, f"error: lines 1 to 4 of {option} are not those whose" in err) == (2, True)
+        status, _, err = trained("--output", target, *options)
+        assert (status, "translated 4 lines in" in err) == (0, True), err
+    translated = target.read_bytes()
+    write(target, ["edited"])
+    assert trained("--output", target, *options)[0] == 0
+    assert target.read_bytes() == translated
 
 
 @needs_devices
@@ -115,7 +110,6 @@ def test_devices_are_written_to_and_not_replaced(cli: Cli, trained: Cli, tmp_pat
     status, _, err = cli("--output", full, *GREEDY, stdin=TEXT)
     assert status == 2
     assert f"error: cannot write {full}: No space left on device" in err
-    assert "cannot be resumed" in cli.refusal("--output", null, "--resume", stdin=TEXT)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +121,7 @@ def test_devices_are_written_to_and_not_replaced(cli: Cli, trained: Cli, tmp_pat
         ("folder/../in.fr", "would overwrite --input"),
         ("ref.en", "would overwrite --reference"),
         ("model.ckpt", "would overwrite --model"),
-        ("x" * 300, "File name too long: "),
+        ("x" * 242, "File name too long: "),  # beside it lie names of 14 characters more
     ],
 )
 def test_outputs_that_cannot_be_are_refused_before_the_model_is_read(tmp_path: Path, output: str, message: str) -> None:

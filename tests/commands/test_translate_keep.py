@@ -20,13 +20,6 @@ def test_terms_are_translated_as_the_glossary_says(trained: Cli, tmp_path: Path)
     terms.write_text("# words\n\nba be\tGas Gis\n", encoding="utf-8")
     (line,) = trained.lines("Ba be bi do.\n", "--terms", terms, "--beam-size", 5)
     assert "Gas Gis" in line
-    out = tmp_path / "out"
-    assert trained("--terms", terms, "--output", out, stdin="Ba be bi.\n")[0] == 0
-    # Another glossary gives another translation.
-    terms.write_text("ba be\tGas Gos\n", encoding="utf-8")
-    source = tmp_path / "in"
-    source.write_text("Ba be bi.\n", encoding="utf-8")
-    assert "terms" in trained.refusal("--terms", terms, "--output", out, "--resume", "--input", source)
 
 
 def test_what_cannot_work_is_refused(trained: Cli, tmp_path: Path) -> None:

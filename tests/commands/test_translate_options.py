@@ -22,7 +22,6 @@ OPTIONS = {
     "--document": "test_a_document_stays_a_document",
     "--field": "test_one_field_is_translated",
     "--output": "test_files_are_plain_or_compressed_by_their_names",
-    "--resume": "test_what_is_complete_is_not_translated_again",
     "--errors": "test_text_that_is_not_utf_8_is_refused_or_replaced",
     "--shard": "test_the_shares_are_joined_to_what_one_process_writes",
     "--split": "test_lines_of_several_sentences_are_split_as_asked_for",
@@ -122,7 +121,6 @@ def test_lengths_are_two_numbers(option: str, values: tuple[str, ...]) -> None:
     ("options", "message"),
     [
         (("--compare", "FILE"), "--compare needs --reference"),
-        (("--resume",), "--resume needs --output"),
         (("--token-scores",), "--token-scores needs --json"),
         (("--temperature", "0.5"), "--temperature needs --sample"),
         (("--top-k", "5"), "--top-k needs --sample"),
