@@ -131,6 +131,7 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "translation.records",
         "translation.score_report",
         "translation.blocks",
+        "translation.ranks",
     ],
 )
 def test_text_is_handled_without_torch(part: str) -> None:
