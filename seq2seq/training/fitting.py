@@ -7,7 +7,6 @@ most is tried before the first step.
 import gc
 import logging
 from collections.abc import Iterator
-from itertools import takewhile
 
 import pytorch_lightning as pl
 import torch
@@ -63,7 +62,14 @@ def fitting_max_tokens(config: RunConfig, tokenizer: Tokenizer, machine: Machine
 def _found_on_device(config: RunConfig, tokenizer: Tokenizer, machine: Machine, ranks: Ranks) -> int:
     """0 if nothing fits. The model that was tried is gone afterwards, and with it the memory that it had."""
     module = new_module(config, tokenizer, machine, ranks.environment.local_rank())
-    found = max(fitting(module, config, machine, MOST_ON_GPU, ranks.world_size), default=0)
+    n_bytes = sum(p.nbytes for p in module.parameters())
+    n_reserved = missing_state(module.new_optimizer())
+    n_reserved += n_bytes * (config.batch.accumulate > 1)  # the gradient of earlier micro-batches
+    n_reserved += n_bytes * (ranks.world_size > 1)  # what is exchanged
+    n_reserved += sum(4 * p.numel() for p in module.parameters()) * (config.trainer.ema_decay > 0)
+    longest, precision = longest_sentence(config), _precision(machine)
+    candidates = _candidates(MOST_ON_GPU, longest)
+    found = next((n for n in candidates if fits(module, roomy(n, longest), precision, n_reserved)), 0)
     del module
     gc.collect()  # a module and what adds up its gradients know each other
     if machine.accelerator == "cuda":
@@ -77,22 +83,6 @@ def new_module(config: RunConfig, tokenizer: Tokenizer, machine: Machine, local_
     module = _precision(machine).convert_module(TranslationModule(config, tokenizer, total_steps=0)).to(device)
     assert isinstance(module, TranslationModule)
     return module
-
-
-def fitting(
-    module: TranslationModule, config: RunConfig, machine: Machine, most: int, world_size: int
-) -> Iterator[int]:
-    """The numbers of tokens that fit, from few to `most` until one does not fit: after that nothing could be tried."""
-    n_weights = sum(p.numel() for p in module.parameters())
-    n_bytes = sum(p.nbytes for p in module.parameters())
-    n_reserved = missing_state(module.new_optimizer())
-    n_reserved += n_bytes * (config.batch.accumulate > 1)  # the gradient of earlier micro-batches
-    n_reserved += n_bytes * (world_size > 1)  # what is exchanged
-    n_reserved += 4 * n_weights * (config.trainer.ema_decay > 0)
-    longest, precision = longest_sentence(config), _precision(machine)
-    return takewhile(
-        lambda n: fits(module, roomy(n, longest), precision, n_reserved), reversed(list(_candidates(most, longest)))
-    )
 
 
 def longest_sentence(config: RunConfig) -> int:
@@ -175,12 +165,8 @@ class WorstBatch(pl.Callback):
                 "smaller model"
             )
         keys = f"batch.max_tokens={batch.max_tokens // divisor} batch.accumulate={batch.accumulate * divisor}"
-        if is_new:
-            return f"{what}; use {keys}, whose steps are of the same size"
-        return (
-            f"{what}; end other programs and resume again, or start a new run from these weights with "
-            f"finetune={self.config.run_dir} {keys}"
-        )
+        anew = "" if is_new else f" in a new run with finetune={self.config.run_dir}"
+        return f"{what}; end other programs, or use {keys}{anew}, whose steps are of the same size"
 
 
 def roomy(max_tokens: int, longest: int) -> Shape:

@@ -43,7 +43,7 @@ def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(co
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
     assert last.startswith("error: batch.max_tokens=2048 needs more memory than there is for a batch of "), last
-    named = last.split("; use ")[1].split(",")[0].split()
+    named = last.split(", or use ")[1].split(",")[0].split()
     assert named in [[f"batch.max_tokens={2048 // n}", f"batch.accumulate={n}"] for n in (2, 4, 8)]
 
 
@@ -57,7 +57,7 @@ def test_a_run_that_does_not_fit_is_told_keys_with_which_it_would(
 ) -> None:
     let_fit(60, monkeypatch)  # and 160 / 4 with something to spare
     config = tiny_config(corpus, tmp_path / "run", FEW_STEPS | {"batch.accumulate": 3})
-    with pytest.raises(RunError, match=r"batch.max_tokens=160 needs .*; use batch.max_tokens=40 batch.accumulate=12, "):
+    with pytest.raises(RunError, match=r"=160 needs .*, or use batch.max_tokens=40 batch.accumulate=12, "):
         train_with(config)
 
 
@@ -77,7 +77,7 @@ def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(
     train_with(config)
     config.trainer.max_steps = 2
     let_fit(60, monkeypatch)
-    with pytest.raises(RunError, match=f"resume again, or start .* with finetune={run_dir} batch.max_tokens=40 "):
+    with pytest.raises(RunError, match=f"batch.accumulate=4 in a new run with finetune={run_dir}, "):
         train_with(config, resume=True)
     assert checkpoint(run_dir)["global_step"] == 1
 
