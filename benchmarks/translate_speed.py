@@ -271,10 +271,9 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     began, cpu_began_s = time.perf_counter(), _cpu_s()
     texts = [translation.text for translation in translator.translate_stream(lines, decoding)]
     elapsed_s, cpu_s = time.perf_counter() - began, _cpu_s() - cpu_began_s
-    peak_kib = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    peak = (
-        torch.cuda.max_memory_allocated() if job["engine"] == "torch" and job["device"] == "cuda" else peak_kib * 1024
-    )
+    peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + sum(map(_own_kib, _workers())))
+    if job["engine"] == "torch" and job["device"] == "cuda":
+        peak = torch.cuda.max_memory_allocated()
 
     _write_lines(Path(job["output"]), texts)
     n_tokens = sum(len(ids) + 1 for ids in translator.tokenizer.encode(texts) if ids)
@@ -295,10 +294,25 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _workers() -> list[Path]:
+    """The folder in /proc of each process that this one has forked, and that lives."""
+    return [
+        Path("/proc", pid) for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()
+    ]
+
+
 def _cpu_s() -> float:
-    """Those of this process, and of its workers that have ended."""
+    """Those of this process and of its workers."""
     times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    ticks = [file.joinpath("stat").read_text().rpartition(")")[2].split()[11:13] for file in _workers()]
+    of_workers = sum(int(tick) for pair in ticks for tick in pair) / os.sysconf("SC_CLK_TCK")
+    return times.user + times.system + times.children_user + times.children_system + of_workers
+
+
+def _own_kib(worker: Path) -> int:
+    """What a worker has for itself: it shares the model with its parent."""
+    lines = worker.joinpath("smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("Private_Dirty:", "Private_Clean:")))
 
 
 def _bleu(texts: Sequence[str], reference: str) -> float | None:
