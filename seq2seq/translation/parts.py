@@ -78,11 +78,13 @@ class Parts:
                 yield block
             else:
                 self.n_passed += len(block.pieces)
-        if not self.is_joined:
+        if not self._is_gone():
             self._write_text()
 
     def put(self, block: Block, text: str, counts: Counts) -> None:
         """Keep what a block became, so that no interruption can lose it. That costs two fsyncs."""
+        if self._is_gone():  # nobody who makes the same translation joins it without this block
+            raise self._of_another_text()
         path = self.folder / _name(block)
         data = text.encode()
         with reporting(path), atomic_file(path) as file:
@@ -116,10 +118,16 @@ class Parts:
         """Make the output of parts that are all there, and remove them. What was counted in all of them.
 
         None: another process has joined them.
+
+        Raises:
+            TranslationError: it has joined those of another text; or see `join_parts`.
         """
         while not self._locked(_JOINING):
             time.sleep(_LOOK_EVERY_S)
         if self._is_gone():
+            record = _record_of(self.output)
+            if record is not None and record["text"] != _digest(self._names):
+                raise self._of_another_text()
             return None
         counts = join_parts(self.output, self._names, self._record)
         self.is_joined = True
@@ -136,6 +144,12 @@ class Parts:
 
     def _record(self, sha256: str) -> dict[str, str]:
         return {"settings": _digest(self.settings), "text": _digest(self._names), "sha256": sha256}
+
+    def _of_another_text(self) -> TranslationError:
+        return TranslationError(
+            f"{self.output}: another process has made it of another text, or somebody has removed {self.folder}; give "
+            "each text its own output"
+        )
 
     def _is_mine(self, number: int) -> bool:
         return self._shard is None or number % self._shard[1] == self._shard[0] - 1
@@ -238,12 +252,13 @@ def open_parts(output: Path, settings: Mapping[str, Any], shard: tuple[int, int]
     parts = Parts(output, settings, shard, lock)
     try:
         parts.begin()
-        yield parts
-    except BaseException as error:
-        with suppress(OSError):
-            if n_lines := parts.n_lines_kept:
-                tell_at_end(error, f"{n_lines} translated lines are kept in {folder}; the same command goes on")
-        raise
+        try:
+            yield parts
+        except BaseException as error:
+            with suppress(OSError):
+                if n_lines := parts.n_lines_kept:
+                    tell_at_end(error, f"{n_lines} translated lines are kept in {folder}; the same command goes on")
+            raise
     finally:
         with suppress(OSError):
             parts.clear()
