@@ -211,7 +211,7 @@ def _add_files(add: Callable[..., Any]) -> None:
         "--output",
         type=destination,
         metavar="FILE",
-        help="the translations; FILE appears when it is complete, until then they are in FILE.partial; default: "
+        help="the translations; FILE appears when it is complete, until then they are in FILE.parts; default: "
         "stdout, which is also -",
     )
     add(
