@@ -5,7 +5,6 @@ pipe. It prints the highest resident size of each process. benchmarks/README.md 
 """
 
 import argparse
-import dataclasses
 import itertools
 import json
 import os
@@ -65,7 +64,8 @@ def make_model(text: Path, run: Path) -> None:
     """A run directory with a real tokenizer and random weights, whose translations are short."""
     import torch
 
-    from seq2seq.artifacts.checkpoint import bytes_to_tensor, write_checkpoint
+    from seq2seq.artifacts.checkpoint import write_model
+    from seq2seq.artifacts.saved_model import SavedModel
     from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
     from seq2seq.model.transformer import Transformer
     from seq2seq.tokenizer import Tokenizer
@@ -80,16 +80,7 @@ def make_model(text: Path, run: Path) -> None:
     tokenizer = Tokenizer.train(itertools.islice(read_lines(text), _SAMPLE), config.tokenizer)
     torch.manual_seed(SEED)
     weights = Transformer(config.model, tokenizer.vocab_size).state_dict()
-    content: dict[str, Any] = {
-        "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
-        "config": dataclasses.asdict(config),
-        "tokenizer": bytes_to_tensor(tokenizer.proto),
-        "tokenizer_sha256": tokenizer.fingerprint,
-        "selected": "random weights",
-        "valid": {},
-        "global_step": 0,
-    }
-    write_checkpoint(content, run / "checkpoints" / "model.ckpt")
+    write_model(SavedModel.of(config, tokenizer, weights), run / "checkpoints" / "model.ckpt", step=0)
 
 
 def write_lines(text: Path, n_lines: int, file: Path) -> None:

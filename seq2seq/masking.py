@@ -35,7 +35,8 @@ def masked(text: str, environment: Mapping[str, str] = os.environ) -> str:
     Args:
         environment: the variables whose values may stand in it.
     """
-    secrets = (value for name, value in environment.items() if len(value) >= _SHORTEST and is_secret(name))
+    named = {name: value for name, value in environment.items() if name != "PWD"}  # the folder, where a shell names it
+    secrets = (value for name, value in named.items() if len(value) >= _SHORTEST and is_secret(name))
     for secret in sorted(secrets, key=len, reverse=True):  # one may be part of another
         text = text.replace(secret, MASK)
     return _without_named(_USER.sub(f"://{MASK}@", text))

@@ -40,6 +40,11 @@ def test_secrets_in_text_are_masked(text: str, expected: str | None) -> None:
     assert masked(found, ENVIRONMENT) == found
 
 
+def test_the_folder_of_a_shell_is_no_secret() -> None:
+    assert masked("/home/ann/corpus/out.en", {"PWD": "/home/ann/corpus"}) == "/home/ann/corpus/out.en"
+    assert masked("/home/ann/corpus/out.en", {"DB_PWD": "/home/ann/corpus"}) == "***/out.en"
+
+
 def test_secrets_in_words_are_masked() -> None:
     words = [
         "train.py",

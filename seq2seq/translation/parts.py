@@ -50,6 +50,7 @@ class Parts:
     """The parts of one output, as one process sees them; use `open_parts`.
 
     Attributes:
+        names: of the parts of the text, as far as it was read.
         n_passed: lines of blocks that were passed over, since they are made or others make them.
         is_joined: whether the output is there, whoever joined it.
     """
@@ -62,18 +63,18 @@ class Parts:
         self.is_joined = False
         self._shard = shard
         self._lock = lock
-        self._names: list[str] = []  # of all blocks of the text
+        self.names: list[str] = []
         self._suffix = output.suffix if output.suffix in COMPRESSIONS else ""
 
     def unmade(self, blocks: Iterable[Block | None]) -> Iterator[Block | None]:
         """The blocks that this process is to make; each is locked until it is `put`."""
-        self._names.clear()
+        self.names.clear()
         self.n_passed = 0
         for block in blocks:
             if block is None:
                 yield None
                 continue
-            self._names.append(_name(block))
+            self.names.append(_name(block))
             if self._is_mine(block.number) and self._takes(block.number):
                 yield block
             else:
@@ -97,7 +98,7 @@ class Parts:
 
     def missing(self) -> list[int]:
         """The blocks of the text that are not there."""
-        return [number for number, name in enumerate(self._names) if not (self.folder / name).exists()]
+        return [number for number, name in enumerate(self.names) if not (self.folder / name).exists()]
 
     def are_free(self) -> bool:
         """Wait while others make parts. False: all are whole; True: one is free, since its process has ended."""
@@ -126,10 +127,10 @@ class Parts:
             time.sleep(_LOOK_EVERY_S)
         if self._is_gone():
             record = _record_of(self.output)
-            if record is not None and record["text"] != _digest(self._names):
+            if record is not None and record["text"] != _digest(self.names):
                 raise self._of_another_text()
             return None
-        counts = join_parts(self.output, self._names, self._record)
+        counts = join_parts(self.output, self.names, self._record)
         self.is_joined = True
         return counts
 
@@ -138,12 +139,12 @@ class Parts:
         record = _record_of(self.output)
         if record is None or record["settings"] != _digest(self.settings):
             return False
-        self._names = [_name(block) for block in blocks if block is not None]
+        self.names = [_name(block) for block in blocks if block is not None]
         self.is_joined = record == self._record(file_sha256(self.output))
         return self.is_joined
 
     def _record(self, sha256: str) -> dict[str, str]:
-        return {"settings": _digest(self.settings), "text": _digest(self._names), "sha256": sha256}
+        return {"settings": _digest(self.settings), "text": _digest(self.names), "sha256": sha256}
 
     def _of_another_text(self) -> TranslationError:
         return TranslationError(
@@ -157,7 +158,7 @@ class Parts:
     def _takes(self, number: int) -> bool:
         """Lock a block, if it is neither made nor locked. Nothing is left to do when the parts are joined."""
         self.is_joined = self.is_joined or self._is_gone()
-        path = self.folder / self._names[number]
+        path = self.folder / self.names[number]
         if self.is_joined or path.exists() or not self._locked(_FIRST_BLOCK + number):
             return False
         if path.exists() or self._is_gone():  # another process has just made it
@@ -174,7 +175,7 @@ class Parts:
 
     def _write_text(self) -> None:
         """Write which blocks the text has, for `join`."""
-        content = {"blocks": self._names, "n_shards": 0 if self._shard is None else self._shard[1]}
+        content = {"blocks": self.names, "n_shards": 0 if self._shard is None else self._shard[1]}
         with reporting(self.folder):
             write_json(self.folder / "text.json", content)
 
@@ -197,7 +198,7 @@ class Parts:
         path = self.folder / "settings.json"
         settings = json.loads(json.dumps(self.settings))  # tuples are lists there
         there = _read(path)
-        if there is None or (there != settings and not self.has_any and self._is_alone()):
+        if there is None or (there != settings and not self.has_any and self.is_alone()):
             with reporting(path):
                 write_json(path, settings)
         elif there != settings:
@@ -222,7 +223,7 @@ class Parts:
 
     def clear(self) -> None:
         """Remove the folder, unless something in it is needed or another process is at work there."""
-        if not self._is_gone() and (self.is_joined or not self.has_any) and self._is_alone():
+        if not self._is_gone() and (self.is_joined or not self.has_any) and self.is_alone():
             shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(_joined(self.folder), ignore_errors=True)  # of a process that was interrupted
 
@@ -358,8 +359,8 @@ def join(output: Path) -> tuple[int, int, dict[str, Any]]:
         begun = " that is whole" if folder.is_dir() else ""
         raise TranslationError(f"{output}: no translation{begun} in {folder}{there}")
     with open_parts(output, settings) as parts:
-        parts._names = list(text["blocks"])
-        if not parts._is_alone():
+        parts.names = list(text["blocks"])
+        if not parts.is_alone():
             raise TranslationError(f"{output} is being translated by another process; wait for it")
         if missing := parts.missing():
             raise TranslationError(_incomplete(output, missing, text))
