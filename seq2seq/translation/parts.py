@@ -227,7 +227,8 @@ class Parts:
             shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(_joined(self.folder), ignore_errors=True)  # of a process that was interrupted
 
-    def _is_alone(self) -> bool:
+    def is_alone(self) -> bool:
+        """Whether no other process is at work in the folder; none begins there then."""
         return _try_lock(self._lock, _AT_WORK)
 
 
