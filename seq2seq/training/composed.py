@@ -61,7 +61,7 @@ def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
 def _started_or_continued(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
     """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
     if not names_run_dir(job):
-        raise needs_run_dir()
+        raise ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
     config, place = _fresh_config(job)
     config.resume = ""
     run = RunDirectory(Path(config.run_dir))
@@ -119,10 +119,6 @@ def _overrides(job: Composed) -> list[str]:
 
 def names_run_dir(job: Composed) -> bool:
     return any(override.startswith("run_dir=") for override in job.overrides)
-
-
-def needs_run_dir() -> ConfigError:
-    return ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
 
 
 def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkpoint, run_dir: Path) -> RunConfig:

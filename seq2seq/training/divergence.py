@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 
 from seq2seq.artifacts.checkpoint import read_state
 from seq2seq.artifacts.run_directory import RunDirectory
@@ -15,7 +14,6 @@ from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule
 
 MOST_SKIPPED = 20  # steps in a row; with fp16, the first steps of a run may skip some until its scale fits
-_POOR_BLEU, _GOOD_LOSS = 0.5, 3.5  # a model with such a loss (nats per token) usually has a BLEU above 5
 _LEAST_RISE = 1.0  # nats per token
 _LOST = 0.25  # share of what the run had learned
 _STATE: dict[str, type] = {"best": float, "began": int, "n": int, "sum": float, "n_bad": int, "trusted": int}
@@ -24,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Divergence(pl.Callback):
-    """Takes a run back that has diverged, or ends it, and points out a BLEU that does not fit the loss.
+    """Takes a run back that has diverged, or ends it.
 
     A run has diverged if the gradients of many steps in a row are not finite, or if its loss has gone up and does not
     come back (`LossWatch`). A step whose gradient is not finite is skipped, so the weights stay finite in any case
@@ -44,7 +42,6 @@ class Divergence(pl.Callback):
         self.run, self.max_rollbacks, self.ema = run, max_rollbacks, ema
         self.watch = LossWatch(vocab_size)
         self.went_back_at = -1  # step
-        self.has_pointed_out = False
 
     @property
     def is_worried(self) -> bool:
@@ -85,7 +82,11 @@ class Divergence(pl.Callback):
         """
         step = self._good_step(trainer) if module.n_rollbacks < self.max_rollbacks else 0
         if not step:
-            raise RunError(f"training has diverged: {trouble}{self._why_it_ends(module)}")
+            raise RunError(
+                f"training has diverged: {trouble}, after {module.n_rollbacks} of {self.max_rollbacks} rollbacks; "
+                f"start again with a lower optim.lr (it was {module.config.optim.lr:g}), more optim.warmup_steps or "
+                "trainer.precision=32-true"
+            )
         state = read_state(self.run.good_at(step))
         go_back(module, self.ema, state)
         self.watch.go_back(state["callbacks"][self.state_key]["watch"])
@@ -106,27 +107,10 @@ class Divergence(pl.Callback):
             self.max_rollbacks,
         )
 
-    def _why_it_ends(self, module: TranslationModule) -> str:
-        optim = module.config.optim
-        remedy = (
-            f"start again with a lower optim.lr (it was {optim.lr:g}), more optim.warmup_steps or "
-            "trainer.precision=32-true"
-        )
-        if not self.max_rollbacks:
-            return f"; {remedy}"
-        if module.n_rollbacks < self.max_rollbacks:
-            return f", and no good state was saved before that; {remedy}"
-        times = "once" if module.n_rollbacks == 1 else f"{module.n_rollbacks} times"
-        return f", although the run went back and halved its rate {times}; {remedy}"
-
     def _good_step(self, trainer: pl.Trainer) -> int:
         """The step of the latest good state, the same on all ranks; 0 if there is none."""
         step = max((step for step in self.run.good() if step <= self.watch.trusted), default=0)
-        if trainer.world_size > 1:
-            told = torch.tensor(step, device=trainer.strategy.root_device)
-            torch.distributed.broadcast(told, src=0)
-            step = int(told)
-        return step
+        return trainer.strategy.broadcast(step)
 
     def keep_state(self, step: int) -> None:
         """`last.ckpt` is of this step now: it may become the state to go back to."""
@@ -149,18 +133,6 @@ class Divergence(pl.Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.watch.load_state_dict(state_dict["watch"])
-
-    def point_out(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
-        """Say once that the decoded text is bad although the loss is good."""
-        if self.has_pointed_out or metrics["bleu"] >= _POOR_BLEU or metrics["loss"] >= _GOOD_LOSS:
-            return
-        self.has_pointed_out = True
-        log.warning(
-            "BLEU of valid is %.2f although its loss is %.2f: what is decoded does not look like the references; "
-            "compare a few translations, and check data.valid and the settings of decoding",
-            metrics["bleu"],
-            metrics["loss"],
-        )
 
 
 class LossWatch:

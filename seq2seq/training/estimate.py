@@ -33,7 +33,7 @@ from seq2seq.training.data import TranslationData
 from seq2seq.training.fitting import WorstBatch, fitting_max_tokens, missing_state
 from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.ranks import Ranks
-from seq2seq.training.trainer import Machine, build_trainer, n_ranks, placement_of, set_up_machine
+from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
 LEAST_STEPS = 5  # however long they take: the time of a single one says little
@@ -112,8 +112,7 @@ def estimate(config: RunConfig) -> Estimate:
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     clock = _Clock()
     callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
-    placement = placement_of(config.trainer, machine, ranks)
-    trainer = build_trainer(config, machine, [], callbacks, placement, n_steps=-1)
+    trainer = build_trainer(config, machine, [], callbacks, ranks, n_steps=-1)
     available = torch.cuda.mem_get_info()[0] if machine.accelerator == "cuda" else available_memory()
     try:
         trainer.fit(module, _SomeSteps(data))

@@ -9,7 +9,7 @@ import io
 import logging
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,21 +20,10 @@ from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import METRICS_HEADER, RunDirectory
 from seq2seq.artifacts.wandb_access import has_credentials, wandb_mode
 from seq2seq.artifacts.wandb_sync import sync_notice
-from seq2seq.config import LoggerConfig, RunConfig
-from seq2seq.dataset.store import PairStore
+from seq2seq.config import RunConfig
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import append_text, write_text
-from seq2seq.training.trackers import (
-    N_EXTREMES,
-    Guarded,
-    Table,
-    TensorBoardTracker,
-    Tracker,
-    WandbTracker,
-    guarded,
-    table_of_extremes,
-)
-from seq2seq.training.validation import N_ATTENTION_MAPS
+from seq2seq.training.trackers import Guarded, TensorBoardTracker, WandbTracker, guarded
 
 log = logging.getLogger(__name__)
 
@@ -78,27 +67,18 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
     if tracker.run_id:  # only the first rank has one
         state = "was offline before"
         if mode == "online":
-            log.info("%s", _upload_notice(config.logger, tracker.experiment.url))
+            text = ", and with logger.text=true, sentences of valid with their translations"
+            log.info(
+                "W&B is online: it uploads the configuration, the metrics, what it notes of this machine%s, to %s; "
+                "logger.wandb_mode=offline keeps all of it here",
+                text if config.logger.text and config.logger.n_samples else "",
+                tracker.experiment.url,
+            )
         else:
             state = "is offline" if has_credentials() else "is offline, without credentials"
         if notice := sync_notice([run.path], f"W&B {state}"):
             log.info("%s", notice)
     return [Guarded(tracker)]
-
-
-def _upload_notice(config: LoggerConfig, url: str | None) -> str:
-    """What leaves this machine, where it goes, and which keys keep it here."""
-    text = ""
-    if config.text and config.n_samples:
-        text = (
-            f", and with logger.text=true, {config.n_samples} validation sentences with their translations and "
-            f"pictures of the attention in {N_ATTENTION_MAPS} at each validation, and up to {2 * N_EXTREMES} sentences "
-            "of each test set at the end"
-        )
-    return (
-        f"W&B is online: it uploads the configuration, the metrics, what it notes of this machine{text}, to {url}; "
-        "logger.wandb_mode=offline keeps all of it here"
-    )
 
 
 def log_final_scores(
@@ -121,22 +101,6 @@ def log_ending(loggers: Sequence[Logger], ending: str, step: int) -> None:
     """Show trackers how the run ended."""
     for each in guarded(loggers):
         each.attempt(lambda tracker: tracker.log_results({}, {"ended": ending}, step))
-
-
-def log_extremes(loggers: Sequence[Logger], run: RunDirectory, tests: Mapping[str, PairStore], step: int) -> None:
-    """Show trackers the worst and the best translations of each test set."""
-    tables: dict[str, Table] = {}
-    for name, store in tests.items():
-        pairs = range(len(store))
-        sources, references = [store.src_text(i) for i in pairs], [store.references(i) for i in pairs]
-        tables[f"test/{name}/extremes"] = table_of_extremes(sources, references, run.hypotheses(name))
-
-    def show(tracker: Tracker) -> None:
-        for title, table in tables.items():
-            tracker.log_sentences(title, table, step - 1)
-
-    for each in guarded(loggers):
-        each.attempt(show)
 
 
 def finish(loggers: Sequence[Logger], failed: bool = False) -> None:

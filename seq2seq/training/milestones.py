@@ -23,7 +23,6 @@ from seq2seq.training.selection import Selector, is_kept, keep_every_n_steps, ke
 from seq2seq.training.sharded import split_by
 from seq2seq.training.validation import Validation
 
-N_ALIKE = 3  # validations with one value of the monitor, which is pointed out then
 SAVE_EVERY_S = 600  # seconds between two saves of `last.ckpt`
 STALE_AFTER_S = 3600  # no save takes that long
 # To ask all ranks whether to stop makes the host wait for its GPU, so it is not done at each step.
@@ -184,12 +183,6 @@ class Milestones(Checkpoint):
         self.owes_validation = False
         self._log(module, metrics)
         self.selector.see(step, metrics)
-        if self.selector.n_alike == N_ALIKE and trainer.is_global_zero:
-            log.warning(
-                "%s was the same in all %d validations, so it uses up no patience; valid/loss would be another monitor",
-                self.config.monitor,
-                N_ALIKE,
-            )
         with self.counters.timed("saving"):
             keep_validated(self.run, module, self.ema, step, metrics, self.selector)
         if self._has_lost_patience():

@@ -1,8 +1,7 @@
 """A micro-batch that does not fit into memory is done in halves: the sum of their gradients is its gradient."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -133,22 +132,3 @@ def _rows(batch: Batch, rows: slice) -> Batch:
         tensor[rows, : int((tensor[rows] != PAD).sum(1).max())] for tensor in (batch.src, batch.tgt_in, batch.tgt_out)
     )
     return Batch(src, tgt_in, tgt_out, int((tgt_out != PAD).sum()))
-
-
-@contextmanager
-def telling_lack_of_memory(run_dir: str) -> Iterator[None]:
-    """In this block, memory that runs out where no batch can be halved ends the run with one sentence.
-
-    Raises:
-        RunError: that is what happened.
-    """
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        what = " ".join(str(error).split())[:200] or type(error).__name__
-        raise RunError(
-            f"memory ran out ({what}); end other programs and continue with resume={run_dir}, or start a new run with "
-            "a lower batch.max_tokens"
-        ) from error

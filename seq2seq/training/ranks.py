@@ -9,10 +9,9 @@ from a key-value store, which all of them reach over the network, whoever starte
 """
 
 import os
-import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 
@@ -211,7 +210,7 @@ def _store(rank: int, world_size: int) -> Store:
         store, *_ = next(rendezvous("env://", rank, world_size, timeout=timedelta(seconds=seconds)))
         return _welcome_all(store, world_size, seconds) if rank == 0 else _be_welcomed(store, rank, seconds)
     except RuntimeError as error:  # of torch, in many words
-        raise RunError(_why_nobody_meets(str(error), rank, seconds)) from error
+        raise _do_not_meet(" ".join(str(error).split())[:200], seconds) from error
 
 
 # torchrun keeps one store for all attempts of a run, with all that those before have written. So the first process
@@ -227,12 +226,9 @@ def _welcome_all(store: Store, world_size: int, seconds: float) -> Store:
             part.set(f"{rank}/hears", part.get(f"{rank}/asks"))  # type: ignore[arg-type]  # bytes are right
             missing.remove(rank)
         if time.monotonic() > end:
-            message = (
-                f"of {world_size} processes, {_listed(missing)} did not come within {seconds:g} seconds; look at what "
-                "they printed, and at the machines that should have started them"
-            )
-            part.compare_set("error", "", message)
-            raise RunError(message)
+            error = _do_not_meet(f"missing: process {', '.join(map(str, missing))}", seconds)
+            part.compare_set("error", "", str(error))
+            raise error
         time.sleep(0.01)
     return part
 
@@ -246,22 +242,15 @@ def _be_welcomed(store: Store, rank: int, seconds: float) -> Store:
             if part.check([f"{rank}/hears"]) and part.get(f"{rank}/hears").decode() == question:
                 return part
         time.sleep(0.05)
-    raise RunError(_why_nobody_meets("", rank, seconds))
+    raise _do_not_meet(f"process {rank} has not seen the first one", seconds)
 
 
-def _why_nobody_meets(error: str, rank: int, seconds: float) -> str:
+def _do_not_meet(why: str, seconds: float) -> RunError:
     place = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-    if "EADDRINUSE" in error:
-        return f"another program has {place}, where the processes of this run meet; set MASTER_PORT to another number"
-    if rank == 0 and (joined := re.search(r"(\d+)/(\d+) clients joined", error)):
-        n, n_all = joined.groups()
-        return (
-            f"only {n} of {n_all} processes came to {place} within {seconds:g} seconds; look at what the others "
-            "printed, and whether their machines reach this one (docs/cluster.md)"
-        )
-    return (
-        f"process {rank} did not reach the first one at {place} within {seconds:g} seconds; see whether that one runs, "
-        "and whether its machine has this name and port for this one (MASTER_ADDR, MASTER_PORT; docs/cluster.md)"
+    return RunError(
+        f"the processes of this run did not meet at {place}, where they wait {seconds:g} seconds [{why}]; look at what "
+        "each of them printed, whether all machines reach this place, and whether another program has it (MASTER_ADDR, "
+        "MASTER_PORT; docs/cluster.md)"
     )
 
 
@@ -271,10 +260,6 @@ def _start_timeout() -> float:
         return float(text)
     except ValueError:
         raise ConfigError(f"SEQ2SEQ_START_TIMEOUT={text} is not a number of seconds") from None
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ("process " if len(numbers) == 1 else "processes ") + ", ".join(map(str, numbers))
 
 
 def _environment() -> ClusterEnvironment | None:

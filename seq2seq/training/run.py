@@ -43,17 +43,16 @@ from seq2seq.training.data import TranslationData, prepare_together
 from seq2seq.training.divergence import Divergence
 from seq2seq.training.estimate import CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import WorstBatch, fitting_max_tokens
-from seq2seq.training.loggers import log_ending, log_extremes, log_final_scores, open_loggers
-from seq2seq.training.metrics import Counters, Norms, ProgressReport, StepMetrics
-from seq2seq.training.milestones import Listener, Milestones
+from seq2seq.training.loggers import log_ending, log_final_scores, open_loggers
+from seq2seq.training.metrics import Counters, ProgressReport
+from seq2seq.training.milestones import Milestones
 from seq2seq.training.module import TranslationModule, new_module
-from seq2seq.training.pieces import telling_lack_of_memory
 from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.selection import Outcome, finish_run, summary
 from seq2seq.training.sharded import split_by
 from seq2seq.training.trackers import Tracking, ship
-from seq2seq.training.trainer import HeapTrimming, Machine, build_trainer, placement_of, set_up_machine
+from seq2seq.training.trainer import HeapTrimming, Machine, build_trainer, n_devices, set_up_machine
 from seq2seq.training.validation import Validation
 
 log = logging.getLogger(__name__)
@@ -95,7 +94,7 @@ def _train(
     gc.collect()  # an earlier run of this process may hold files open
     run = RunDirectory(Path(config.run_dir))
     machine = set_up_machine(config.trainer)
-    placement = placement_of(config.trainer, machine, ranks)
+    n_devices(config.trainer, machine, ranks)  # refuses other numbers than were started, before any work
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
     prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
     ranks.join(machine.accelerator)
@@ -113,36 +112,32 @@ def _train(
     module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
     counters = Counters(data)
     tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
-    with (
-        open_loggers(config, run, resumed) as loggers,
-        telling_failure(run, module, loggers),
-        telling_lack_of_memory(config.run_dir),
-    ):
+    with open_loggers(config, run, resumed) as loggers, telling_failure(run, module, loggers, resumed):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
-        own_callbacks, milestones = _callbacks(
-            config, run, machine, total_steps, tracking, data, validation, divergence, counters, ema
-        )
-        everyone = [*callbacks, *own_callbacks, milestones]
-        trainer = build_trainer(
-            config, machine, loggers, everyone, placement, max(0, total_steps - done) if total_steps else -1
-        )
+        progress = [ProgressReport(counters, total_steps)] if config.trainer.progress else []
+        tell = [*(each.tell_validation for each in progress), tracking.show_validation, counters.leave_out_validation]
+        milestones = Milestones(run, data, validation, divergence, counters, ema, tell)
+        own = [WorstBatch(config, data, ema), counters, *progress, tracking, *([ema] if ema else []), divergence]
+        own += [HeapTrimming(), milestones] if machine.accelerator == "cpu" else [milestones]
+        n_steps = max(0, total_steps - done) if total_steps else -1
+        trainer = build_trainer(config, machine, loggers, [*callbacks, *own], ranks, n_steps)
         if trainer.is_global_zero:
             run.write_config(config)
             run.write_provenance(module.provenance)
             _log_start(config, module, machine, data.steps_per_epoch)
-        with _telling_a_wrong_state(resumed, module):
-            trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
+        trainer.fit(module, data, ckpt_path=resumed.path if resumed else None, weights_only=True)
+        module.has_begun = True  # or nothing was left to train; in any case, the state has been taken
         module.to(trainer.strategy.root_device)  # Lightning leaves it on the CPU
-        milestones.make_up(trainer, module)  # nothing was left to train, so no step has begun
+        milestones.make_up(trainer, module)
         ending = tell_ending(run, module, loggers, milestones.why_ended(module))
         if split := split_by(trainer):
             split.put_together(module, ema)
         outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, module.n_steps)
-            _write_summary(run, summary(config, outcome, ending, run.path, render(prepared.report)))
-            if config.logger.shows_text:
-                log_extremes(loggers, run, {name: prepared.tests[name] for name in config.data.tests}, module.n_steps)
+            text = summary(config, outcome, ending, run.path, render(prepared.report))
+            run.write_summary(text)
+            log.info("\n%s", text)
             if config.logger.upload_model:
                 ship(loggers, config, run, module.model)
             keep_analyses(module.model, prepared, config, run, machine.uses_bf16)
@@ -163,25 +158,6 @@ def _start_of(resumed: Checkpoint) -> Position:
     found = resumed.position
     n_ranks = found["world_size"]
     return Position(resumed.step, found.get("steps_per_epoch", 0), n_ranks, found.get("planned_for") or n_ranks)
-
-
-@contextmanager
-def _telling_a_wrong_state(resumed: Checkpoint | None, module: TranslationModule) -> Iterator[None]:
-    """In this block, a state that cannot be taken ends the run with one sentence.
-
-    Raises:
-        CheckpointError: that is what happened.
-    """
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        if resumed is None or module.has_begun or is_out_of_memory(error):
-            raise
-        raise CheckpointError(
-            f"{resumed.path}: holds no state of this run, so it was changed after it was saved; take another "
-            f"checkpoint of the run, or start from its weights with finetune={resumed.path} "
-            f"[{type(error).__name__}: {' '.join(str(error).split())[:200]}]"
-        ) from error
 
 
 def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:
@@ -209,36 +185,6 @@ def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> d
     }
 
 
-def _callbacks(
-    config: RunConfig,
-    run: RunDirectory,
-    machine: Machine,
-    total_steps: int,
-    tracking: Tracking,
-    data: TranslationData,
-    validation: Validation,
-    divergence: Divergence,
-    counters: Counters,
-    ema: ExponentialAverage | None,
-) -> tuple[list[pl.Callback], Milestones]:
-    """The callbacks of every run, in the order in which Lightning calls them, and the one that it calls last."""
-    meter = StepMetrics(counters)
-    callbacks: list[pl.Callback] = [WorstBatch(config, data, ema), counters, meter, Norms(counters)]
-    listeners: list[Listener] = [divergence.point_out]
-    if config.trainer.progress:
-        progress = ProgressReport(meter, total_steps)
-        callbacks.append(progress)
-        listeners.append(progress.tell_validation)
-    callbacks.append(tracking)
-    if ema:
-        callbacks.append(ema)
-    callbacks.append(divergence)
-    if machine.accelerator == "cpu":
-        callbacks.append(HeapTrimming())
-    listeners += [tracking.show_validation, meter.leave_out_validation]
-    return callbacks, Milestones(run, data, validation, divergence, counters, ema, listeners)
-
-
 def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, steps_per_epoch: int) -> None:
     log.info(
         "%s: %.1f M parameters, %s on %s, steps: %s an epoch; %s",
@@ -249,11 +195,6 @@ def _log_start(config: RunConfig, module: TranslationModule, machine: Machine, s
         f"{steps_per_epoch:,}",
         config.run_dir,
     )
-
-
-def _write_summary(run: RunDirectory, text: str) -> None:
-    run.write_summary(text)
-    log.info("\n%s", text)
 
 
 def _write_report(run: RunDirectory) -> None:
@@ -310,15 +251,44 @@ def tell_ending(run: RunDirectory, module: TranslationModule, loggers: Sequence[
 
 
 @contextmanager
-def telling_failure(run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger]) -> Iterator[None]:
-    """Tell an error that ends the training in this block, and raise it. One before or after it speaks for itself."""
+def telling_failure(
+    run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger], resumed: Checkpoint | None = None
+) -> Iterator[None]:
+    """Tell an error that ends the training in this block, and raise it. One before or after it speaks for itself.
+
+    Raises:
+        RunError: memory ran out where no batch can be halved.
+        CheckpointError: the state that the run is resumed from cannot be taken.
+    """
     try:
         yield
     except BaseException as error:
+        told = _explained(error, run, module, resumed)
         is_told = "ended" in (module.provenance.get("starts") or [{}])[-1]
         if module.has_begun and not is_told:
-            tell_ending(run, module, loggers, _why(error))
-        raise
+            tell_ending(run, module, loggers, _why(told))
+        if told is error:
+            raise
+        raise told from error
+
+
+def _explained(
+    error: BaseException, run: RunDirectory, module: TranslationModule, resumed: Checkpoint | None
+) -> BaseException:
+    what = " ".join(str(error).split())[:200]
+    if is_out_of_memory(error):
+        return RunError(
+            f"memory ran out ({what or type(error).__name__}); end other programs and continue with resume={run.path}, "
+            "or start a new run with a lower batch.max_tokens"
+        )
+    is_of_state = isinstance(error, (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError))
+    if resumed and is_of_state and not module.has_begun:
+        return CheckpointError(
+            f"{resumed.path}: holds no state of this run, so it was changed after it was saved; take another "
+            f"checkpoint of the run, or start from its weights with finetune={resumed.path} "
+            f"[{type(error).__name__}: {what}]"
+        )
+    return error
 
 
 def _why(error: BaseException) -> str:

@@ -27,12 +27,12 @@ from seq2seq.config.trainer import FALLING
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError, command
-from seq2seq.evaluation.scores import Interval
+from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, VALID_METRICS, Interval, report
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule
 from seq2seq.training.sharded import Weights, whole_weights
-from seq2seq.training.validation import Validation
+from seq2seq.training.validation import Validation, references_of
 
 Goodness = tuple[float, float]
 
@@ -69,7 +69,7 @@ def finish_run(
         model.load_state_dict(weights)
         metrics = validation.of_all(model)
         valid[name] = {metric: round(score, 4) for metric, score in metrics.items()}
-        log.info("valid %s: %s", validation.describe(metrics), name)
+        log.info("valid BLEU %.2f, chrF %.2f: %s", metrics["bleu"], metrics["chrf"], name)
         found = goodness(config.trainer.monitor, metrics)
         if winner is None or found > winner[0]:
             copy = {key: w.detach().clone() for key, w in weights.items()}
@@ -90,13 +90,16 @@ def finish_run(
         hypotheses = validation.outputs(model, store)
         if not is_first_rank:
             continue  # its intervals take long
-        references = [store.references(i) for i in range(len(store))]
+        references = references_of(store)
         run.write_test(name, config.data.tgt_lang, hypotheses, references)
         run.write_sources(name, config.data.src_lang, [store.src_text(i) for i in range(len(store))])
-        tests[name] = validation.scores_of_test(hypotheses, store, test)
+        metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
+        tests[name] = report(
+            hypotheses, references, metrics_of_test, language=config.data.tgt_lang, ignore_case=test.ignores_case
+        )
     if is_first_rank:
         run.write_scores(tests)
-        intervals = validation.scores_of_valid(on_valid)
+        intervals = report(on_valid, references_of(validation.store), VALID_METRICS)
         run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
     return Outcome(run.path, selected, valid, tests)
 

@@ -1,7 +1,6 @@
 """Weights & Biases and TensorBoard: what they are shown of a run besides its metrics. One that fails does not end it.
 
-That is what the run is, samples of valid as they change, where the model looks, the extremes of a test set, and at last
-the model itself.
+That is what the run is, samples of valid as they change, where the model looks, and at last the model itself.
 """
 
 import html
@@ -26,7 +25,6 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_access import wandb_group, wandb_project, wandb_settings
 from seq2seq.config import RunConfig, kept
 from seq2seq.errors import UserError
-from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.masking import masked_words
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.metrics import HOURS, TOKENS, Counters
@@ -35,14 +33,13 @@ from seq2seq.training.pictures import pictures_of
 from seq2seq.training.validation import AttentionMap, Sample, Validation
 
 X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
-N_EXTREMES = 30  # worst, and best, sentences of a test set
 
 log = logging.getLogger(__name__)
 
 
 class Table(NamedTuple):
     columns: list[str]
-    rows: list[list[str | float | None]]
+    rows: list[list[str | float]]
 
 
 class WandbTracker(WandbLogger):
@@ -89,7 +86,7 @@ class WandbTracker(WandbLogger):
         import wandb
 
         if self.shows_text:
-            self.log_metrics({name: wandb.Html(_page(table), inject=False)}, step)  # type: ignore[dict-item]
+            self.log_metrics({name: wandb.Html(f"<meta charset=utf-8>{_html(table)}", inject=False)}, step)  # type: ignore[dict-item]
 
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         import wandb
@@ -139,10 +136,10 @@ class WandbTracker(WandbLogger):
         wandb.run = None  # `finish` failed before it came to this
 
 
-def _page(table: Table) -> str:
-    """A table in HTML, where text is text and no markup."""
-    rows = [table.columns, *(["" if value is None else html.escape(str(value)) for value in row] for row in table.rows)]
-    return "<meta charset=utf-8><table>" + "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows) + "</table>"
+def _html(table: Table) -> str:
+    """A table in which text is text and no markup."""
+    rows = [table.columns, *([html.escape(str(value)) for value in row] for row in table.rows)]
+    return "<table>" + "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows) + "</table>"
 
 
 @contextmanager
@@ -176,8 +173,7 @@ class TensorBoardTracker(TensorBoardLogger):
         super().log_hyperparams({key: value for key, value in dict(params).items() if key in keys}, *args, **kwargs)
 
     def log_sentences(self, name: str, table: Table, step: int) -> None:
-        rows = [table.columns, ["---"] * len(table.columns), *([_cell(value) for value in row] for row in table.rows)]
-        self.experiment.add_text(name, "\n".join(f"| {' | '.join(row)} |" for row in rows), step)
+        self.experiment.add_text(name, _html(table), step)  # Markdown takes HTML as it is
 
     def log_attention(self, maps: Sequence[AttentionMap], step: int) -> None:
         for name, picture in pictures_of(maps).items():
@@ -194,12 +190,6 @@ class TensorBoardTracker(TensorBoardLogger):
 
     def abandon(self) -> None:
         """Nothing to let go: nobody else writes these files."""
-
-
-def _cell(value: str | float | None) -> str:
-    """A value in a table of Markdown, where text is text and no markup."""
-    text = "" if value is None else str(value).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*_{}\[\]()#+!|>-])", r"\\\1", " ".join(text.split()))
 
 
 Tracker = WandbTracker | TensorBoardTracker
@@ -269,7 +259,6 @@ class Tracking(pl.Callback):
     def __init__(self, config: RunConfig, facts: dict[str, Any], validation: Validation, counters: Counters) -> None:
         self.config, self.facts, self.validation, self.counters = config, facts, validation, counters
         self.has_told_signatures = False
-        self.chrf: dict[int, float] = {}  # of each sample, at the latest validation
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         for logger in trainer.loggers:
@@ -291,48 +280,16 @@ class Tracking(pl.Callback):
             if not self.config.logger.shows_text:
                 return
             step = module.n_steps
-            samples = self.validation.samples(self.config.logger.n_samples)
-            table, maps = table_of_samples(samples, self.chrf, step), self.validation.attention
-            self.chrf = {sample.pair: sample.chrf for sample in samples}
+            table = table_of_samples(self.validation.samples(self.config.logger.n_samples), step)
+            maps = self.validation.attention
             for tracker in trackers:
                 tracker.attempt(lambda t: t.log_sentences("valid/samples", table, step - 1))
                 tracker.attempt(lambda t: t.log_attention(maps, step - 1))
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"chrf": self.chrf}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.chrf = {int(pair): float(score) for pair, score in state_dict["chrf"].items()}
-
-
-def table_of_samples(samples: Sequence[Sample], before: Mapping[int, float], step: int) -> Table:
-    """before: the chrF of each pair at the validation before this one; the change of others is unknown."""
-    columns = ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
-    rows: list[list[str | float | None]] = []
-    for sample in samples:
-        change = round(sample.chrf - before[sample.pair], 2) if sample.pair in before else None
-        texts = sample.domain, sample.source, sample.reference, sample.translation
-        rows.append([step, sample.pair + 1, *texts, round(sample.chrf, 2), change])
-    return Table(columns, rows)
-
-
-def table_of_extremes(sources: Sequence[str], references: Sequence[Sequence[str]], hypotheses: Sequence[str]) -> Table:
-    """The sentences of a test set with the lowest chrF, from the lowest on, and those with the highest.
-
-    Those without a reference are left out, since nothing is wrong with them.
-    """
-    chrf = sentence_chrf(hypotheses, references)
-    order = sorted((i for i in range(len(chrf)) if any(map(str.strip, references[i]))), key=lambda i: (chrf[i], i))
-    n_worst = min(N_EXTREMES, (len(order) + 1) // 2)
-    worst, best = order[:n_worst], order[n_worst:][-N_EXTREMES:]
-    return Table(
-        ["which", "line", "chrF", "source", "reference", "translation"],
-        [
-            [which, i + 1, round(chrf[i], 2), sources[i], references[i][0], hypotheses[i]]
-            for which, lines in (("worst", worst), ("best", best))
-            for i in lines
-        ],
-    )
+def table_of_samples(samples: Sequence[Sample], step: int) -> Table:
+    columns = ["step", "line", "domain", "source", "reference", "translation", "chrF"]
+    return Table(columns, [[step, pair + 1, *texts, round(chrf, 2)] for pair, *texts, chrf in samples])
 
 
 def ship(loggers: Iterable[Logger], config: RunConfig, run: RunDirectory, model: Transformer) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger
-from pytorch_lightning.plugins.environments import ClusterEnvironment
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from pytorch_lightning.strategies import Strategy
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
@@ -54,34 +53,24 @@ def set_up_machine(config: TrainerConfig) -> Machine:
     return Machine(accelerator, precision_of(config, accelerator))
 
 
-@dataclass(frozen=True)
-class Placement:
-    """Where the processes of a run are."""
-
-    devices: int  # on each machine
-    n_nodes: int
-    environment: ClusterEnvironment  # which of them this one is
-
-
-def placement_of(config: TrainerConfig, machine: Machine, ranks: Ranks) -> Placement:
-    """As they were started; the configuration may leave their numbers out, and may not contradict them.
+def n_devices(config: TrainerConfig, machine: Machine, ranks: Ranks) -> int:
+    """On each machine, as the processes were started. The configuration may leave it out, and may not contradict it.
 
     Raises:
         ConfigError: it asks for other numbers.
     """
     n_here = ranks.n_on_machine
     if n_here and not config.devices and config.n_nodes == 1:
-        return Placement(n_here, ranks.world_size // n_here, ranks.environment)
+        return n_here
     n = n_ranks(config, machine)
-    placement = Placement(n // config.n_nodes, config.n_nodes, ranks.environment)
-    if n != ranks.world_size or n_here not in (0, placement.devices):
+    if n != ranks.world_size or n_here not in (0, n // config.n_nodes):
         on_each = f", {n_here} on each machine" if n_here else ""
         raise ConfigError(
             f"trainer.devices={config.devices} and trainer.n_nodes={config.n_nodes} ask for {n} processes, and "
             f"{ranks.world_size} were started{on_each}; set trainer.devices to their number on each machine, and "
             "trainer.n_nodes to the number of machines, or leave both out"
         )
-    return placement
+    return n // config.n_nodes
 
 
 def n_ranks(config: TrainerConfig, machine: Machine) -> int:
@@ -102,31 +91,31 @@ def build_trainer(
     machine: Machine,
     loggers: Sequence[Logger],
     callbacks: Sequence[pl.Callback],
-    placement: Placement,
+    ranks: Ranks,
     n_steps: int,
 ) -> pl.Trainer:
     """
     Args:
-        placement: of all processes of the run, which have been started.
+        ranks: all processes of the run, which have been started.
         n_steps: how many to do at most; -1: as many as the run's time allows.
     Raises:
         ConfigError: Lightning refuses a setting, or a package for it is missing.
     """
     _silence_lightning()
-    settings = config.trainer
+    settings, devices = config.trainer, n_devices(config.trainer, machine, ranks)
     make_trainer = partial(
         pl.Trainer,
         accelerator=machine.accelerator,
-        devices=placement.devices,
-        num_nodes=placement.n_nodes,
-        strategy=_strategy(settings.strategy, placement),
+        devices=devices,
+        num_nodes=ranks.world_size // devices,
+        strategy=_strategy(settings.strategy, ranks),
         precision=machine.precision,  # type: ignore[arg-type]
         max_epochs=-1,
         max_steps=n_steps,
         limit_val_batches=0,  # training/milestones.py validates
         logger=list(loggers),
         callbacks=list(callbacks),
-        plugins=[_AtomicCheckpoints(), placement.environment],
+        plugins=[_AtomicCheckpoints(), ranks.environment],
         default_root_dir=config.run_dir,
         num_sanity_val_steps=0,
         enable_progress_bar=False,
@@ -139,11 +128,11 @@ def build_trainer(
         raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
 
 
-def _strategy(name: str, placement: Placement) -> Strategy | str:
+def _strategy(name: str, ranks: Ranks) -> Strategy | str:
     """How the processes share the work; one process has nothing to split."""
     if name != FSDP:
         return name
-    return Sharded() if placement.devices * placement.n_nodes > 1 else "auto"
+    return Sharded() if ranks.world_size > 1 else "auto"
 
 
 def _silence_lightning() -> None:

@@ -21,18 +21,10 @@ from torch import Tensor
 from seq2seq.config import RunConfig, SourceSpec
 from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.sources import SourceFiles
-from seq2seq.corpus.test_sets import TestSet
 from seq2seq.dataset.batches import Pairs, collate, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.search import decode_ids
-from seq2seq.evaluation.scores import (
-    ROBUSTNESS_METRICS,
-    TEST_METRICS,
-    VALID_METRICS,
-    Interval,
-    corpus_scores,
-    report,
-)
+from seq2seq.evaluation.scores import VALID_METRICS, corpus_scores
 from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -166,7 +158,7 @@ def _means(sums: Tensor) -> dict[str, float]:
     }
 
 
-def _references(store: PairStore) -> list[list[str]]:
+def references_of(store: PairStore) -> list[list[str]]:
     return [store.references(i) for i in range(len(store))]
 
 
@@ -224,22 +216,9 @@ class Validation:
             self.of_domains = of_domains
         return metrics | {name: score.score for name, score in scores.items()}
 
-    def describe(self, metrics: Mapping[str, float]) -> str:
-        return f"BLEU {metrics['bleu']:.2f}, chrF {metrics['chrf']:.2f}"
-
     def outputs(self, model: Transformer, store: PairStore) -> list[str]:
         """The translations of a corpus, on every rank."""
         return translate_store(model, store, self.tokenizer, self.config.decoding, bf16=self.bf16)
-
-    def scores_of_valid(self, hypotheses: list[str]) -> dict[str, Interval]:
-        """With intervals."""
-        return report(hypotheses, _references(self.store), VALID_METRICS)
-
-    def scores_of_test(self, hypotheses: list[str], store: PairStore, test: TestSet) -> dict[str, Interval]:
-        """With intervals. They take long, so only one rank asks for them."""
-        metrics = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
-        language, ignore_case = self.config.data.tgt_lang, test.ignores_case
-        return report(hypotheses, _references(store), metrics, language=language, ignore_case=ignore_case)
 
     def samples(self, n: int) -> list[Sample]:
         """`n` of the latest translations, always of the same sentences, spread over valid and its domains."""

@@ -7,21 +7,10 @@ import pytest
 import sacrebleu
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.training import metrics
 from tests.places import made_once
 from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with, write_corpus, write_split
 from tests.training.wandb_file import read_parts, read_run, rows_of
 
-PARTS = {
-    "embeddings",
-    "encoder_self_attention",
-    "encoder_feed_forward",
-    "encoder_norms",
-    "decoder_self_attention",
-    "decoder_cross_attention",
-    "decoder_feed_forward",
-    "decoder_norms",
-}
 TAGGED = {
     "data.train": [{"source": "train", "tag": "short"}, {"source": "more", "tag": "long"}],
     "data.valid": [{"source": "valid", "tag": "short"}, {"source": "hard", "tag": "long"}],
@@ -55,7 +44,6 @@ def run(tagged_corpus, tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
                 patch.delenv(name, raising=False)
-            patch.setattr(metrics, "STEPS_BETWEEN", 40)
             patch.setenv("HOME", str(folder.parent))
             changes = TAGGED | {"logger.x_axis": "tokens", "logger.text": True}
             train_with(tiny_config(tagged_corpus, folder, changes | {"trainer.max_steps": 20}))
@@ -85,9 +73,7 @@ def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, t
         steps, values = zip(*series(run, name), strict=True)
         assert steps == tuple(range(40))  # one row each
         assert all(a <= b for a, b in itertools.pairwise(values)) and values[0] > 0
-        rows = [
-            row for row in tracked["history"] if row.keys() & {"train/loss", "valid/loss", "weight_norm/embeddings"}
-        ]
+        rows = [row for row in tracked["history"] if row.keys() & {"train/loss", "valid/loss"}]
         assert all(a[name] <= b[name] for a, b in itertools.pairwise(rows))
         first_of_step = {row["trainer/global_step"]: row[name] for row in reversed(rows)}
         assert [first_of_step[step] for step in steps] == pytest.approx(values, rel=1e-6)
@@ -124,25 +110,11 @@ def test_time_and_memory_are_logged(run):
     assert 0.05 < dict(series(run, "train/process_memory_gb"))[39] < 20
 
 
-def test_norms_of_the_parts_of_the_model_come_once_in_so_many_steps(run):
-    names = {each.name for each in run.metrics() if "_norm/" in each.name}
-    assert names == {f"{kind}_norm/{part}" for kind in ("weight", "grad", "update") for part in PARTS}
-    for name in names:
-        ((step, value),) = series(run, name)
-        assert step == 39 and value > 0
-    ratios = [
-        dict(series(run, f"update_norm/{part}"))[39] / dict(series(run, f"weight_norm/{part}"))[39] for part in PARTS
-    ]
-    assert max(ratios) < 0.2
-    total = math.sqrt(sum(dict(series(run, f"grad_norm/{part}"))[39] ** 2 for part in PARTS))
-    assert total == pytest.approx(dict(series(run, "train/grad_norm"))[39], rel=1e-4)
-
-
-def test_samples_are_the_same_sentences_of_all_domains_with_their_change(run):
+def test_samples_are_the_same_sentences_of_all_domains(run):
     (columns, *first), *others = tables(run, "valid/samples")
     found = [first, *(rows for _, *rows in others)]
     assert [rows[0][0] for rows in found] == ["10", "20", "30", "40"]
-    assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF", "change"]
+    assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF"]
     assert [row[1:3] for row in first] == [
         ["1", "short"], ["4", "short"], ["7", "short"], ["10", "long"], ["11", "long"], ["12", "long"],
     ]  # fmt: skip
@@ -150,27 +122,8 @@ def test_samples_are_the_same_sentences_of_all_domains_with_their_change(run):
     assert "<td>ba $x^{$ be &lt;b&gt;<td>" in page.read_text()
     for before, after in itertools.pairwise(found):  # also from one part of the run to the next
         assert [row[1:5] for row in before] == [row[1:5] for row in after]
-        for old, new in zip(before, after, strict=True):
-            assert float(new[7]) == pytest.approx(float(new[6]) - float(old[6]), abs=0.011)
-    assert {row[7] for row in first} == {""}
     for row in found[-1]:
         assert float(row[6]) == pytest.approx(sacrebleu.CHRF().sentence_score(row[5], [row[4]]).score, abs=0.006)
-
-
-def test_the_worst_and_the_best_sentences_of_a_test_set_are_shown_once(run):
-    columns, *rows = tables(run, "test/test/extremes")[-1]
-    assert columns == ["which", "line", "chrF", "source", "reference", "translation"]
-    which = tuple(row[0] for row in rows)
-    lines, chrf = [int(row[1]) for row in rows], [float(row[2]) for row in rows]
-    assert which == ("worst",) * 30 + ("best",) * 30 and len(set(lines)) == 60
-    assert chrf == sorted(chrf)
-    hypotheses, references = run.hypotheses("test"), run.references("test")
-    metric = sacrebleu.CHRF()
-    left_out = set(range(1, 71)) - set(lines)
-    others = [metric.sentence_score(hypotheses[i - 1], list(references[i - 1])).score for i in left_out]
-    assert max(chrf[:30]) - 0.01 <= min(others) and max(others) <= min(chrf[30:]) + 0.01
-    for row, line in zip(rows, lines, strict=True):
-        assert row[5] == hypotheses[line - 1] and row[4] == references[line - 1][0]
 
 
 def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tracked):
@@ -201,10 +154,8 @@ def test_tensorboard_has_the_same(run, tracked):
     assert events.Images(images[0])[0].encoded_image_string.startswith(b"\x89PNG")
     samples = [each.tensor_proto.string_val[0].decode() for each in events.Tensors("valid/samples/text_summary")]
     assert len(samples) == 4
-    assert samples[-1].startswith("| step | line | domain | source |")
-    assert r"| be $x^\{$ \| ba |" in samples[-1]
-    (extremes, _) = events.Tensors("test/test/extremes/text_summary")
-    assert len(extremes.tensor_proto.string_val[0].decode().splitlines()) == 62
+    assert samples[-1].startswith("<table><tr><td>step<td>line<td>domain<td>source<td>")
+    assert "<td>ba $x^{$ be &lt;b&gt;<td>" in samples[-1]
     hparams = pytest.importorskip("tensorboard.plugins.hparams.plugin_data_pb2")
     content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
     experiment = hparams.HParamsPluginData.FromString(content).experiment
@@ -232,7 +183,7 @@ def test_wandb_gets_text_of_the_corpus_only_if_it_is_asked_to(run, tagged_corpus
     wandb.teardown()
     files = [file.read_bytes() for file in (tmp_path / "run/wandb").rglob("*") if file.is_file()]
     assert not has_text(tmp_path / "run/wandb", tagged_corpus)
-    assert not any(b"attention/line" in content or b"extremes" in content for content in files)
+    assert not any(b"attention/line" in content for content in files)
     assert not [*(tmp_path / "run/wandb").rglob("*.png")]
     assert has_text(tmp_path / "run/tensorboard", tagged_corpus) and has_text(run.path / "wandb", tagged_corpus)
     (part,) = read_parts(tmp_path / "run")

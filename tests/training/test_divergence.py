@@ -1,7 +1,6 @@
 """A gradient that is not finite: one costs a step, many take the run back or end it. (And see test_rollback.py.)"""
 
 import copy
-import logging
 import math
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import torch
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.training import divergence as module
-from seq2seq.training.divergence import Divergence
 from seq2seq.training.module import TranslationModule
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
@@ -63,17 +61,14 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
     assert checkpoint(config.run_dir)["skipped"] == [3, 0]
 
 
-@pytest.mark.parametrize(
-    ("max_rollbacks", "why"),
-    [(0, ""), (3, ", and no good state was saved before that")],  # the first window of steps has not come to its end
-)
+@pytest.mark.parametrize("max_rollbacks", [0, 3])  # the first window of steps has not come to its end
 def test_many_in_a_row_end_a_run_that_cannot_go_back_and_what_is_saved_is_good(
-    corpus: Path, tmp_path: Path, max_rollbacks: int, why: str, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, max_rollbacks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_SKIPPED", 5)
     changes = {"trainer.val_every_n_steps": 6, "trainer.max_rollbacks": max_rollbacks}
     config = tiny_config(corpus, tmp_path / "run", changes)
-    message = rf"^training has diverged: .* up to step 8, were not finite{why}; start again with a lower optim\.lr"
+    message = rf"^training has diverged: .* up to step 8, were not finite, after 0 of {max_rollbacks} rollbacks; start"
     with pytest.raises(RunError, match=message):
         train_with(config, Spoil(*range(4, 4 + 5)))
     saved = checkpoint(config.run_dir)
@@ -88,12 +83,3 @@ def test_fewer_do_not(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     config = tiny_config(corpus, tmp_path / "run", PLAIN_END | {"trainer.max_steps": 12})
     train_with(config, Spoil(2, 3, 4, 5, 7, 8, 9, 10))
     assert checkpoint(config.run_dir)["global_step"] == 12
-
-
-def test_a_bleu_that_does_not_fit_the_loss_is_pointed_out_once(caplog: pytest.LogCaptureFixture) -> None:
-    divergence = Divergence(RunDirectory(Path()), max_rollbacks=3, vocab_size=300)
-    for bleu, loss in ((0.0, 6.0), (12.0, 2.0), (0.1, 2.0), (0.1, 1.9)):
-        with caplog.at_level(logging.WARNING):
-            divergence.point_out(None, {"bleu": bleu, "loss": loss})  # type: ignore[arg-type]
-    assert caplog.text.count("BLEU of valid is 0.10 although its loss is 2.00") == 1
-    assert len(caplog.records) == 1

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 WHO_DOES_WHAT = """
 from pathlib import Path
 from seq2seq.dataset.store import PairStore
-from seq2seq.training import validation
+from seq2seq.training import selection
 
 def noting(name, function):
     def noted(*arguments, **options):
@@ -28,7 +28,7 @@ def noting(name, function):
     return noted
 
 PairStore.verify = noting("verified", PairStore.verify)
-validation.report = noting("scored", validation.report)
+selection.report = noting("scored", selection.report)
 """
 
 BUG = """

@@ -5,7 +5,7 @@ import torch
 
 from seq2seq.dataset.batches import Step, collate
 from seq2seq.training import metrics
-from seq2seq.training.metrics import StepMetrics
+from seq2seq.training.metrics import Counters
 from tests.training.test_module import make_module
 
 
@@ -13,8 +13,8 @@ def test_the_speed_is_that_of_all_processes_and_the_padding_that_of_this_one(mon
     """Two micro-batches a step, of 5 target tokens each, beside those of other ranks: 30 in a step."""
     clock, rows = iter([0.0, 4.0]), []
     monkeypatch.setattr(metrics, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
-    counters = SimpleNamespace(log_row=lambda module, metrics: rows.append(metrics), data=SimpleNamespace(epoch=0))
-    meter, module = StepMetrics(counters), make_module()  # type: ignore[arg-type]
+    meter, module = Counters(SimpleNamespace(epoch=0)), make_module()  # type: ignore[arg-type]
+    monkeypatch.setattr(meter, "log_row", lambda module, metrics: rows.append(metrics))
     module.of_step = {"train/loss": 2.0}
     module.n_step_tokens, module.n_steps = torch.tensor(30), 10
     batch = collate([[5], [5, 6]], [[5, 6], [7]])  # (2, 3) and (2, 3), one place of each is padding

@@ -24,7 +24,7 @@ MUTANTS = [
     Mutant(
         fault="how a failed run ended is not kept",
         file="seq2seq/training/run.py",
-        text="            tell_ending(run, module, loggers, _why(error))\n",
+        text="            tell_ending(run, module, loggers, _why(told))\n",
         becomes="            pass\n",
         tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
     ),

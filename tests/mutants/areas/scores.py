@@ -152,8 +152,8 @@ MUTANTS = [
     Mutant(
         fault="the interval on valid is that of the candidate that came last",
         file="seq2seq/training/selection.py",
-        text="validation.scores_of_valid(on_valid)",
-        becomes="validation.scores_of_valid(validation.hypotheses)",
+        text="report(on_valid, references_of",
+        becomes="report(validation.hypotheses, references_of",
         tests=["tests/training/test_run.py::test_the_selected_weights_are_the_best_of_the_candidates"],
     ),
     Mutant(
