@@ -10,6 +10,7 @@ import torch
 
 from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.errors import UserError
+from seq2seq.training import run
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
 pytestmark = pytest.mark.slow
@@ -122,3 +123,15 @@ def test_a_wrong_state_is_one_sentence(corpus: Path, stopped: Path, tmp_path: Pa
     with pytest.raises(UserError, match=told) as caught:
         resumed(corpus, stopped, tmp_path / "run", content)
     assert len(str(caught.value).splitlines()) <= 2  # the run, and the file
+
+
+def test_an_error_after_the_training_is_none_of_the_state(
+    corpus: Path, stopped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(run, "finish_run", fail)
+    shutil.copytree(stopped, tmp_path / "run")
+    with pytest.raises(ValueError, match=r"^a bug$"):
+        train_with(tiny_config(corpus, tmp_path / "run", CHANGES), resume=True)  # nothing is left to train

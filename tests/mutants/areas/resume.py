@@ -29,6 +29,13 @@ MUTANTS = [
         tests=["tests/training/test_resume.py::test_early_stopping_counts_on"],
     ),
     Mutant(
+        fault="an error in the selection of a resumed run is blamed on its checkpoint",
+        file="seq2seq/training/run.py",
+        text="module.has_begun = True  # or",
+        becomes="pass  # or",
+        tests=["tests/training/test_wrong_states.py::test_an_error_after_the_training_is_none_of_the_state"],
+    ),
+    Mutant(
         fault="the average of weights begins anew when a run is resumed",
         file="seq2seq/training/averaging.py",
         text='self.weights, self.n_updates = dict(state_dict["weights"]), int(state_dict["n_updates"])',
