@@ -101,15 +101,17 @@ mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a tim
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: lint
-lint: $(VENV)/dev.stamp  ## check style, types, and that docs/architecture.md shows the imports as they are
+lint: $(VENV)/dev.stamp  ## check style, types, and that docs/ shows imports and options as they are
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/draw_house.py --check
+	$(BIN)/python docs/write_options.py --check
 
 .PHONY: picture
-picture: $(BIN)/python  ## draw the picture of docs/architecture.md from the imports
+picture: $(VENV)/dev.stamp  ## write what docs/ has from the code: the picture of architecture.md, and options.md
 	$(BIN)/python docs/draw_house.py
+	$(BIN)/python docs/write_options.py
 
 .PHONY: check
 check: lint test  ## check style and types, then run all tests: what a change has to pass

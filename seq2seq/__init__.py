@@ -6,7 +6,7 @@ Nothing that takes long to import is imported before it is needed. docs/python.m
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 # Python binds a package's name here when it first imports it: after that, `config` is the function below.
 from seq2seq.config.run import RunConfig
@@ -14,9 +14,10 @@ from seq2seq.errors import UserError, packages_needed
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
+    from typing_extensions import Unpack
 
     from seq2seq.training.selection import Outcome
-    from seq2seq.translation.engines.options import AttentionName, EngineName
+    from seq2seq.translation.engines.options import EngineSettings
     from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
@@ -67,49 +68,25 @@ def train(
     return train_in_process(words, config_dir, callbacks)
 
 
-def load(
-    path: str | Path | Sequence[str | Path],
-    *,
-    engine: "EngineName" = "auto",
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int = 0,
-    workers: int = 0,
-    forks: bool = False,
-    attention: "AttentionName | Literal['']" = "",
-    weights: Sequence[float] = (),
-) -> "Translator":
+def load(path: str | Path | Sequence[str | Path], **settings: "Unpack[EngineSettings]") -> "Translator":
     """A trained model, ready to translate:  seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text
 
     Args:
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.
-        engine: one of `EngineName`; `auto` takes what the model has weights for, torch first.
-        device: auto (a CUDA device if there is one), cpu, cuda or cuda:1.
-        precision: of matrix products: float32, bfloat16, or auto: bfloat16 where the hardware multiplies it.
-            CTranslate2 has more, such as int8; there, auto is what the weights are stored as.
-        threads: CPU threads in all; 0: one for each core that this process may use.
-        workers: batches at the same time; 0: as many as the device can use.
-        forks: let torch's workers on a CPU be forked processes. That is faster. It is safe only while nothing else runs
-            in this process.
-        attention: hard: each head attends to the one token that it weighs most; soft: to all; empty: as in training.
-        weights: how much each model of an ensemble counts; none: all the same.
+        settings: the device, precision, workers and the like, see `EngineSettings`.
     Raises:
         UserError: what is wrong with the model or with what is asked for, and what to do.
-        TypeError: an argument is of another type.
+        TypeError: there is no such argument, or it is of another type.
     """
-    from seq2seq.translation.argument_types import listed
-    from seq2seq.translation.engines.options import EngineOptions
+    from typing import Any, get_type_hints
+
+    from seq2seq.options import check_types, listed
+    from seq2seq.translation.engines.options import EngineOptions, EngineSettings
+    from seq2seq.translation.options import Settings
     from seq2seq.translation.translator import Translator
 
-    options = EngineOptions(
-        engine=engine,
-        device=device,
-        precision=precision,
-        threads=threads,
-        workers=workers,
-        forks=forks,
-        attention=attention,
-        weights=tuple(listed(weights, "weights", "a number for each model")),
-    )
+    check_types(settings, get_type_hints(EngineSettings), get_type_hints(Settings), "translate()")
+    given: dict[str, Any] = {**settings}
+    given["weights"] = tuple(listed(given.get("weights", ()), "weights", "a number for each model"))
     with packages_needed():
-        return Translator.load([path] if isinstance(path, str | Path) else path, options)
+        return Translator.load([path] if isinstance(path, str | Path) else path, EngineOptions(**given))

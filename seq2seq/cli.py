@@ -16,6 +16,7 @@ from types import ModuleType
 
 from seq2seq import __version__, commands
 from seq2seq.exit_status import exit_status
+from seq2seq.options import Parser
 
 READ_BY_HYDRA = ("train", "prepare")
 
@@ -43,7 +44,7 @@ def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None
     if not hasattr(module, "add_options"):
         _do(partial(module.run, words), is_program=argv is None)
         return
-    parser = argparse.ArgumentParser(prog=prog or f"seq2seq {command}")
+    parser = Parser(prog=prog or f"seq2seq {command}")
     module.add_options(parser)
     _complete(parser)
     args = parser.parse_args(words)
@@ -57,7 +58,7 @@ def command_names() -> list[str]:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands. It knows only the names of those that Hydra reads."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="seq2seq",
         description="Train translation models, translate with them, and compare their translations.",
         epilog="seq2seq COMMAND --help explains a command.",
@@ -83,7 +84,7 @@ def _complete(parser: argparse.ArgumentParser) -> None:
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 
-        argcomplete.autocomplete(parser)
+        argcomplete.autocomplete(parser, print_suppressed=True)
 
 
 def _do(work: Callable[[], int | None], *, is_program: bool) -> None:

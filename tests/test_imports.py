@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 # its `train` a run, so for all others it stands above both.
 STAGES = [
     ("masking",),
-    ("errors", "vocabulary", "files", "option_values", "cores"),
-    ("exit_status", "memory", "plugins"),
+    ("errors", "vocabulary", "files", "cores"),
+    ("exit_status", "memory", "options", "plugins"),
     ("config",),
     ("hardware",),
     ("corpus",),

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from seq2seq.inspection.attention_kinds import KINDS
-from seq2seq.option_values import device, positive
+from seq2seq.options import device, positive
 from seq2seq.translation.descriptors import STDIN, source
 
 

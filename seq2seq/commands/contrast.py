@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from seq2seq.option_values import device, not_negative_integer
+from seq2seq.options import device, not_negative_integer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

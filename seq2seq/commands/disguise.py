@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seq2seq.corpus.disguises import DISGUISES, SEED
-from seq2seq.option_values import not_negative_integer
+from seq2seq.options import not_negative_integer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

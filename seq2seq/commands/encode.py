@@ -6,7 +6,7 @@ They come from the model's encoder. It can also draw them, or find the words tha
 import argparse
 from pathlib import Path
 
-from seq2seq.option_values import device, not_negative_integer, positive
+from seq2seq.options import device, not_negative_integer, positive
 from seq2seq.translation.descriptors import STDIN, STDOUT, destination, source
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note
 from seq2seq.export import FORMATS, QUANTIZATIONS, ExportOptions
-from seq2seq.option_values import above_zero
+from seq2seq.options import above_zero
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

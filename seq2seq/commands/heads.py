@@ -6,7 +6,7 @@ The figures are means over a test set; docs/attention.md says what they tell.
 import argparse
 from pathlib import Path
 
-from seq2seq.option_values import device, not_negative_integer, positive
+from seq2seq.options import device, not_negative_integer, positive
 
 _ABLATION = 200
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from seq2seq.option_values import above_zero
+from seq2seq.options import above_zero
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_kinds import Kind
+from seq2seq.options import check_types
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.argument_types import check_types
 from seq2seq.translation.engines.protocol import HeadWeights, Sentence
 from seq2seq.translation.normalizations import AUTO
 from seq2seq.translation.translator import Translator

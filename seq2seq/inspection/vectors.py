@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.errors import ConfigError
+from seq2seq.options import check_types, strings
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.argument_types import check_types, strings
 from seq2seq.translation.translator import Translator
 
 UNITS, POOLS = ("sentence", "word", "piece"), ("mean", "max")

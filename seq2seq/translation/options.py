@@ -1,58 +1,132 @@
-"""The options of a translation, the same for all engines."""
+"""The options of a translation, the same for all engines.
+
+`TextSettings`, `DecodingSettings` and `EngineSettings` (engines/options.py) are keywords from Python;
+`TranslationRequest` (request.py) has what only a command line needs. Together they are the options of translate.py.
+"""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, get_type_hints
+from functools import partial
+from typing import Annotated, TypedDict, get_type_hints
 
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
-from seq2seq.translation.argument_types import check_types
+from seq2seq.options import Option, above_zero, check_types, not_negative, not_negative_integer, positive, probability
 from seq2seq.translation.normalizations import AUTO, kinds_of
+from seq2seq.translation.normalizations import KINDS as NORMALIZATIONS
 from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.text.splitting import SPLITS
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 
+_text, _form = partial(Option, group="text"), partial(Option, group="what is written")
+_search = partial(Option, group="search", is_for_search=True)
+_score = partial(Option, group="search")  # means something for given translations, too
+_sample = partial(Option, group="search", needs="sampling")
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    kinds = KINDS if text == "all" else tuple(text.split(","))
+    if not set(kinds) <= set(KINDS):
+        raise ValueError
+    return kinds
+
+
+_kinds.__name__ = f"kinds (all, or some of {', '.join(KINDS)})"  # which argparse shows
+
+_SPLIT = (
+    "translate the sentences of a line one by one: if training had fewer on a line (auto, the default), always, or "
+    "never; a line that is too long for the model is always split"
+)
+_NORMALIZE = (
+    "what is read as training had it, and given back: auto (what the model was not trained for, the default), never, "
+    f"always, or some of {','.join(NORMALIZATIONS)}"
+)
+_KEEP = f"what comes through unchanged: all, or some of {','.join(KINDS)}"
+_ALIGNMENT = "append which source word each word comes from, after ' ||| ' as 0-0 1-2; with --json also attention"
+_N_BEST = (
+    "write the N best translations of each line, one below the other, as four columns separated by tabs: number of the "
+    "line (from 1), rank (from 1), score, text; a blank line has only one; with --json, N hypotheses"
+)
+_MBR = "find N translations, and choose the one that is most like the others by chrF (minimum Bayes risk)"
+_NORMALIZATION = "divide log-probabilities by 1, n^ALPHA or ((5 + n) / 6)^ALPHA, where n is the number of tokens"
+_PATIENCE = "with CTranslate2: a beam stops when P x beam size translations have ended; PyTorch's when none can improve"
+_BATCH = (
+    "size of a batch: lines x tokens of the longest x beam size; lower it if memory runs out; default: 8192, or 3072 "
+    "with CTranslate2"
+)
+
+
+class TextSettings(TypedDict, total=False):
+    """What kind of text the lines are, and what to return beside their translations."""
+
+    split: Annotated[str, _text(_SPLIT, choices=SPLITS, is_for_search=True)]
+    normalize: Annotated[str, _text(_NORMALIZE, "KINDS")]
+    keep: Annotated[Sequence[str], _text(_KEEP, "KINDS", _kinds, is_common=True, is_for_search=True)]
+    terms: Mapping[str, str]  # words of the source, and what stands for them, letter by letter; --terms has a file
+    tag: Annotated[str, _text("the kind of text, if the model was trained with tags for it", "NAME", is_common=True)]
+    token_scores: Annotated[bool, _form("with --json: the log-probability of each token", needs="form")]
+    alignment: Annotated[bool, _form(_ALIGNMENT, is_common=True, is_for_search=True, is_by_line=True)]
+    typography: Annotated[
+        str,
+        _form("restore French spacing, quotation marks and apostrophes", choices=[*TYPOGRAPHIES], is_for_search=True),
+    ]
+    mbr: Annotated[int, _search(_MBR, "N", positive)]
+
 
 class DecodingSettings(TypedDict, total=False):
-    """Settings of the search, which replace those of the model's validation; `DecodingConfig` explains them."""
+    """Settings of the search, which replace those of the model's validation; they are the keys of `DecodingConfig`."""
 
-    beam_size: int
-    normalization: str
-    alpha: float
-    patience: float
-    n_best: int
-    max_length_a: float
+    beam_size: Annotated[int, _search("hypotheses kept at each step; 1 is greedy", "N", positive, is_common=True)]
+    normalization: Annotated[
+        str, _score(_NORMALIZATION, flags=["--length-normalization"], choices=["none", "length", "gnmt"])
+    ]
+    alpha: Annotated[float, _score("higher values favour longer translations", "ALPHA", not_negative)]
+    patience: Annotated[float, _search(_PATIENCE, "P", above_zero)]
+    n_best: Annotated[
+        int,
+        _form(
+            _N_BEST,
+            "N",
+            positive,
+            flags=["--n-best", "--nbest"],
+            is_common=True,
+            is_for_search=True,
+            is_by_line=True,
+        ),
+    ]
+    max_length_a: Annotated[
+        float, _search("at most A x source tokens + B tokens", ("A", "B"), not_negative, flags=["--max-length"])
+    ]
     max_length_b: int
-    min_length_a: float
+    min_length_a: Annotated[
+        float, _search("at least A x source tokens + B tokens", ("A", "B"), not_negative, flags=["--min-length"])
+    ]
     min_length_b: int
-    no_repeat_ngram: int
-    repetition_penalty: float
-    sampling: bool
-    temperature: float
-    top_k: int
-    top_p: float
-    seed: int
-    max_batch_tokens: int
+    no_repeat_ngram: Annotated[
+        int, _search("no sequence of N tokens comes twice in a translation; 0: any may", "N", not_negative_integer)
+    ]
+    repetition_penalty: Annotated[float, _search("above 1: discourages tokens that came before", "P", above_zero)]
+    sampling: Annotated[
+        bool,
+        _search("draw tokens at random, without a search; --n-best draws several", flags=["--sample"], is_common=True),
+    ]
+    temperature: Annotated[float, _sample("with --sample: below 1 is less random", "T", above_zero)]
+    top_k: Annotated[int, _sample("with --sample: only from the K most probable tokens", "K", positive)]
+    top_p: Annotated[float, _sample("with --sample: only from the fewest tokens that reach P", "P", probability)]
+    seed: Annotated[int, _sample("with --sample: the same seed gives the same text", "N", not_negative_integer)]
+    max_batch_tokens: Annotated[int, Option(_BATCH, "N", positive, group="speed", is_common=True)]
+
+
+class Settings(TextSettings, DecodingSettings, total=False):
+    """All keywords of `Translator.translate`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions:
-    """What kind of text the lines are, and what to return beside their translations.
+    """`TextSettings` with their defaults, checked.
 
-    Attributes:
-        tag: the kind of text, one of `tokenizer.tags`; empty: unknown.
-        token_scores: return the log-probability of each token.
-        alignment: return attention and word alignment.
-        mbr: find so many translations and choose the one that is most like the others, by chrF (minimum Bayes risk
-            decoding, Eikema and Aziz 2020); 0: the one with the best score.
-        keep: kinds of things that come through unchanged, some of `kept.KINDS`.
-        terms: words of the source, and what must stand for them in the translation, letter by letter.
-        normalize: what is changed in a line before it is translated, as training had it: `auto` what the model was not
-            trained for, `never` nothing, `always` all kinds, or some of `normalizations.KINDS` with commas between.
-        split: which lines of several sentences are split: `auto` those with more sentences than lines in training had,
-            `always` all, `never` none. Whatever it is, a line is split if it is too long for the model.
-        typography: `fr` restores French typography; empty leaves the text as the model wrote it.
     Raises:
         TypeError: a value is of another type.
         ConfigError: the typography, the split, a kind of change or of thing is unknown, or a term is blank.

@@ -5,15 +5,44 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
-from seq2seq.translation.descriptors import STDIN, is_stream, open_descriptor
+from seq2seq.options import Option, not_negative, share
+from seq2seq.translation.descriptors import STDIN, destination, is_stream, open_descriptor, source
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
-from seq2seq.translation.forms.read import read_pieces
+from seq2seq.translation.forms.read import FORMS, read_pieces
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
+
+_files, _scores = partial(Option, group="files"), partial(Option, group="scores")
+_MODEL = (
+    "run directory, checkpoint, model directory or wandb:ENTITY/PROJECT/NAME:ALIAS; several are an ensemble: their "
+    "probabilities are averaged"
+)
+_FORM = (
+    "what the input is, and so the output: one text a line, paragraphs, subtitles or a table; default: by the name of "
+    "--input (.srt, .vtt), else lines"
+)
+_FIELD = "translate only this column of TSV, a number from 1, or this key of JSON Lines, as text or message.text"
+_OUTPUT = (
+    "the translations; FILE appears when it is complete, until then they are in FILE.parts; default: stdout, which "
+    "is also -"
+)
+_SHARD = "translate only the I-th of N shares of --input, I from 1; python -m seq2seq join OUTPUT joins them"
+_ERRORS = "what to do about input that is not UTF-8: stop at it, or put U+FFFD in its place; default: strict"
+_BUFFER = "how long a line that comes through a pipe may wait for others to be translated with; default: 0.2"
+_PREFIX = "begin translation n with line n of FILE, unless it is blank"
+_TERMS = "a glossary: on each line a term, a tab and the words that must stand for it in the translation"
+_REFERENCE = (
+    "known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr; with several files, line n "
+    "of each is a reference for line n, unless it is blank"
+)
+_COMPARE = "with --reference: other translations of the same lines, compared with the new ones by paired bootstrap"
+_SCORE = "translate nothing: write how probable the model finds each line of FILE as a translation"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,42 +50,63 @@ class TranslationRequest:
     """What a call of translate.py asks for.
 
     Attributes:
-        models: one model, or several as an ensemble.
-        input: text to translate; None for stdin.
         input_form: what the input is, a result of `forms.read.form_of`.
-        input_field: what of each line is translated, if the form is a table.
-        output: where the translations go; None for stdout.
-        errors: what to do about input that is not UTF-8, see `corpus.reader.decode_lines`.
-        prefixes: a file with the beginning of each translation. `STDIN` is stdin, also for other files.
         terms: a glossary, see `text/glossary.py`; `run.py` puts it into the options.
         form: how translations are written, one of `records.FORMS`.
-        buffer_s: how long a line that comes through a pipe may wait for others.
-        settings: settings of the search, which replace those of the model.
-        references: files with known translations, to score the translations against.
-        compare: a file with other translations, to compare these with.
-        score: a file with translations to score. Nothing is translated then.
-        shard: number, from 1, and how many: translate only this share of the input; see `parts.py`.
-        is_quiet: nothing goes to stderr but errors and scores.
     """
 
-    models: tuple[Path, ...]
-    input: Path | None = None
-    input_form: str = "lines"
-    input_field: str | None = None
-    output: Path | None = None
-    errors: str = "strict"
-    prefixes: Path | None = None
-    terms: Path | None = None
-    form: str = "line"
-    buffer_s: float = 0.2
+    models: Annotated[
+        tuple[Path, ...],
+        Option(_MODEL, "PATH", Path, flags=["--model"], is_list=True, is_required=True, is_common=True),
+    ]
+    is_quiet: Annotated[bool, Option("nothing on stderr but errors and scores", flags=["--quiet"])] = False
+    input: Annotated[
+        Path | None, _files("text to translate; default: stdin, which is also -", "FILE", source, is_common=True)
+    ] = None
+    input_form: Annotated[
+        str, _files(_FORM, flags=["--form"], choices=FORMS, aliases={"--document": "document"}, is_common=True)
+    ] = "lines"
+    input_field: Annotated[str | None, _files(_FIELD, "NAME", flags=["--field"], is_common=True)] = None
+    output: Annotated[Path | None, _files(_OUTPUT, "FILE", destination, is_common=True)] = None
+    shard: Annotated[tuple[int, int] | None, _files(_SHARD, "I/N", share, needs="output", is_common=True)] = None
+    errors: Annotated[str, _files(_ERRORS, choices=["strict", "replace"])] = "strict"
+    buffer_s: Annotated[float, Option(_BUFFER, "SECONDS", not_negative, group="text", flags=["--buffer"])] = 0.2
+    prefixes: Annotated[
+        Path | None,
+        Option(_PREFIX, "FILE", source, group="text", flags=["--prefix"], is_for_search=True, is_by_line=True),
+    ] = None
+    terms: Annotated[Path | None, Option(_TERMS, "FILE", source, group="text", is_for_search=True, is_common=True)] = (
+        None
+    )
+    form: Annotated[
+        str,
+        Option(
+            "one JSON object a line: source, hypotheses, scores, warnings",
+            group="what is written",
+            flags=["--json"],
+            const="json",
+            is_common=True,
+            is_by_line=True,
+        ),
+    ] = "line"
+    references: Annotated[
+        tuple[Path, ...],
+        _scores(
+            _REFERENCE,
+            "FILE",
+            Path,
+            flags=["--reference"],
+            is_list=True,
+            is_common=True,
+            is_for_search=True,
+            is_by_line=True,
+        ),
+    ] = ()
+    compare: Annotated[Path | None, _scores(_COMPARE, "FILE", Path, needs="references")] = None
+    score: Annotated[Path | None, _scores(_SCORE, "FILE", source, is_common=True, is_by_line=True)] = None
     settings: DecodingSettings = field(default_factory=DecodingSettings)
     options: TranslationOptions = field(default_factory=TranslationOptions)
     engine: EngineOptions = field(default_factory=EngineOptions)
-    references: tuple[Path, ...] = ()
-    compare: Path | None = None
-    score: Path | None = None
-    shard: tuple[int, int] | None = None
-    is_quiet: bool = False
 
     @property
     def is_dialogue(self) -> bool:

@@ -12,19 +12,19 @@ from functools import cached_property
 from itertools import count, repeat
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
 from seq2seq.decoding.search_batch import n_hypotheses
 from seq2seq.errors import ConfigError
+from seq2seq.options import check_string, check_types, listed, strings
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.argument_types import check_string, check_types, listed, strings
 from seq2seq.translation.blocks import Block, beside, block_size, cut
 from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.engines.options import EngineOptions, EngineSettings
 from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import flow
@@ -32,7 +32,7 @@ from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.normalizations import AUTO
-from seq2seq.translation.options import DecodingSettings, TranslationOptions
+from seq2seq.translation.options import Settings, TextSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import Scoring
 from seq2seq.translation.stream import Stream
@@ -115,44 +115,29 @@ class Translator:
         decoding: DecodingConfig | None = None,
         *,
         prefixes: Iterable[str] | None = None,
-        tag: str = "",
-        token_scores: bool = False,
-        alignment: bool = False,
-        typography: str = "",
-        split: str = "auto",
-        normalize: str = AUTO,
-        mbr: int = 0,
-        keep: Sequence[str] = (),
-        terms: Mapping[str, str] | None = None,
-        **settings: "Unpack[DecodingSettings]",
+        **settings: "Unpack[Settings]",
     ) -> list[Translation]:
         """One translation for each line, in order.
 
         Args:
             decoding: settings of the search; None for `self.decoding`, the ones that the model was validated with.
             prefixes: see `translate_stream`.
-            tag, token_scores, alignment, typography, split, normalize, mbr, keep, terms: see
-                `TranslationOptions`.
-            settings: single settings that replace those of `decoding`, such as beam_size=1.
+            settings: the kind of text and what to return, such as alignment=True, see `TextSettings`; and single
+                settings that replace those of `decoding`, such as beam_size=1.
         Raises:
             UserError: as `translate_stream` does.
-            TypeError: an argument is neither named above nor in `DecodingSettings`, or it or a line is of another type.
+            TypeError: an argument is neither named above nor in `Settings`, or it or a line is of another type.
         """
-        check_types(settings, get_type_hints(TranslationOptions) | get_type_hints(DecodingSettings))
+        hints = get_type_hints(Settings) | {"decoding": object, "prefixes": object}
+        check_types(settings, hints, get_type_hints(EngineSettings), "load()")
         decoding = decoding or self.decoding
         _check_decoding(decoding)
-        decoding = dataclasses.replace(decoding, **settings)
-        options = TranslationOptions(
-            tag=tag,
-            token_scores=token_scores,
-            alignment=alignment,
-            typography=typography,
-            split=split,
-            normalize=normalize,
-            mbr=mbr,
-            keep=tuple(listed(keep, "keep", "the kinds of things")),
-            terms=_terms(terms or {}),
-        )
+        given: dict[str, Any] = {**settings}
+        text: dict[str, Any] = {name: given.pop(name) for name in TextSettings.__annotations__ if name in given}
+        text |= {"terms": _terms(settings.get("terms", {}))}
+        text |= {"keep": tuple(listed(settings.get("keep", ()), "keep", "the kinds of things"))}
+        options = TranslationOptions(**text)
+        decoding = dataclasses.replace(decoding, **given)
         try:
             return list(self.translate_stream(strings(lines, "lines"), decoding, options, prefixes=prefixes))
         except ConfigError as error:  # keys of the configuration are arguments here

@@ -1,6 +1,5 @@
 """The options of the command that translates: each one is tested, mistakes in them are refused."""
 
-import argparse
 import dataclasses
 import re
 from pathlib import Path
@@ -9,11 +8,13 @@ import pytest
 
 from seq2seq.commands import translate
 from seq2seq.config import DecodingConfig
+from seq2seq.options import Parser, flag
 from tests.translating import TEXT, Cli, run_cli
 
 # Each option, and a test in this folder that fails if it does nothing. First comes the test, then the line here.
 OPTIONS = {
-    "--help": "test_help_names_each_option",
+    "--help": "test_help_shows_twenty_options_and_help_all_the_rest",
+    "--help-all": "test_help_shows_twenty_options_and_help_all_the_rest",
     "--model": "test_several_models_are_an_ensemble",
     "--attention": "test_heads_of_a_soft_model_can_choose_hard",
     "--quiet": "test_the_report_counts_lines_and_kinds_of_warnings",
@@ -65,14 +66,14 @@ OPTIONS = {
 
 
 def test_every_option_has_a_test() -> None:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     translate.add_options(parser)
     actions = parser._actions
     found = {option for action in actions for option in action.option_strings if option.startswith("--")}
     assert found == set(OPTIONS)
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_translate*.py"))
     assert set(OPTIONS.values()) <= set(re.findall(r"^def (test_\w+)", tests, re.MULTILINE))
-    assert not [action.dest for action in actions if action.help in (None, argparse.SUPPRESS)]
+    assert not [option.help for option in translate.OPTIONS.values() if len(option.help) < 10]
 
 
 # --- options that are refused ---
@@ -187,7 +188,25 @@ def test_a_rule_of_the_model_can_be_switched_off(tmp_path: Path, random_run: Pat
     assert strict.lines(TEXT, "--no-repeat-ngram", 0) == free
 
 
-def test_help_names_each_option() -> None:
-    status, out, _ = run_cli("--help")
-    assert status == 0
-    assert not [option for option in OPTIONS if option not in out]
+def test_help_shows_twenty_options_and_help_all_the_rest() -> None:
+    common = [flag(translate.OPTIONS, name) for name, option in translate.OPTIONS.items() if option.is_common]
+    assert len(common) <= 20
+    (status, brief, _), (full_status, full, _) = (run_cli(option) for option in ("--help", "--help-all"))
+    assert status == full_status == 0
+    named = [set(re.findall(r"(?<![\w-])--[a-z][\w-]*(?=[ ,\n\]])", text)) for text in (brief, full)]
+    assert named[0] >= {*common, "--help-all"} and "--top-p" not in named[0]
+    assert named[1] == set(OPTIONS) - {"--help"} | {"--help"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--model", "m", "--beem-size", "3"), "there is no option --beem-size; did you mean --beam-size?"),
+        (("--model", "m", "--top-pp=0.5"), "there is no option --top-pp; did you mean --top-p?"),
+        (("--modle", "m"), "there is no option --modle; did you mean --model?"),
+        (("--model", "m", "--xyz", "3"), "there is no option --xyz; see --help"),
+    ],
+)
+def test_a_misspelt_option_is_named_with_the_nearest(words: tuple[str, ...], message: str) -> None:
+    status, out, err = run_cli(*words)
+    assert (status, out) == (2, "") and err.endswith(f"error: {message}\n")

@@ -15,7 +15,8 @@ import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.search import search
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
-from seq2seq.translation.options import DecodingSettings
+from seq2seq.translation.engines.options import EngineOptions, EngineSettings
+from seq2seq.translation.options import DecodingSettings, TextSettings, TranslationOptions
 from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import EOS
@@ -238,7 +239,9 @@ def test_there_are_as_many_translations_as_lines(translator: Translator) -> None
         ({"prefixes": "a"}, TypeError, "prefixes is one string"),
         ({"prefixes": [3]}, TypeError, r"prefixes\[0\]=3 is of the type int"),
         ({"decoding": {"beam_size": 3}}, TypeError, "decoding=.* is not of the type DecodingConfig"),
-        ({"nbest": 2}, TypeError, "there is no argument nbest; did you mean n_best?"),
+        ({"nbest": 2}, TypeError, r"there is no argument nbest; did you mean n_best\?$"),
+        ({"prefix": ["a"]}, TypeError, "there is no argument prefix; did you mean prefixes?"),
+        ({"device": "cpu"}, TypeError, r"there is no argument device; did you mean device\? It is an argument of load"),
     ],
 )
 def test_arguments_that_cannot_be_are_named_as_they_were_given(
@@ -246,6 +249,20 @@ def test_arguments_that_cannot_be_are_named_as_they_were_given(
 ) -> None:
     with pytest.raises(error, match=message):
         translator.translate(["Oui."], **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"worker": 1}, r"there is no argument worker; did you mean workers\?$"),
+        ({"bemsize": 3}, r"there is no argument bemsize; did you mean beam_size\? It is an argument of translate\(\)"),
+        ({"colour": 3}, "there is no argument colour; choose from weights, attention, engine, device, precision, "),
+        ({"threads": "2"}, "threads='2' is of the type str; give a whole number"),
+    ],
+)
+def test_arguments_of_load_that_cannot_be_are_named(run_dir: Path, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        seq2seq.load(run_dir, **settings)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +316,8 @@ def test_settings_that_cannot_work_are_refused_at_once(translator: Translator) -
 
 def test_settings_by_name_are_those_of_the_configuration(translator: Translator) -> None:
     assert get_type_hints(DecodingSettings) == get_type_hints(DecodingConfig)
+    assert set(get_type_hints(TextSettings)) == set(get_type_hints(TranslationOptions))
+    assert set(get_type_hints(EngineSettings)) <= set(get_type_hints(EngineOptions))
     with pytest.raises(TypeError, match="beamsize; did you mean beam_size"):
         translator.translate(["Oui !"], beamsize=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="treads"):

@@ -112,6 +112,29 @@ MUTANTS = [
         tests=["tests/translation/test_translator_splitting.py"],
     ),
     Mutant(
+        fault="a misspelt option is not named with the nearest one",
+        file="seq2seq/options.py",
+        text='if unknown and "arguments" in message:',
+        becomes='if unknown and "arguments" not in message:',
+        tests=["tests/commands/test_translate_options.py::test_a_misspelt_option_is_named_with_the_nearest"],
+    ),
+    Mutant(
+        fault="--help shows all options",
+        file="seq2seq/options.py",
+        text="isinstance(parser, Parser) and not option.is_common",
+        becomes="isinstance(parser, Parser) and not option.help",
+        tests=[
+            "tests/commands/test_translate_options.py::test_help_shows_twenty_options_and_help_all_the_rest",
+        ],
+    ),
+    Mutant(
+        fault="options of the search are taken with given translations",
+        file="seq2seq/commands/translate.py",
+        text='if option.is_for_search and "score" in given:',
+        becomes='if option.is_for_search and "scores" in given:',
+        tests=["tests/commands/test_translate_scores.py::test_options_of_the_search_have_no_meaning_in_scoring"],
+    ),
+    Mutant(
         fault="a batch has sentences of two blocks",
         file="seq2seq/translation/in_order.py",
         text="if line.block != self._block:",
