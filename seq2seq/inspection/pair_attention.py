@@ -16,7 +16,7 @@ from seq2seq.inspection.attention_kinds import Kind
 from seq2seq.options import check_types
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.protocol import HeadWeights, Sentence
-from seq2seq.translation.normalizations import AUTO
+from seq2seq.translation.text.rewriting import AUTO
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 

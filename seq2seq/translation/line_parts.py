@@ -1,4 +1,4 @@
-"""A line as the parts that a model can read. Translating and scoring split alike.
+"""A line as the parts that a model can read, and what was found for the parts as the translations of the line.
 
 A model that was trained with one sentence a line translates the first sentence of a line and forgets the others, long
 before the line is too long to be read. So lines are split into as many sentences as training had on a line.
@@ -6,8 +6,11 @@ before the line is too long to be read. So lines are split into as many sentence
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, NamedTuple
 
 from seq2seq.corpus.sentences import n_sentences, sentence_ends
+from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.splitting import Part, split_line
 
@@ -60,3 +63,53 @@ def n_cut_sentences(text: str, parts: Sequence[Part]) -> int:
     """How many parts end inside a sentence."""
     ends = set(sentence_ends(text)) if len(parts) > 1 else set()
     return sum(part.start + len(part.text) not in ends for part in parts[:-1])
+
+
+Found = Sequence[Hypothesis]  # for one part, best first
+
+
+_Ranks = tuple[()] | tuple[int, Any]  # a linked list, so that combinations share what they have in common
+
+
+class Combination(NamedTuple):
+    """One hypothesis of each part.
+
+    Attributes:
+        n_cut: how many of them were cut at the length limit.
+        score: mean of their scores, each weighted by the length of its source: that is the same for all combinations,
+            so what is best for a part is best for the line. With one part, it is the score of its hypothesis.
+    """
+
+    ranks: list[int]
+    n_cut: int
+    score: float
+
+
+def best_combinations(found: Sequence[Found], weights: Sequence[int], n: int) -> list[Combination]:
+    """The `n` best ways to take one hypothesis of each part, best first: complete ones first, then by score.
+
+    The best ways for the first parts are found before those for one part more. No better one is lost on the way, since
+    what a part adds does not depend on the others.
+
+    Args:
+        weights: of each part, above 0.
+    """
+    total = sum(weights)
+    best: list[tuple[int, float, _Ranks]] = [(0, 0.0, ())]  # (n_cut, -score so far, ranks in reverse)
+    for hypotheses, weight in zip(found, weights, strict=True):
+        share = weight / total
+        extended = (
+            (n_cut + (not hypothesis.finished), cost - hypothesis.score * share, (rank, ranks))
+            for n_cut, cost, ranks in best
+            for rank, hypothesis in enumerate(hypotheses)
+        )
+        best = nsmallest(n, extended, key=lambda each: each[:2])
+    return [Combination(_unlinked(ranks), n_cut, -cost) for n_cut, cost, ranks in best]
+
+
+def _unlinked(ranks: _Ranks) -> list[int]:
+    found = []
+    while ranks:
+        rank, ranks = ranks
+        found.append(rank)
+    return found[::-1]

@@ -14,16 +14,21 @@ from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.keeping import taken_from
-from seq2seq.translation.normalizations import AUTO, Kind, kinds_of
 from seq2seq.translation.text.casing import Style, Styled, in_sentence_case, styled_sentences
-from seq2seq.translation.text.kept import Thing, things
-from seq2seq.translation.text.letter_forms import form_edits
-from seq2seq.translation.text.quotes import quote_edits
-from seq2seq.translation.text.rewriting import Change, Edit, Rewritten
-from seq2seq.translation.text.spaces import space_edits
+from seq2seq.translation.text.kept import Thing, things, unknown_things
+from seq2seq.translation.text.rewriting import (
+    AUTO,
+    Change,
+    Edit,
+    Kind,
+    Rewritten,
+    form_edits,
+    kinds_of,
+    quote_edits,
+    space_edits,
+)
 from seq2seq.translation.text.splitting import sentences
 from seq2seq.translation.text.taking_out import Taken
-from seq2seq.translation.text.unknown import unknown_things
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
 # Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,

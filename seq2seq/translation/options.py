@@ -13,10 +13,10 @@ from typing import Annotated, TypedDict, get_type_hints
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
 from seq2seq.options import Option, above_zero, check_types, not_negative, not_negative_integer, positive, probability
-from seq2seq.translation.normalizations import AUTO, kinds_of
-from seq2seq.translation.normalizations import KINDS as NORMALIZATIONS
 from seq2seq.translation.text.glossary import Term
 from seq2seq.translation.text.kept import KINDS
+from seq2seq.translation.text.rewriting import AUTO, kinds_of
+from seq2seq.translation.text.rewriting import KINDS as NORMALIZATIONS
 from seq2seq.translation.text.splitting import SPLITS
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 

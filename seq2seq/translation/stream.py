@@ -14,25 +14,23 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Given
-from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import Prepared
-from seq2seq.translation.joining import Combination, best_combinations
-from seq2seq.translation.keeping import need_attention, restore, without
-from seq2seq.translation.line_parts import LineSplitter, n_cut_sentences
+from seq2seq.translation.keeping import need_attention, of_line, realigned, restore, without, words_with_themselves
+from seq2seq.translation.line_parts import Combination, LineSplitter, best_combinations, n_cut_sentences
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.searching import Found, search
 from seq2seq.translation.text.casing import Style, given_back
+from seq2seq.translation.text.glossary import Demands
 from seq2seq.translation.text.health import Finding, findings, unread
+from seq2seq.translation.text.kept import is_foreign
 from seq2seq.translation.text.putting_back import Restored
-from seq2seq.translation.text.realigning import of_line, realigned, words_with_themselves
 from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin
 from seq2seq.translation.text.taking_out import Taken
 from seq2seq.translation.text.typography import TYPOGRAPHIES
-from seq2seq.translation.text.unknown import is_foreign
 from seq2seq.vocabulary import EOS
 
 

@@ -22,7 +22,6 @@ from seq2seq.errors import ConfigError
 from seq2seq.options import check_string, check_types, listed, strings
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Block, beside, block_size, cut
-from seq2seq.translation.demands import Demands
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions, EngineSettings
 from seq2seq.translation.engines.protocol import Engine, Needs
@@ -31,12 +30,12 @@ from seq2seq.translation.flow import flow
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.normalising import Normaliser
-from seq2seq.translation.normalizations import AUTO
 from seq2seq.translation.options import Settings, TextSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.scoring import Scoring
 from seq2seq.translation.stream import Stream
-from seq2seq.translation.text.glossary import Term
+from seq2seq.translation.text.glossary import Demands, Term
+from seq2seq.translation.text.rewriting import AUTO
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack

@@ -1,12 +1,25 @@
-"""Terms and how they are to be translated: a file of two columns, and where a text has its terms."""
+"""Terms and how they are to be translated: a file of two columns, where a text has its terms, and what a translation
+lacks.
+
+The search writes the terms. Numbers that should come through are checked.
+"""
 
 import re
 import unicodedata
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from seq2seq.errors import TranslationError
+from seq2seq.errors import ConfigError, TranslationError
+from seq2seq.translation.text.health import Finding
+from seq2seq.translation.text.kept import numbers
+from seq2seq.translation.text.splitting import Part
+
+if TYPE_CHECKING:  # it takes long to import; the help of a command does not need it
+    from seq2seq.tokenizer import Tokenizer
 
 Term = tuple[str, str]  # in the source language, and its translation
 
@@ -119,3 +132,55 @@ def _is_in_compound(text: str, start: int, end: int) -> bool:
     is_tied_before = start > 1 and text[start - 1] in _HYPHENS and text[start - 2].isalnum() and text[start].isalnum()
     is_tied_after = text[end : end + 1] in _HYPHENS and text[end + 1 : end + 2].isalnum() and text[end - 1].isalnum()
     return is_tied_before or (end < len(text) and is_tied_after)
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What translations must contain, as far as their lines say.
+
+    Attributes:
+        keeps_numbers: whether numbers must come through unchanged; that is checked, and not searched for.
+    """
+
+    tokenizer: "Tokenizer"
+    terms: Sequence[Term]
+    keeps_numbers: bool
+
+    def check(self) -> None:
+        """Refuse terms that the model cannot write.
+
+        Raises:
+            ConfigError: a character of a term is another one for the tokenizer.
+        """
+        translations = [translation for _, translation in self.terms]
+        for translation, ids in zip(translations, self.tokenizer.encode(translations), strict=True):
+            (written,) = self.tokenizer.decode([ids])
+            if written != translation:
+                raise ConfigError(f"the model writes {translation!r} as {written!r}; put that into the glossary")
+
+    def terms_of(self, text: str, parts: Sequence[Part]) -> list[list[str]]:
+        """For each part of a text: what its translation must contain for the terms in it, as often as it must."""
+        if not self.terms:
+            return [[] for _ in parts]
+        matches = self._glossary.find(text)
+        found = []
+        for part in parts:
+            end = part.start + len(part.text)
+            first, stop = (bisect_left(matches, place, key=lambda match: match.start) for place in (part.start, end))
+            found.append([match.translation for match in matches[first:stop] if match.end <= end])
+        return found
+
+    def missing(self, text: str, translation: str) -> list[Finding]:
+        """What the translation of a text lacks."""
+        wanted = Counter(match.translation for match in self._glossary.find(text)) if self.terms else Counter()
+        lacking = [term for term, n in wanted.items() if n_times(term, translation) < n]
+        findings = [Finding("missing", f"the translation lacks the term {term!r}") for term in lacking]
+        if self.keeps_numbers:
+            there = Counter(translation[start:end] for start, end in numbers(translation))
+            lost = Counter(text[start:end] for start, end in numbers(text)) - there
+            findings += [Finding("missing", f"the translation lacks the number {number!r}") for number in lost]
+        return findings
+
+    @cached_property
+    def _glossary(self) -> Glossary:
+        return Glossary(self.terms)

@@ -54,17 +54,17 @@ MUTANTS = [
     ),
     Mutant(
         fault="each part of a line counts the same in its score",
-        file="seq2seq/translation/joining.py",
+        file="seq2seq/translation/line_parts.py",
         text="share = weight / total",
         becomes="share = weight / (weight * len(found))",
-        tests=["tests/translation/test_joining.py::test_the_best_combinations_are_those_that_trying_all_finds"],
+        tests=["tests/translation/test_line_parts.py::test_the_best_combinations_are_those_that_trying_all_finds"],
     ),
     Mutant(
         fault="alternatives with a part that was cut come before whole ones",
-        file="seq2seq/translation/joining.py",
+        file="seq2seq/translation/line_parts.py",
         text="key=lambda each: each[:2]",
         becomes="key=lambda each: each[1]",
-        tests=["tests/translation/test_joining.py::test_the_best_combinations_are_those_that_trying_all_finds"],
+        tests=["tests/translation/test_line_parts.py::test_the_best_combinations_are_those_that_trying_all_finds"],
     ),
     Mutant(
         fault="the log-probability of a line is that of its first part",
@@ -99,10 +99,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="each translation agrees with itself, too",
-        file="seq2seq/translation/consensus.py",
+        file="seq2seq/translation/searching.py",
         text="np.array(list(times.values())) - np.eye(len(times))",
         becomes="np.array(list(times.values())) - 0 * np.eye(len(times))",
-        tests=["tests/translation/test_consensus.py::test_it_is_the_mean_over_all_others"],
+        tests=["tests/translation/test_searching.py::test_it_is_the_mean_over_all_others"],
     ),
     Mutant(
         fault="each part of a line begins with its prefix",
@@ -280,7 +280,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="lines of a subtitle that form a tag together are a traceback",
-        file="seq2seq/translation/forms/cue.py",
+        file="seq2seq/translation/forms/subtitles.py",
         text='if not has_words(_IS_TAG.sub("", joined)):',
         becomes="if False:",
         tests=["tests/translation/forms/test_subtitles.py::test_lines_that_form_a_tag_together_have_no_text"],

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.letter_forms import form_edits
-from seq2seq.translation.text.rewriting import Rewritten
+from seq2seq.translation.text.rewriting import Rewritten, form_edits
 
 
 def with_forms_of(training: dict[str, float], text: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from seq2seq.translation.keeping import realigned
 from seq2seq.translation.text.kept import KINDS, things
 from seq2seq.translation.text.putting_back import Part, put_back
-from seq2seq.translation.text.realigning import realigned
 from seq2seq.translation.text.taking_out import Taken, take_out
 from seq2seq.translation.text.units import Links, units
 from tests.effort import n_steps

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.quotes import quote_edits
-from seq2seq.translation.text.rewriting import Rewritten
+from seq2seq.translation.text.rewriting import Rewritten, quote_edits
 
 STRAIGHT = {"'": 0.3, '"': 0.1, "’": 0.01}
 CURLY = {"’": 0.3, "“": 0.1, "”": 0.1}

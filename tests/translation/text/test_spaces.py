@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.rewriting import Rewritten
-from seq2seq.translation.text.spaces import space_edits
+from seq2seq.translation.text.rewriting import Rewritten, space_edits
 
 
 def with_spaces_of(training: dict[str, float], text: str) -> str:

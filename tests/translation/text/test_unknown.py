@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.unknown import is_foreign, unknown_things
+from seq2seq.translation.text.kept import is_foreign, unknown_things
 
 
 def has_piece(character: str) -> bool:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.translation.joining import best_combinations
+from seq2seq.translation.line_parts import best_combinations
 
 
 def hypotheses(scores: list[tuple[bool, int]]) -> list[Hypothesis]:
