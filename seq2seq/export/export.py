@@ -18,8 +18,7 @@ from seq2seq.errors import CheckpointError
 from seq2seq.export import ExportOptions
 from seq2seq.export.conversion import convert
 from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
-from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
-from seq2seq.translation.engines.load_ctranslate2 import load, require_ctranslate2
+from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine

@@ -15,7 +15,7 @@ import torch
 
 from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
-from seq2seq.translation.engines.load_ctranslate2 import require_ctranslate2
+from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
 from tests.export.exporting import MODEL, main, needs_ctranslate2, needs_exact_int8, refused
 from tests.nightly import drawn
 from tests.places import ROOT

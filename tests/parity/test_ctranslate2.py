@@ -22,7 +22,7 @@ from tests.translation.engines.models import random_model, tokenizer
 
 pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 from seq2seq.export.conversion import check_convertible, convert
-from seq2seq.translation.engines.load_ctranslate2 import load
+from seq2seq.translation.engines.ctranslate2 import load
 
 RANDOM = random.Random(7)
 SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 4, 9, 6)]

@@ -75,7 +75,7 @@ def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str
 
 
 def _ctranslate2(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
-    from seq2seq.translation.engines.load_ctranslate2 import load
+    from seq2seq.translation.engines.ctranslate2 import load
 
     (model, *others) = models
     if others:

@@ -24,8 +24,7 @@ from tests.translation.engines.reference import beam_search, next_log_probs
 
 pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
 from seq2seq.export.conversion import convert
-from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
-from seq2seq.translation.engines.load_ctranslate2 import load
+from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load
 
 GREEDY = DecodingConfig(beam_size=1, max_length_a=1.0, max_length_b=5)
 BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
@@ -279,7 +278,7 @@ def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine)
 
 
 def test_each_core_gets_a_worker_unless_told_otherwise(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seq2seq.translation.engines.load_ctranslate2.n_cores", lambda: 3)
+    monkeypatch.setattr("seq2seq.translation.engines.ctranslate2.n_cores", lambda: 3)
     cases: list[tuple[dict[str, Any], int]] = [
         ({}, 3),
         ({"threads": 2}, 2),
