@@ -566,3 +566,17 @@ def test_what_is_counted_in_all_parts_is_added_up(tmp_path: Path) -> None:
 def test_the_settings_are_those_that_were_given(tmp_path: Path) -> None:
     interrupted(tmp_path / "out.en", 1)
     assert json.loads((tmp_path / "out.en.parts" / "settings.json").read_text()) == SETTINGS | {"lengths": [1, 2]}
+
+
+def test_a_block_that_was_made_meanwhile_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.en"
+    with open_parts(path, SETTINGS) as parts, open_parts(path, SETTINGS) as others:
+        list(put_all(others))
+        exists, looked = Path.exists, []
+
+        def not_at_first_sight(self: Path) -> bool:
+            looked.append(self)
+            return exists(self) and looked.count(self) > 1
+
+        monkeypatch.setattr(Path, "exists", not_at_first_sight)
+        assert list(put_all(parts)) == []

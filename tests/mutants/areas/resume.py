@@ -202,27 +202,6 @@ MUTANTS = [
         tests=["tests/training/test_preparation.py"],
     ),
     Mutant(
-        fault="a signal while an output is locked leaves the lock",
-        file="seq2seq/translation/output.py",
-        text="        file.unlink()\n    lock.release",
-        becomes="        file.unlink() if lock.lock_counter > 1 else None\n    lock.release",
-        tests=["tests/faults/test_signals.py::test_a_signal_while_an_output_is_locked_leaves_nothing[flock]"],
-    ),
-    Mutant(
-        fault="a signal while the lock of an output is removed leaves the lock",
-        file="seq2seq/translation/output.py",
-        text="            _withdraw(lock, file)\n            raise",
-        becomes="            raise",
-        tests=["tests/faults/test_signals.py::test_a_signal_while_an_output_is_locked_leaves_nothing[unlink]"],
-    ),
-    Mutant(
-        fault="a translation that is refused takes away the lock of the one at work",
-        file="seq2seq/translation/output.py",
-        text="    except Timeout:\n        raise OutputTaken(",
-        becomes="    except Timeout:\n        file.unlink()\n        raise OutputTaken(",
-        tests=["tests/faults/test_full_disks.py::test_of_two_runs_that_write_one_file_the_second_is_refused"],
-    ),
-    Mutant(
         fault="a second Ctrl-C waits for the step as the first one does",
         file="seq2seq/training/processes.py",
         text="if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):",

@@ -4,34 +4,6 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
-        fault="the latest line that was read comes out first",
-        file="seq2seq/translation/in_order.py",
-        text="line = self._held.popleft()",
-        becomes="line = self._held.pop()",
-        tests=["tests/translation/test_in_order.py::test_each_line_comes_once_in_its_place_with_its_results"],
-    ),
-    Mutant(
-        fault="the parts of a line are joined in the order in which they were found",
-        file="seq2seq/translation/in_order.py",
-        text="line.results[index] = result",
-        becomes="line.results[len(line.results)] = result",
-        tests=["tests/translation/test_in_order.py::test_each_line_comes_once_in_its_place_with_its_results"],
-    ),
-    Mutant(
-        fault="the lines before an error of the input are lost",
-        file="seq2seq/translation/in_order.py",
-        text="            self._problem = error",
-        becomes="            raise error",
-        tests=["tests/translation/test_in_order.py::test_an_error_of_the_input_comes_after_the_lines_before_it"],
-    ),
-    Mutant(
-        fault="a batch has one sentence more than fits",
-        file="seq2seq/translation/pool.py",
-        text="return ranges[round_down(len(ranges)) - 1]",
-        becomes="return begin, end",
-        tests=["tests/translation/test_pool.py::test_each_sentence_leaves_once_in_a_batch_that_fits"],
-    ),
-    Mutant(
         fault="a blank line reaches the model",
         file="seq2seq/translation/line_parts.py",
         text="        if not ids:\n            return [], []\n",
@@ -135,120 +107,6 @@ MUTANTS = [
         tests=["tests/commands/test_translate_scores.py::test_options_of_the_search_have_no_meaning_in_scoring"],
     ),
     Mutant(
-        fault="a batch has sentences of two blocks",
-        file="seq2seq/translation/in_order.py",
-        text="if line.block != self._block:",
-        becomes="if line.block < self._block:",
-        tests=["tests/translation/test_in_order.py::test_the_batches_of_a_block_depend_on_nothing_else"],
-    ),
-    Mutant(
-        fault="what is left of a block before is counted into the next one",
-        file="seq2seq/translation/blocks.py",
-        text="n_inside, block = 0, block + 1",
-        becomes="n_inside, block = n_inside - size, block + 1",
-        tests=["tests/translation/test_blocks.py::test_who_begins_at_a_block_cuts_as_who_begins_at_the_text"],
-    ),
-    Mutant(
-        fault="a part ends inside a block",
-        file="seq2seq/translation/sharing/plan.py",
-        text="n_inside += unit.ends_block",
-        becomes="n_inside += 1",
-        tests=["tests/translation/test_blocks.py::test_parts_are_runs_of_whole_blocks_that_have_each_line_once"],
-    ),
-    Mutant(
-        fault="a shard takes the parts of its neighbour",
-        file="seq2seq/translation/sharing/run.py",
-        text="if index % n_shards == number - 1]",
-        becomes="if index % n_shards == number % n_shards]",
-        tests=[
-            "tests/commands/test_translate_shards.py::test_nothing_is_joined_while_a_part_is_missing_and_its_command_is_shown"
-        ],
-    ),
-    Mutant(
-        fault="a part that another process has just made is made again",
-        file="seq2seq/translation/sharing/share.py",
-        text="        if not self._folder.fault(self._plan, index):  # another process has just made it\n",
-        becomes="        if False:\n",
-        tests=["tests/commands/test_translate_shards.py::test_a_part_that_was_made_meanwhile_is_not_made_again"],
-    ),
-    Mutant(
-        fault="text that has changed is translated all the same",
-        file="seq2seq/translation/sharing/share.py",
-        text="if part.file.digests != (planned.source_sha256, planned.parallel_sha256):",
-        becomes="if False:",
-        tests=["tests/commands/test_translate_shards.py::test_another_input_is_refused_and_so_are_other_settings"],
-    ),
-    Mutant(
-        fault="a part is confirmed inside a block, so that who continues it has other batches",
-        file="seq2seq/translation/sharing/share.py",
-        text="if self._block_ends.popleft() or not part.n_left:",
-        becomes="self._block_ends.popleft()\n        if True:",
-        tests=["tests/commands/test_translate_shards.py::test_a_part_is_confirmed_at_the_end_of_a_block"],
-    ),
-    Mutant(
-        fault="a part that was changed is joined",
-        file="seq2seq/translation/sharing/join.py",
-        text="if part.hexdigest() != Progress(",
-        becomes="if part.hexdigest() and not Progress(",
-        tests=[
-            "tests/commands/test_translate_shards.py::test_a_part_that_is_damaged_or_foreign_is_named_and_made_again"
-        ],
-    ),
-    Mutant(
-        fault="the first process leaves what a killed one has not made",
-        file="seq2seq/translation/sharing/run.py",
-        text="                if folder.fault(plan, index):\n                    return True",
-        becomes="                if folder.fault(plan, index):\n                    return False",
-        tests=[
-            "tests/translation/sharing/test_ranks.py::test_the_first_process_waits_for_a_part_and_makes_it_when_nobody_else_does"
-        ],
-    ),
-    Mutant(
-        fault="what was written after the last checkpoint stays, and comes twice",
-        file="seq2seq/translation/resumable.py",
-        text="        file.truncate(earlier.n_bytes)",
-        becomes="        file.seek(earlier.n_bytes)",
-        tests=["tests/translation/test_output_interruptions.py::test_lines_that_were_not_translated_yet_may_change"],
-    ),
-    Mutant(
-        fault="a resumed translation writes over its beginning",
-        file="seq2seq/translation/resumable.py",
-        text="        file.seek(earlier.n_bytes)\n",
-        becomes="",
-        tests=["tests/translation/test_output_interruptions.py::test_what_was_confirmed_stays_and_is_continued"],
-    ),
-    Mutant(
-        fault="a resumed translation leaves out one line more than it has",
-        file="seq2seq/translation/resumable.py",
-        text="for line in islice(lines, self.n_lines_done):",
-        becomes="for line in islice(lines, self.n_lines_done + 1):",
-        tests=["tests/translation/test_output_interruptions.py::test_what_was_confirmed_stays_and_is_continued"],
-    ),
-    Mutant(
-        fault="a translation is continued with other settings",
-        file="seq2seq/translation/resumable.py",
-        text="        if old.get(key) != new.get(key)\n",
-        becomes="        if key not in new\n",
-        tests=["tests/translation/test_output_interruptions.py::test_other_settings_are_named_with_both_values"],
-    ),
-    Mutant(
-        fault="a resumed translation counts its lines from the first one again",
-        file="seq2seq/translation/work.py",
-        text="self._live(output.skip_done(request.placed_lines(replaced, self._block_size), _unit))",
-        becomes="self._live(map(lambda n, each: Placed(each.unit, n, n, 0, False), range(10**9), "
-        "output.skip_done(request.placed_lines(replaced, self._block_size), _unit)))",
-        tests=["tests/end_to_end/test_translate_resumed.py::test_a_resumed_file_is_that_of_an_unbroken_run"],
-    ),
-    Mutant(
-        fault="the results of a half of a half are put at the wrong place",
-        file="seq2seq/translation/engines/workers/supervisor.py",
-        text="items, job.args, job.begin + begin))",
-        becomes="items, job.args, begin))",
-        tests=[
-            "tests/translation/engines/test_workers.py::test_a_batch_that_does_not_fit_into_memory_is_done_in_halves"
-        ],
-    ),
-    Mutant(
         fault="a URL loses a bracket that it has opened itself",
         file="seq2seq/translation/text/kept.py",
         text="n_of[last] > n_of[_BRACKETS[last]]",
@@ -312,5 +170,142 @@ MUTANTS = [
         text="distinct.setdefault(hypothesis.text, hypothesis)",
         becomes="distinct[hypothesis.text + str(len(distinct))] = hypothesis",
         tests=["tests/translation/test_translator.py::test_no_text_comes_twice_and_further_ones_take_its_place"],
+    ),
+    Mutant(
+        fault="the latest block that was read comes out first",
+        file="seq2seq/translation/flow.py",
+        text="yield at_work.popleft().finished()\n                elif",
+        becomes="yield at_work.pop().finished()\n                elif",
+        tests=["tests/translation/test_flow.py::test_each_text_comes_once_in_its_place_with_its_results"],
+    ),
+    Mutant(
+        fault="the sentences of a batch get each other's results",
+        file="seq2seq/translation/flow.py",
+        text="results.update(zip(batch, task.result(), strict=True))",
+        becomes="results.update(zip(sorted(batch), task.result(), strict=True))",
+        tests=["tests/translation/test_flow.py::test_each_text_comes_once_in_its_place_with_its_results"],
+    ),
+    Mutant(
+        fault="the blocks before an error of the input are lost",
+        file="seq2seq/translation/flow.py",
+        text="            problem = error",
+        becomes="            raise",
+        tests=["tests/translation/test_flow.py::test_an_error_of_the_input_comes_after_the_blocks_before_it"],
+    ),
+    Mutant(
+        fault="what nobody wants any more is searched all the same",
+        file="seq2seq/translation/flow.py",
+        text="workers.cancel(tasks())",
+        becomes="pass",
+        tests=["tests/translation/test_translator_streams.py::test_a_stream_that_is_closed_early_searches_no_further"],
+    ),
+    Mutant(
+        fault="memory grows without end behind a block that takes long",
+        file="seq2seq/translation/flow.py",
+        text="and len(at_work) < _MOST_BLOCKS:",
+        becomes="and at_work:",
+        tests=["tests/translation/test_flow.py::test_few_blocks_are_held_though_the_first_one_takes_long"],
+    ),
+    Mutant(
+        fault="the last batches of a text are as large as the others",
+        file="seq2seq/translation/flow.py",
+        text="is_split = course.splits_last and block.is_last",
+        becomes="is_split = False",
+        tests=["tests/translation/test_flow.py::test_the_last_batches_of_a_text_are_shared"],
+    ),
+    Mutant(
+        fault="texts of pieces without one are counted",
+        file="seq2seq/translation/blocks.py",
+        text="first_text + n_texts, 0, 0",
+        becomes="first_text + len(held), 0, 0",
+        tests=["tests/translation/test_blocks.py::test_each_piece_is_in_one_block_in_its_order"],
+    ),
+    Mutant(
+        fault="the last block of a text is taken for one that more follows",
+        file="seq2seq/translation/blocks.py",
+        text="{len(self.pieces)} {self.is_last}",
+        becomes="{len(self.pieces)}",
+        tests=["tests/translation/test_blocks.py::test_a_digest_tells_of_text_place_and_company"],
+    ),
+    Mutant(
+        fault="another prefix does not change a block",
+        file="seq2seq/translation/blocks.py",
+        text=", *self.beside):",
+        becomes="):",
+        tests=["tests/translation/test_blocks.py::test_a_digest_tells_of_text_place_and_company"],
+    ),
+    Mutant(
+        fault="prefixes that are left over are not noticed",
+        file="seq2seq/translation/blocks.py",
+        text="    if next(lines, None) is not None:\n        raise TranslationError(complaint)\n",
+        becomes="",
+        tests=["tests/translation/test_translator.py::test_prefixes_that_do_not_fit_are_refused"],
+    ),
+    Mutant(
+        fault="a shard makes the blocks of the next one",
+        file="seq2seq/translation/parts.py",
+        text="number % self._shard[1] == self._shard[0] - 1",
+        becomes="number % self._shard[1] == self._shard[0] % self._shard[1]",
+        tests=[
+            "tests/commands/test_translate_shards.py::test_nothing_is_joined_while_a_part_is_missing_and_its_shard_is_named"
+        ],
+    ),
+    Mutant(
+        fault="a block that another process has just made is made again",
+        file="seq2seq/translation/parts.py",
+        text="        if path.exists() or self._is_gone():  # another",
+        becomes="        if self._is_gone():  # another",
+        tests=["tests/translation/test_parts.py::test_a_block_that_was_made_meanwhile_is_not_made_again"],
+    ),
+    Mutant(
+        fault="a part that was damaged is joined",
+        file="seq2seq/translation/parts.py",
+        text='if about is None or about["sha256"] != digest.hexdigest():',
+        becomes="if about is None:",
+        tests=["tests/translation/test_parts.py::test_a_part_that_was_damaged_is_not_joined_and_is_made_again"],
+    ),
+    Mutant(
+        fault="a part whose process has ended is never made",
+        file="seq2seq/translation/parts.py",
+        text="                    self._let_go(_FIRST_BLOCK + number)\n                    return True",
+        becomes="                    self._let_go(_FIRST_BLOCK + number)\n                    return False",
+        tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
+    ),
+    Mutant(
+        fault="two processes make the same block",
+        file="seq2seq/translation/parts.py",
+        text="    except (BlockingIOError, PermissionError):  # systems differ in how they say that it is taken\n        return False",
+        becomes="    except (BlockingIOError, PermissionError):\n        return True",
+        tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
+    ),
+    Mutant(
+        fault="of settings that differ only those that are gone are named",
+        file="seq2seq/translation/parts.py",
+        text="                if there.get(key) != settings.get(key)\n",
+        becomes="                if key not in settings\n",
+        tests=["tests/translation/test_parts.py::test_other_settings_are_refused_while_there_are_parts"],
+    ),
+    Mutant(
+        fault="a folder without parts is left behind",
+        file="seq2seq/translation/parts.py",
+        text="(self.is_joined or not self.has_any) and self.is_alone()",
+        becomes="self.is_joined and self.is_alone()",
+        tests=["tests/translation/test_parts.py::test_an_interruption_before_anything_is_put_leaves_nothing"],
+    ),
+    Mutant(
+        fault="the parts stay beside the output",
+        file="seq2seq/translation/parts.py",
+        text="        folder.rename(gone)  # at once",
+        becomes="        # at once",
+        tests=["tests/translation/test_parts.py::test_what_others_have_joined_is_not_made_again"],
+    ),
+    Mutant(
+        fault="half a batch gives its results to the other half",
+        file="seq2seq/translation/engines/workers.py",
+        text="begin=job.begin + begin",
+        becomes="begin=begin",
+        tests=[
+            "tests/translation/engines/test_workers.py::test_a_batch_that_does_not_fit_into_memory_is_done_in_halves"
+        ],
     ),
 ]
