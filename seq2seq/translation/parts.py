@@ -30,7 +30,7 @@ from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import note, raise_if_stopped, tell_at_end
-from seq2seq.files import atomic_file, sync_directory, write_json
+from seq2seq.files import atomic_file, is_sealed, sealed, sync_directory, write_json
 from seq2seq.translation.blocks import Block
 from seq2seq.translation.output import reporting
 from seq2seq.translation.watch import Counts
@@ -177,7 +177,7 @@ class Parts:
         """Write which blocks the text has, for `join`."""
         content = {"blocks": self.names, "n_shards": 0 if self._shard is None else self._shard[1]}
         with reporting(self.folder):
-            write_json(self.folder / "text.json", content)
+            write_json(self.folder / "text.json", sealed(content))
 
     def _locked(self, byte: int) -> bool:
         return _try_lock(self._lock, byte)
@@ -197,10 +197,11 @@ class Parts:
             time.sleep(_LOOK_EVERY_S)
         path = self.folder / "settings.json"
         settings = json.loads(json.dumps(self.settings))  # tuples are lists there
-        there = _read(path)
+        there = _settings_in(self.folder)
         if there is None or (there != settings and not self.has_any and self.is_alone()):
             with reporting(path):
-                write_json(path, settings)
+                write_json(path, sealed({"settings": settings}))
+            _enter(self._lock)
         elif there != settings:
             changes = "; ".join(
                 f"{key} was {json.dumps(there.get(key))} and is now {json.dumps(settings.get(key))}"
@@ -223,9 +224,9 @@ class Parts:
 
     def clear(self) -> None:
         """Remove the folder, unless something in it is needed or another process is at work there."""
+        shutil.rmtree(_joined(self.folder), ignore_errors=True)
         if not self._is_gone() and (self.is_joined or not self.has_any) and self.is_alone():
             shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.rmtree(_joined(self.folder), ignore_errors=True)  # of a process that was interrupted
 
     def is_alone(self) -> bool:
         """Whether no other process is at work in the folder; none begins there then."""
@@ -236,6 +237,11 @@ def folder_of(output: Path) -> Path:
     """Where the parts of an output lie; beside the file that a link leads to."""
     target = output.resolve()
     return target.with_name(target.name + FOLDER)
+
+
+def _joined(folder: Path) -> Path:
+    """What a folder of parts is called from when they are joined until it is removed."""
+    return folder.with_name(f".{folder.name}.joined")
 
 
 @contextmanager
@@ -249,7 +255,7 @@ def open_parts(output: Path, settings: Mapping[str, Any], shard: tuple[int, int]
         TranslationError: the folder cannot be made, or its parts were made with other settings.
     """
     folder = folder_of(output)
-    with reporting(output):
+    with reporting(folder):
         lock = _entered(folder)
     parts = Parts(output, settings, shard, lock)
     try:
@@ -275,13 +281,18 @@ def _entered(folder: Path) -> int:
             lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:  # another process has just removed the folder
             continue
-        if sys.platform != "win32":
-            with suppress(OSError):
-                fcntl.lockf(lock, fcntl.LOCK_SH, 1, _AT_WORK)
+        _enter(lock)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(lock), (folder / "lock").stat()):
                 return lock
         os.close(lock)
+
+
+def _enter(lock: int) -> None:
+    """Show others that this process is at work, and let them come in if it has seen that it is alone."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            fcntl.lockf(lock, fcntl.LOCK_SH, 1, _AT_WORK)
 
 
 def _try_lock(lock: int, byte: int) -> bool:
@@ -316,11 +327,9 @@ def join_parts(output: Path, names: list[str], record: Any) -> Counts:
                     os.setxattr(file.fileno(), _ATTRIBUTE, json.dumps(record(whole.hexdigest())).encode())
             if mode is not None:
                 Path(file.name).chmod(mode)
-        gone = _joined(folder)
-        shutil.rmtree(gone, ignore_errors=True)
-        folder.rename(gone)  # at once: other processes see all of the parts, or none
+        shutil.rmtree(_joined(folder), ignore_errors=True)
+        folder.rename(_joined(folder))  # at once: other processes see all of the parts, or none
         sync_directory(target.parent)
-        shutil.rmtree(gone, ignore_errors=True)
     return counts
 
 
@@ -354,7 +363,8 @@ def join(output: Path) -> tuple[int, int, dict[str, Any]]:
         TranslationError: there are no parts, one is missing or damaged, or a process is at work on them.
     """
     folder = folder_of(output)
-    settings, text = _read(folder / "settings.json"), _read(folder / "text.json")
+    settings = _settings_in(folder)
+    text = _read(folder / "text.json", "remove it, and give the command again that translates")
     if settings is None or text is None:
         there = "; it is there, so there is nothing to join" if output.exists() else ""
         begun = " that is whole" if folder.is_dir() else ""
@@ -365,9 +375,9 @@ def join(output: Path) -> tuple[int, int, dict[str, Any]]:
             raise TranslationError(f"{output} is being translated by another process; wait for it")
         if missing := parts.missing():
             raise TranslationError(_incomplete(output, missing, text))
-        n_lines = parts.n_lines_kept
-        parts.join()
-    return len(text["blocks"]), n_lines, settings
+        counts = parts.join()
+        assert counts is not None  # nobody else is at work
+    return len(text["blocks"]), counts.n_written, settings
 
 
 def _incomplete(output: Path, missing: list[int], text: dict[str, Any]) -> str:
@@ -386,7 +396,13 @@ def _name(block: Block) -> str:
     return f"{block.number:06d}-{block.digest[:16]}"
 
 
-def _read(path: Path) -> Any:
+def _settings_in(folder: Path) -> Any:
+    """What parts are made with; None if nothing says so."""
+    content = _read(folder / "settings.json", f"remove {folder} to start anew")
+    return content and content["settings"]
+
+
+def _read(path: Path, remedy: str) -> Any:
     """The JSON object of a file of the folder; None if it is not there.
 
     Raises:
@@ -394,13 +410,13 @@ def _read(path: Path) -> Any:
     """
     try:
         content = json.loads(path.read_bytes())
+        if isinstance(content, dict) and is_sealed(content):
+            return content
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise TranslationError(f"{path} is damaged; remove {path.parent} to start anew")
-    return content
+        pass
+    raise TranslationError(f"{path} is damaged; {remedy}")
 
 
 def _about(path: Path) -> Any:
@@ -410,7 +426,7 @@ def _about(path: Path) -> Any:
             about = json.loads(file.readline())
         Counts.of(about["counts"])
         return about if isinstance(about["lines"], int) and isinstance(about["sha256"], str) else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

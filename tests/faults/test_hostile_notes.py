@@ -1,6 +1,7 @@
 """Text that is read back, with any content: what a run and a translation noted, what a model says of itself."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.compare import compare
 from seq2seq.reports.comparison_forms import as_form
 from seq2seq.reports.run_page import run_page
+from seq2seq.translation.blocks import cut
+from seq2seq.translation.forms.piece import Piece
+from seq2seq.translation.parts import folder_of, join, open_parts
+from seq2seq.translation.watch import Counts
 from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.faults.test_damaged_files import damages
@@ -26,7 +31,6 @@ from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
 from tests.reports.full_runs import ended_run
 from tests.reports.reported import analysis, finished_run
 from tests.reports.test_run_page import data_of
-from tests.translation.eleven_lines import WHOLE, interrupted, translate
 
 # Values as Python's JSON writes them, with NaN, and half surrogate pairs as escapes.
 _JSON = VALUES.map(json.dumps)
@@ -133,22 +137,69 @@ def test_the_digests_of_files(tmp_path: Path, content: bytes) -> None:
     known.save()
 
 
+_DEEP = b'{"blocks": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+_INFINITE = b'{"lines": 1, "counts": {"n_written": 1e999, "findings": {}, "changes": {}}, "sha256": ""}\n'
+
+
 @FAULTS
-@given(n_done=st.integers(3, 10), is_damaged=st.booleans(), damage=damages(), content=TEXTS)
-def test_the_note_of_an_unfinished_translation(
-    tmp_path_factory: pytest.TempPathFactory, n_done: int, is_damaged: bool, damage: Any, content: bytes
+@given(
+    name=st.sampled_from(["settings.json", "text.json", "000001-*"]),
+    damage=damages() | TEXTS.map(lambda content: lambda whole: content),
+    changes=st.none() | st.tuples(st.integers(0), VALUES),
+)
+@example(name="settings.json", damage=lambda whole: _DEEP, changes=None)
+@example(name="text.json", damage=lambda whole: _DEEP, changes=None)
+@example(name="text.json", damage=lambda whole: b"{}", changes=None)
+@example(name="text.json", damage=lambda whole: b'{"blocks": ["../\\u0000"], "n_shards": "3"}', changes=None)
+@example(name="000001-*", damage=lambda whole: _DEEP + b"\n", changes=None)
+@example(name="000001-*", damage=lambda whole: _INFINITE, changes=None)
+@example(name="000001-*", damage=lambda whole: whole[:-1], changes=None)
+def test_the_parts_of_a_translation(
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    damage: Callable[[bytes], bytes],
+    changes: tuple[int, Any] | None,
 ) -> None:
-    """With a damaged one, `--resume` gives the whole translation or refuses. It cuts off nothing that was confirmed."""
+    """Of damaged ones, nothing becomes a translation: the same command gives the whole one, or says what to do.
+
+    Args:
+        changes: put a value in the place of one in the JSON instead.
+    """
     path = tmp_path_factory.mktemp("unfinished") / "out.en"
-    interrupted(path, n_done)
-    note = path.with_name("out.en.partial.json")
-    note.write_bytes(damage(note.read_bytes()) if is_damaged else content)
-    try:
-        translate(path, resume=True)
-    except UserError as error:
-        assert_helps(error, note)
+    with pytest.raises(KeyboardInterrupt):
+        translated(path, joins=False)
+    (file,) = folder_of(path).glob(name)
+    about, line_end, rest = file.read_bytes().partition(b"\n" if name == "000001-*" else b"\0")
+    file.write_bytes(
+        with_one_changed(about, *changes) + line_end + rest if changes else damage(about + line_end + rest)
+    )
+    for attempt in (lambda: join(path), lambda: translated(path), lambda: translated(path)):
+        try:
+            attempt()
+        except UserError as error:
+            assert_helps(error, path)
+        if path.exists():
+            assert path.read_bytes() == WHOLE
+            break
     else:
-        assert path.read_bytes() == WHOLE
+        assert name == "settings.json"  # whoever damages those decides what to do
+
+
+_LINES = [f"Zeile {number}é" for number in range(11)]
+WHOLE = "".join(f"{line.upper()}\n" for line in _LINES).encode()
+
+
+def translated(path: Path, *, joins: bool = True) -> None:
+    """Make an output, or only its parts."""
+    pieces = [(Piece.of_line(f"{line}\n", number), "") for number, line in enumerate(_LINES, start=1)]
+    with open_parts(path, {"model": ["0123abc"], "beam_size": 4, "alpha": 0.6}) as parts:
+        for block in parts.unmade(cut(pieces, 16)):
+            assert block is not None
+            text = "".join(piece.source.upper() for piece in block.pieces)
+            parts.put(block, text, Counts(n_written=len(block.pieces)))
+        if not joins:
+            raise KeyboardInterrupt
+        parts.join()
 
 
 @FAULTS
