@@ -1,133 +1,134 @@
-"""A translation that was interrupted is continued, to the same result."""
+"""A translation that was interrupted: the same command goes on with it, to the same bytes."""
 
-import json
 import os
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seq2seq.cli import front_door
-from seq2seq.corpus.reader import decode_lines, read_lines
+from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.request import TranslationRequest
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
-from tests.faults.programs import Program
+from tests.faults.programs import Program, n_kept
 from tests.processes import until
-from tests.translating import TEXT, Cli
+from tests.translating import Cli
 
-
-class Interrupting:
-    """Stdin that ends in an interruption after so many lines."""
-
-    def __init__(self, lines: list[str], stop: Callable[[], object]) -> None:
-        self.lines = lines
-        self.stop = stop
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from (f"{line}\n".encode() for line in self.lines)
-        self.stop()
+TEXT = "".join(f"{line}\n" for line in SOURCES)
+SMALL_BLOCKS = ("--max-batch-tokens", 1)  # each line is a batch, and a block has one to three
 
 
 def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def interrupted(
-    cli: Cli, lines: list[str], *options: object, stop: Callable[[], object] = interrupt
-) -> tuple[int, str]:
-    """Exit status and stderr of a translation from stdin that is stopped when it asks for more than these lines."""
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    (tmp_path / "in").write_text(TEXT)
+    return tmp_path / "in"
 
-    def input_lines(request: TranslationRequest, replaced: list[int]) -> Iterator[str]:
-        stream: Any = Interrupting(lines, stop)
-        return decode_lines(stream, "stdin", request.errors, replaced.append)
+
+def interrupted(cli: Cli, n_lines: int, *options: object, stop: Callable[[], object] = interrupt) -> tuple[int, str]:
+    """Exit status and stderr of a translation that is stopped when it asks for more than so many lines."""
+    pieces = TranslationRequest.pieces
+
+    def some(request: TranslationRequest, replaced: set[int]) -> Iterator[Piece]:
+        yield from islice(pieces(request, replaced), n_lines)
+        stop()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TranslationRequest, "input_lines", input_lines)
-        status, out, err = cli(*options)
+        patch.setattr(TranslationRequest, "pieces", some)
+        status, out, err = cli(*SMALL_BLOCKS, *options)
     assert out == ""
     return status, err
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
+def again(cli: Cli, *options: object, stdin: str = "") -> str:
+    """What the same command says, which now comes to its end."""
+    status, out, err = cli(*SMALL_BLOCKS, *options, stdin=stdin)
+    assert (status, out) == (0, ""), err
+    return err
+
+
+def n_lines_kept(err: str, output: Path) -> int:
+    (kept,) = re.findall(
+        rf"^(\d+) translated lines are kept in {output}.parts; the same command goes on$", err, re.MULTILINE
+    )
+    return int(kept)
+
+
 @pytest.mark.parametrize(
     ("form", "suffix"),
-    [((), ""), (("--json",), ".gz"), (("--sample", "--n-best", 2, "--seed", 3), ".gz")],
+    [((), ""), (("--json",), ".gz"), (("--sample", "--n-best", 2, "--seed", 3), ".zst")],
     ids=str,
 )
-def test_a_resumed_file_is_that_of_an_unbroken_run(
-    trained: Cli, tmp_path: Path, form: tuple[object, ...], suffix: str
+def test_the_same_command_goes_on_to_the_same_bytes(
+    trained: Cli, tmp_path: Path, source: Path, form: tuple[object, ...], suffix: str
 ) -> None:
-    text = "".join(f"{line}\n" for line in SOURCES)
     prefixes = tmp_path / "prefixes"
     prefixes.write_text("".join(f"{line.split()[0]}\n" if i % 3 else "\n" for i, line in enumerate(REFERENCES)))
     whole, target = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"
-    options = (*form, "--prefix", prefixes)
-    assert trained(*options, "--output", whole, stdin=text)[0] == 0
-    n_kept = []
+    options = (*form, "--input", source, "--prefix", prefixes, "--output")
+    again(trained, *options, whole)
+    counts = []
     for n_given in (14, 22):
-        status, err = interrupted(trained, SOURCES[:n_given], *options, "--output", target, "--resume")
-        assert status == 130
-        (kept,) = re.findall(
-            r"^(\d+) translated lines are kept in .*out\S*\.partial; continue with --resume$", err, re.M
-        )
-        n_kept.append(int(kept))
-        assert err.endswith("\ninterrupted\n")
+        status, err = interrupted(trained, n_given, *options, target)
+        assert status == 130 and err.endswith("\ninterrupted\n")
+        counts.append(n_lines_kept(err, target))
         assert not target.exists()
-    assert 12 <= n_kept[0] <= 14 and 20 <= n_kept[1] <= 22  # two lines are always ahead
-    status, _, err = trained(*options, "--output", target, "--resume", stdin=text)
-    assert status == 0
-    assert f"translated {len(SOURCES) - n_kept[1]} lines" in err and f"after {n_kept[1]} of an earlier run" in err
-    assert list(read_lines(target)) == list(read_lines(whole))
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([whole.name, target.name, prefixes.name])
+    assert 7 <= counts[0] <= 14 < counts[1] <= 22  # two batches are ahead, and a block may miss a line
+    said = again(trained, *options, target)
+    n_left = len(SOURCES) - counts[1]
+    assert re.search(
+        rf"^translated {n_left} lines in .*; {counts[1]} more by other processes or an earlier", said, re.M
+    )
+    assert target.read_bytes() == whole.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {source.name, whole.name, target.name, prefixes.name}
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
-def test_scores_of_a_resumed_run_are_of_all_lines(trained: Cli, tmp_path: Path) -> None:
-    text = "".join(f"{line}\n" for line in SOURCES)
+def test_scores_of_a_resumed_run_are_of_all_lines(trained: Cli, tmp_path: Path, source: Path) -> None:
     reference, target = tmp_path / "ref", tmp_path / "out"
     reference.write_text("".join(f"{line}\n" for line in REFERENCES))
-    unbroken = trained("--reference", reference, "--quiet", stdin=text)[2]
+    options = ("--input", source, "--reference", reference, "--quiet")
+    unbroken = trained(*options)[2]
     assert unbroken.count("\n") == 3
-    options = ("--output", target, "--resume", "--reference", reference, "--quiet")
-    assert interrupted(trained, SOURCES[:20], *options)[0] == 130
-    assert trained(*options, stdin=text)[2] == unbroken
+    assert interrupted(trained, 20, *options, "--output", target)[0] == 130
+    assert again(trained, *options, "--output", target) == unbroken
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
-def test_scoring_is_resumed_too(trained: Cli, tmp_path: Path) -> None:
+def test_scoring_is_resumed_too(trained: Cli, tmp_path: Path, source: Path) -> None:
     given, target = tmp_path / "given", tmp_path / "out"
-    given.write_text("".join(f"{line}\n" for line in REFERENCES))
-    text = "".join(f"{line}\n" for line in SOURCES)
-    status, err = interrupted(trained, SOURCES[:14], "--score", given, "--output", target)
-    assert status == 130
-    assert re.search(r"^1[234] translated lines are kept", err, re.MULTILINE)
-    status, _, err = trained("--score", given, "--output", target, "--resume", stdin=text)
-    assert status == 0, err
-    assert target.read_text().split("\n")[:-1] == pytest.approx(trained.lines(text, "--score", given))
-    # A line that cannot be scored has its number in the whole text.
     given.write_text("".join(f"{line}\n" for line in [*REFERENCES[:20], "", *REFERENCES[21:]]))
-    target.unlink()
-    assert interrupted(trained, SOURCES[:14], "--score", given, "--output", target)[0] == 130
-    assert "line 21: one side is blank" in trained("--score", given, "--output", target, "--resume", stdin=text)[2]
+    options = ("--input", source, "--score", given)
+    status, err = interrupted(trained, 14, *options, "--output", target)
+    assert status == 130 and n_lines_kept(err, target) > 2
+    assert "line 21: one side is blank" in again(trained, *options, "--output", target)  # in the whole text
+    assert target.read_text().split("\n")[:-1] == pytest.approx(trained.lines("", *SMALL_BLOCKS, *options), nan_ok=True)
+
+
+def test_a_line_that_has_changed_is_translated_again(trained: Cli, tmp_path: Path, source: Path) -> None:
+    options = ("--input", source, "--output", tmp_path / "out")
+    _, err = interrupted(trained, 14, *options)
+    n_lines = n_lines_kept(err, tmp_path / "out")
+    source.write_text("".join(f"{line}\n" for line in [*SOURCES[:7], "Ba be bi.", *SOURCES[8:]]))
+    said = again(trained, *options)
+    (n_made,) = re.findall(r"^translated (\d+) lines in", said, re.MULTILINE)
+    assert len(SOURCES) - n_lines < int(n_made) <= len(SOURCES) - n_lines + 3  # the block of the line
+    assert (tmp_path / "out").read_text().split("\n")[:-1] == trained.lines(source.read_text())
 
 
 @pytest.fixture
-def broken_off(trained: Cli, tmp_path: Path, confirmed_at_once: None) -> Path:
-    """The output of a translation of which six to eight lines are done."""
-    assert interrupted(trained, SOURCES[:8], "--output", tmp_path / "out")[0] == 130
-    return tmp_path / "out"
-
-
-def test_without_resume_what_is_there_is_kept(trained: Cli, broken_off: Path) -> None:
-    message = trained.refusal("--output", broken_off, stdin=TEXT)
-    assert re.search(
-        "out.partial holds [678] translated lines of an interrupted translation: continue it with --resume", message
-    )
-    assert len((broken_off.parent / "out.partial").read_text().split("\n")) >= 7
+def broken_off(trained: Cli, tmp_path: Path, source: Path) -> tuple[object, ...]:
+    """The options of a translation of which some lines are done."""
+    options = ("--input", source, "--output", tmp_path / "out")
+    assert interrupted(trained, 8, *options)[0] == 130
+    return options
 
 
 OTHER_SETTINGS: list[tuple[tuple[object, ...], str]] = [
@@ -146,83 +147,104 @@ OTHER_SETTINGS: list[tuple[tuple[object, ...], str]] = [
     (("--no-repeat-ngram", 3), "no_repeat_ngram was 0 and is now 3"),
     (("--repetition-penalty", 2), "repetition_penalty was 1.0 and is now 2.0"),
     (("--sample",), "sampling was false and is now true"),
+    (("--max-batch-tokens", 2), "max_batch_tokens was 1 and is now 2"),  # which decides the blocks
     (("--precision", "bfloat16"), 'precision was "float32" and is now "bfloat16"'),
+    (("--attention", "hard"), 'attention was null and is now "hard"'),
+    (("--document",), 'input_form was "lines" and is now "'),
+    (("--terms", "TERMS"), 'terms was "" and is now "'),
     (("--prefix", "PREFIX"), "prefix was false and is now true"),
     (("--score", "PREFIX"), "score was false and is now true"),
 ]
 
 
-def test_other_settings_are_refused_by_name(trained: Cli, broken_off: Path, tmp_path: Path) -> None:
-    prefixes = tmp_path / "prefixes"
-    prefixes.write_text("\n" * len(SOURCES))
-    text = "".join(f"{line}\n" for line in SOURCES)
-    for options, key in OTHER_SETTINGS:
-        options = tuple(prefixes if option == "PREFIX" else option for option in options)
-        message = trained.refusal("--output", broken_off, "--resume", *options, stdin=text)
-        assert "out.partial was begun with other settings: " in message
-        assert key in message
-        assert "remove " in message
-
-
-def test_another_model_or_text_is_refused(trained: Cli, run_dir: Path, broken_off: Path) -> None:
-    options = ("--output", broken_off, "--resume")
-    assert "begun with other settings: " in (message := Cli(run_dir).refusal(*options, stdin=TEXT))
+def test_other_settings_are_refused_by_name(
+    trained: Cli, run_dir: Path, broken_off: tuple[object, ...], tmp_path: Path
+) -> None:
+    files = {"PREFIX": tmp_path / "prefixes", "TERMS": tmp_path / "terms"}
+    (tmp_path / "prefixes").write_text("\n" * len(SOURCES))
+    (tmp_path / "terms").write_text("ba\tGas\n")
+    for options, change in OTHER_SETTINGS:
+        given = [files.get(str(option), option) for option in options]
+        message = trained.refusal(*SMALL_BLOCKS, *broken_off, *given)
+        assert f"{tmp_path}/out.parts was begun with other settings: " in message
+        assert change in message
+        assert "Give the same, or remove it to start anew\n" in message
+    message = Cli(run_dir).refusal(*SMALL_BLOCKS, *broken_off)
     assert 'model was ["' in message
-    changed = [SOURCES[0], "Ba bi.", *SOURCES[2:]]
-    text = "".join(f"{line}\n" for line in changed)
-    message = trained.refusal(*options, stdin=text)
-    assert re.search("lines 1 to [678] of the input are not those whose translations are in", message)
-    assert "the input has 2 lines" in trained.refusal(*options, stdin="\n".join(SOURCES[:2]))
+    models = Cli(run_dir, run_dir)
+    shutil.rmtree(tmp_path / "out.parts")
+    assert interrupted(models, 8, *broken_off, "--weights", 1, 2)[0] == 130
+    message = models.refusal(*SMALL_BLOCKS, *broken_off, "--weights", 2, 1)
+    assert "with other settings: weights was [1.0, 2.0] and is now [2.0, 1.0]" in message
 
 
-def test_what_makes_no_difference_may_change(trained: Cli, broken_off: Path) -> None:
-    text = "".join(f"{line}\n" for line in SOURCES)
-    options = ("--max-batch-tokens", 50, "--workers", 2, "--threads", 2, "--quiet")
-    assert trained("--output", broken_off, "--resume", *options, stdin=text)[0] == 0
-    assert broken_off.read_text().split("\n")[:-1] == trained.lines(text)
+def test_what_makes_no_difference_may_change(trained: Cli, broken_off: tuple[object, ...], tmp_path: Path) -> None:
+    again(trained, *broken_off, "--workers", 2, "--threads", 2, "--quiet")
+    assert (tmp_path / "out").read_text().split("\n")[:-1] == trained.lines(TEXT)
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError(5, "Input/output error")], ids=repr)
 def test_any_error_says_what_is_kept(
-    trained: Cli, tmp_path: Path, error: Exception, capsys: pytest.CaptureFixture[str]
+    trained: Cli, tmp_path: Path, source: Path, error: Exception, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def input_lines(request: TranslationRequest, replaced: list[int]) -> Iterator[str]:
-        yield from SOURCES[:14]
+    def stop() -> None:
         raise error
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TranslationRequest, "input_lines", input_lines)
+    def front(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
         with pytest.raises((ValueError, SystemExit)):  # the first ends in a traceback
-            front_door("translate", [*map(str, trained.defaults), "--output", str(tmp_path / "out")])
-    kept = rf"^(\d+) translated lines are kept in {tmp_path}/out.partial; continue with --resume$"
-    (n_kept,) = re.findall(kept, capsys.readouterr().err, re.MULTILINE)
-    assert int(n_kept) > 0
-    text = "".join(f"{line}\n" for line in SOURCES)
-    assert f"after {n_kept} of an earlier run" in trained("--output", tmp_path / "out", "--resume", stdin=text)[2]
+            front_door("translate", [*map(str, (*trained.defaults, *arguments))])
+        return 2, "", capsys.readouterr().err
+
+    options = ("--input", source, "--output", tmp_path / "out")
+    n_lines = n_lines_kept(interrupted(front, 14, *options, stop=stop)[1], tmp_path / "out")
+    assert n_lines == 14  # all that came before it, in blocks of which the last one is cut off
+    assert re.search(r"; 1[1-4] more by other processes or an earlier run", again(trained, *options))
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
-def test_where_nothing_is_done_nothing_is_left(trained: Cli, tmp_path: Path) -> None:
-    status, err = interrupted(trained, [], "--output", tmp_path / "out")
+def test_where_nothing_is_done_nothing_is_left(trained: Cli, tmp_path: Path, source: Path) -> None:
+    status, err = interrupted(trained, 0, "--input", source, "--output", tmp_path / "out")
     assert (status, err) == (130, "interrupted\n")
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [source]
+
+
+@pytest.mark.parametrize("call", ["rename", "rmtree"])
+def test_an_interruption_after_the_output_is_written_leaves_nothing_for_long(
+    trained: Cli, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    target = tmp_path / "out"
+    options = ("--input", source, "--output", target)
+    module: Any = {"rename": Path, "rmtree": shutil}[call]
+    original = getattr(module, call)
+
+    def interrupting(path: Path, *arguments: object, **more: object) -> object:
+        if target.exists() and path.exists():
+            raise KeyboardInterrupt
+        return original(path, *arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, call, interrupting)
+        assert trained(*SMALL_BLOCKS, *options)[0] == 130
+    assert len(list(tmp_path.iterdir())) == 3
+    again(trained, *options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    assert target.read_text().split("\n")[:-1] == trained.lines(TEXT)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
 @pytest.mark.parametrize(("signum", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_process_that_is_stopped_can_be_resumed(
+def test_text_from_a_pipe_is_given_again_to_a_process_that_was_stopped(
     trained: Cli, tmp_path: Path, signum: signal.Signals, status: int
 ) -> None:
-    target, sidecar = tmp_path / "out", tmp_path / "out.partial.json"
-    with Program(*trained.defaults, "--output", target) as program:
+    target = tmp_path / "out"
+    with Program(*trained.defaults, *SMALL_BLOCKS, "--output", target) as program:
         program.give("".join(f"{line}\n" for line in SOURCES[:14]))  # and no end of it
-        until(lambda: sidecar.exists() and json.loads(sidecar.read_text())["n_lines"] == 14)
+        until(lambda: n_kept(target) > 4)  # two batches are ahead, and the last block waits for more
         os.kill(program.id, signum)
         assert program.status() == status
         assert "Traceback" not in program.told
-        assert ("14 translated lines are kept in" in program.told) == (signum != signal.SIGKILL)
+    n_lines = n_kept(target)
+    if signum != signal.SIGKILL:
+        assert n_lines_kept(program.told, target) == n_lines
     assert not target.exists()
-    text = "".join(f"{line}\n" for line in SOURCES)
-    assert "after 14 of an earlier run" in trained("--output", target, "--resume", stdin=text)[2]
-    assert target.read_text().split("\n")[:-1] == trained.lines(text)
+    assert f"; {n_lines} more by other processes or an earlier run" in again(trained, "--output", target, stdin=TEXT)
+    assert target.read_text().split("\n")[:-1] == trained.lines(TEXT)

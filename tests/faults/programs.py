@@ -1,5 +1,6 @@
 """translate.py as processes that begin at once, with the default settings and their forked workers."""
 
+import json
 import os
 import re
 import select
@@ -11,6 +12,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import IO
 
+from seq2seq.translation.parts import folder_of
 from tests.places import ROOT
 from tests.processes import LIMIT_S, Warm, descendants, until
 
@@ -130,7 +132,9 @@ class Program:
 
 
 def n_kept(output: Path) -> int:
-    """How many lines of an unfinished output are confirmed."""
-    note = output.with_name(f"{output.name}.partial.json")
-    found = re.search(r'"n_lines": (\d+)', note.read_text()) if note.exists() else None
-    return int(found[1]) if found else 0
+    """How many lines of an unfinished output are kept."""
+    n_lines = 0
+    for part in folder_of(output).glob("[0-9]*-*"):
+        with suppress(FileNotFoundError), part.open("rb") as file:  # joined meanwhile
+            n_lines += json.loads(file.readline())["lines"]
+    return n_lines
