@@ -1,13 +1,14 @@
 """Send pairs of signals to translations at random moments:  python -m tests.faults.signals_in_pairs 200 --model RUN
 
-Each translation must end in order, with an output that is whole or not there, and leave no process behind.
-If it has kept lines, `--resume` must finish them to the same bytes. With --fresh, each translation imports everything
-anew, and signals come in the middle of that too.
+Each translation must end in order, with an output that is whole or not there, and leave no process behind. The same
+command must finish what it has kept to the same bytes, also after SIGKILL, and leave nothing beside them. With --fresh,
+each translation imports everything anew, and signals come in the middle of that too.
 """
 
 import argparse
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tests.faults.programs import Program
+from tests.faults.programs import Program, n_kept
 from tests.processes import descendants, lives, until
 from tests.translating import sentences
 
@@ -40,7 +41,7 @@ class Pairs:
         text.write_text("".join(f"{source}\n" for source, _ in sentences(n_lines)))
         self.model, self.text = model, text.read_bytes()
         self.half = self.text[: self.text.index(b"\n", len(self.text) // 2) + 1]
-        self.options = ("--model", model, "--input", text)
+        self.options = ("--model", model, "--max-batch-tokens", 40, "--input", text)  # blocks of some dozen lines
         self.is_fresh = is_fresh
         self.n_resumed = 0
         begin_s = time.monotonic()
@@ -51,7 +52,8 @@ class Pairs:
 
     def fault(self, folder: Path, drawn: random.Random) -> str:
         """Translate, interrupt that at two random moments, go on; and say what is wrong, or nothing."""
-        signals = drawn.choices([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], weights=[4, 4, 1], k=2)
+        kinds = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
+        signals = drawn.choices(kinds, weights=[4, 4, 1, 3], k=2)
         delay_s = drawn.uniform(0, 1.1 * self.usual_s)
         pause_s = drawn.uniform(0, 1.2) ** 3
         send = drawn.choice([os.kill, os.killpg])  # a terminal and a batch system send signals to a whole group
@@ -71,7 +73,7 @@ class Pairs:
             state: of the program, which waits for more text, and of its output.
         """
         folder.mkdir()
-        with Program("--model", self.model, "--output", folder / "out", frees_memory=True) as program:
+        with Program(*self.options[:-2], "--output", folder / "out", frees_memory=True) as program:
             program.give(self.half)
             until(lambda: state(program, folder / "out"))
             return self._interrupted(program, folder, signals, os.killpg, 0.0)
@@ -95,15 +97,15 @@ class Pairs:
 
     def _left(self, folder: Path) -> str:
         """What is wrong with the files that were left, and with what they become."""
-        names = sorted(path.name for path in folder.iterdir())
-        if names == ["out.partial", "out.partial.json"]:
-            self.n_resumed += 1
-            if fault := self._finish(folder / "out", "--resume"):
-                return f"resumed: {fault}"
-        elif names not in ([], ["out"]):
-            return f"it left {', '.join(names)}"
-        is_right = not names or (folder / "out").read_bytes() == self.whole
-        return "" if is_right else "the output is not that of an unbroken run"
+        names = [path.name for path in folder.iterdir()]
+        if known := [name for name in names if re.fullmatch(r"out|\.?out\.parts(\.joined)?|\.out\.\w{8}\.tmp", name)]:
+            self.n_resumed += n_kept(folder / "out") > 0
+            if fault := self._finish(folder / "out", "--quiet"):
+                return f"the same command: {fault}"
+            names = [*set(names).difference(known), *(path.name for path in folder.iterdir() if path.name != "out")]
+            if (folder / "out").read_bytes() != self.whole:
+                return "the output is not that of an unbroken run"
+        return (names and f"it left {', '.join(names)}") or ""
 
     def _finish(self, output: Path, option: str) -> str:
         with Program(*self.options, "--output", output, option) as program:
@@ -115,7 +117,7 @@ def _end_of(program: Program, signals: Sequence[signal.Signals], output: Path) -
     status = program.status()
     first, second = signals
     expected = [0, 128 + first, 128 + second, -second]  # the last: it came when Python itself ended
-    if output.exists():
+    if output.exists() or first == signal.SIGKILL:
         expected.append(-first)
     if status not in expected:
         return f"status {status}: {program.told}"

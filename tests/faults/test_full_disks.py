@@ -1,34 +1,37 @@
 """A disk that becomes full in the middle of the work, a device that is full, and two runs that write one file."""
 
+import re
 from pathlib import Path
 
+import pytest
+
+from seq2seq.files import sealed, write_json
 from tests.devices import device, needs_devices
 from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.processes import until
-from tests.translating import run_cli
 
 
-def test_a_disk_that_becomes_full_is_one_sentence_and_the_work_can_go_on(pairs: Pairs, tmp_path: Path) -> None:
-    """No file may grow beyond some kilobytes. What the program knows about its own is much smaller than that."""
-    n_bytes = 3000
-    target, lines = tmp_path / "out", pairs.whole.splitlines(keepends=True)
-    with Program("--model", pairs.model, "--output", target, limits={"RLIMIT_FSIZE": n_bytes}) as program:
-        sources = pairs.text.splitlines(keepends=True)
-        program.give(b"".join(sources[:40]))
-        until(lambda: n_kept(target) == 40)
-        assert program.end(b"".join(sources[40:])) == (2, "")
-    kept = f"translated lines are kept in {target}.partial; continue with --resume"
+@pytest.mark.parametrize(("batch", "full"), [(200, "a part"), (40, "the output")])
+def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(
+    pairs: Pairs, tmp_path: Path, batch: int, full: str
+) -> None:
+    """No file may grow beyond some kilobytes: parts of large blocks do, or else what they are joined to."""
+    target = tmp_path / "out"
+    command = (*pairs.options, "--max-batch-tokens", batch, "--output", target)
+    with Program(*command, limits={"RLIMIT_FSIZE": 3000}) as program:
+        assert program.end() == (2, "")
     assert program.told.count("error: ") == 1 and "Traceback" not in program.told
-    assert f"error: cannot write {target}: File too large\n" in program.told
-    n_lines = int(program.told.partition(f" {kept}")[0].split()[-1])
-    assert 40 <= n_lines < len(lines)
-    partial = (tmp_path / "out.partial").read_bytes()
-    assert partial.startswith(b"".join(lines[:n_lines])) and len(partial) <= n_bytes
-    with Program(*pairs.options, "--output", target, "--resume") as program:
+    file = rf"{target}\.parts/0\S+" if full == "a part" else str(target)
+    assert re.search(rf"^error: cannot write {file}: File too large$", program.told, re.MULTILINE)
+    n_lines, n_all = n_kept(target), pairs.whole.count(b"\n")
+    assert f"{n_lines} translated lines are kept in {target}.parts; the same command goes on\n" in program.told
+    assert 0 < n_lines < n_all if full == "a part" else n_lines == n_all
+    with Program(*command) as program:
         assert program.end() == (0, ""), program.told
-    assert f"after {n_lines} of an earlier run" in program.told
+    assert f"translated {n_all - n_lines} lines in" in program.told
     assert target.read_bytes() == pairs.whole
+    assert list(tmp_path.iterdir()) == [target]
 
 
 @needs_devices
@@ -39,13 +42,21 @@ def test_a_full_device_as_stdout_is_one_sentence(pairs: Pairs, tmp_path: Path) -
     assert program.told.count("error") == 1 and "Traceback" not in program.told
 
 
-def test_of_two_runs_that_write_one_file_the_second_is_refused(pairs: Pairs, tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    with Program("--model", pairs.model, "--output", target) as first:
-        first.await_workers()
-        for _ in range(2):  # the first refusal leaves the lock where it is
-            status, _, told = run_cli(*pairs.options, "--output", target)
-            assert (status, f"error: {target} is being written by another process" in told) == (2, True), told
-        assert run_cli(*pairs.options, "--output", tmp_path / "other")[0] == 0  # beside it
-        assert first.end(pairs.text) == (0, "")
-    assert target.read_bytes() == (tmp_path / "other").read_bytes() == pairs.whole
+def test_two_equal_commands_at_once_make_one_output(pairs: Pairs, tmp_path: Path) -> None:
+    """The second has the whole text, and makes what the first one leaves, which waits for the rest of it."""
+    folder, command = tmp_path / "out.parts", (*pairs.options[:-2], "--output", tmp_path / "out")
+    folder.mkdir()
+    write_json(folder / "settings.json", sealed({"settings": {}}))  # of another translation, which did nothing
+    with Program(*command) as first:
+        first.give(pairs.half)
+        until(lambda: n_kept(tmp_path / "out"))
+        with Program(*command) as second:
+            second.give(pairs.text)
+            second.stdin.close()
+            until(lambda: n_kept(tmp_path / "out") > 0.8 * pairs.text.count(b"\n"))
+            assert first.end(pairs.text.removeprefix(pairs.half)) == (0, ""), first.told
+            assert second.status() == 0, second.told
+    told = f"{tmp_path}/out was joined by another process that made the same translation\n"
+    assert sorted([first.told == told, second.told == told]) == [False, True]
+    assert (tmp_path / "out").read_bytes() == pairs.whole
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.programs import Program, n_kept
 from tests.places import ROOT
-from tests.processes import LIMIT_S, until
+from tests.processes import LIMIT_S
 from tests.translating import sentences
 
 SHORT = [(source, target) for source, target in sentences(600) if len(source.split()) < 6]
@@ -45,19 +45,6 @@ def test_a_shell_gets_a_line_while_the_next_one_is_not_there(trained_run: Path) 
     assert (process.returncode, out.decode()) == (0, f"{SHORT[1][1]}\n")
 
 
-def test_lines_that_come_slowly_into_a_file_are_kept_within_seconds(trained_run: Path, tmp_path: Path) -> None:
-    """Some come together, and then none for a while: those that are there do not wait for others to fill a batch."""
-    with Program("--model", trained_run, "--output", tmp_path / "out") as program:
-        program.give("".join(f"{source}\n" for source, _ in SHORT[:7]))
-        until(lambda: n_kept(tmp_path / "out") == 7)
-        os.kill(program.id, 9)  # nothing can be said or saved any more
-        assert program.status() == -9
-    with Program("--model", trained_run, "--output", tmp_path / "out", "--resume") as program:
-        assert program.end("".join(f"{source}\n" for source, _ in SHORT[:11])) == (0, "")
-        assert "after 7 of an earlier run" in program.told
-    assert (tmp_path / "out").read_text() == "".join(f"{target}\n" for _, target in SHORT[:11])
-
-
 def test_all_lines_before_one_that_is_not_utf_8_are_kept(trained_run: Path, tmp_path: Path) -> None:
     n_lines = 199
     text = "".join(f"{source}\n" for source, _ in SHORT[:n_lines]).encode()
@@ -65,5 +52,5 @@ def test_all_lines_before_one_that_is_not_utf_8_are_kept(trained_run: Path, tmp_
         program.give(text + b"Un caf\xe9.\n" + text)
         assert program.status() == 2
     assert f"error: stdin:{n_lines + 1}: byte 7 of the line (0xe9) is not UTF-8" in program.told
-    assert f"{n_lines} translated lines are kept in {tmp_path}/out.partial; continue with --resume\n" in program.told
-    assert (tmp_path / "out.partial").read_bytes().count(b"\n") == n_lines
+    assert f"{n_lines} translated lines are kept in {tmp_path}/out.parts; the same command goes on\n" in program.told
+    assert n_kept(tmp_path / "out") == n_lines

@@ -1,13 +1,10 @@
 """Signals in pairs: in each state of a translation, and at random moments."""
 
-import fcntl
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from seq2seq.translation.output import locked
 from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.nightly import drawn
@@ -29,33 +26,15 @@ def test_pairs_of_signals_end_a_translation_in_order(pairs: Pairs, tmp_path: Pat
             program.stdin.close()
         return output.exists()
 
-    term, interrupt, hangup = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+    term, interrupt, hangup, kill = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL
     assert pairs.fault_once(begins, tmp_path / "0", interrupt, term) == ""
     assert pairs.fault_once(has_workers, tmp_path / "1", term, hangup) == ""
     n_resumed = pairs.n_resumed
     assert pairs.fault_once(has_kept_lines, tmp_path / "2", interrupt, interrupt) == ""
     assert pairs.n_resumed == n_resumed + 1
-    assert pairs.fault_once(has_written_all, tmp_path / "3", hangup, term) == ""
-
-
-@pytest.mark.parametrize("call", ["flock", "unlink"])
-def test_a_signal_while_an_output_is_locked_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    module = {"flock": fcntl, "unlink": os}[call]
-    original, is_first = getattr(module, call), True
-
-    def interrupted(*arguments: object) -> object:
-        nonlocal is_first
-        if is_first:
-            is_first = False
-            raise KeyboardInterrupt
-        return original(*arguments)
-
-    monkeypatch.setattr(module, call, interrupted)
-    with pytest.raises(KeyboardInterrupt), locked(tmp_path / "out"):
-        pass
-    assert not list(tmp_path.iterdir())
+    assert pairs.fault_once(has_kept_lines, tmp_path / "3", kill, kill) == ""
+    assert pairs.n_resumed == n_resumed + 2
+    assert pairs.fault_once(has_written_all, tmp_path / "4", hangup, term) == ""
 
 
 @pytest.mark.nightly
