@@ -333,11 +333,6 @@ def join_parts(output: Path, names: list[str], record: Any) -> Counts:
     return counts
 
 
-def _joined(folder: Path) -> Path:
-    """What the folder is called when it is about to be removed."""
-    return folder.with_name(f".{folder.name}.joined")
-
-
 def _copy(path: Path, file: BinaryIO, whole: Any) -> Counts:
     """Add a part to the output."""
     about = _about(path)

@@ -14,6 +14,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from tests.cluster.slurm import Slurm
 from tests.places import ROOT
 from tests.training.tiny_runs import arguments, checkpoint, command, write_corpus
+from tests.translating import run_cli, sentences
 
 HEADER = """#!/bin/bash
 #SBATCH --nodes={nodes} --ntasks-per-node={tasks}
@@ -118,3 +119,21 @@ def test_one_process_goes_on_with_what_two_nodes_left(cluster: Slurm, corpus, tm
     done = command(f"resume={run_dir}", "trainer.max_steps=6")
     assert done.returncode == 0, done.stderr
     assert checkpoint(run_dir)["global_step"] == 6
+
+
+def test_a_text_is_translated_on_two_nodes_and_by_an_array(cluster: Slurm, trained_run: Path, tmp_path: Path) -> None:
+    """srun's processes share its blocks and join them; tasks of an array make shards, which a command joins."""
+    (tmp_path / "in").write_text("".join(f"{source}\n" for source, _ in sentences(60)))
+    translate = f"{sys.executable} {ROOT}/translate.py --model {trained_run} --device cpu --threads 1"
+    translate += f" --max-batch-tokens 8 --input {tmp_path}/in --output {tmp_path}"
+    job = cluster.submit(HEADER.format(nodes=2, tasks=2, more="", root=ROOT) + f"srun {translate}/shared\n")
+    assert cluster.wait(job) == "COMPLETED", cluster.out(job)
+    assert cluster.out(job).count("translated ") == 1, cluster.out(job)
+    header = HEADER.format(nodes=1, tasks=1, more="#SBATCH --array=1-3", root=ROOT)
+    array = cluster.submit(header + f"{translate}/joined --shard $SLURM_ARRAY_TASK_ID/3\n")
+    assert cluster.wait(array) == "COMPLETED", cluster.out(array)
+    cluster.run(sys.executable, "-m", "seq2seq", "join", tmp_path / "joined")
+    assert run_cli(*translate.split()[2:-1], tmp_path / "alone")[0] == 0
+    for name in ("shared", "joined"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / "alone").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "in", "joined", "shared"]

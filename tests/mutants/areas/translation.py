@@ -230,8 +230,8 @@ MUTANTS = [
     Mutant(
         fault="another prefix does not change a block",
         file="seq2seq/translation/blocks.py",
-        text=", *self.beside):",
-        becomes="):",
+        text="for piece in self.pieces), *self.beside):",
+        becomes="for piece in self.pieces),):",
         tests=["tests/translation/test_blocks.py::test_a_digest_tells_of_text_place_and_company"],
     ),
     Mutant(
@@ -256,13 +256,6 @@ MUTANTS = [
         text="        if path.exists() or self._is_gone():  # another",
         becomes="        if self._is_gone():  # another",
         tests=["tests/translation/test_parts.py::test_a_block_that_was_made_meanwhile_is_not_made_again"],
-    ),
-    Mutant(
-        fault="a part that was damaged is joined",
-        file="seq2seq/translation/parts.py",
-        text='if about is None or about["sha256"] != digest.hexdigest():',
-        becomes="if about is None:",
-        tests=["tests/translation/test_parts.py::test_a_part_that_was_damaged_is_not_joined_and_is_made_again"],
     ),
     Mutant(
         fault="a part whose process has ended is never made",
