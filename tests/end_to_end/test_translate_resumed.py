@@ -34,7 +34,9 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def interrupted(cli: Cli, n_lines: int, *options: object, stop: Callable[[], object] = interrupt) -> tuple[int, str]:
+def interrupted(
+    cli: Callable[..., tuple[int, str, str]], n_lines: int, *options: object, stop: Callable[[], object] = interrupt
+) -> tuple[int, str]:
     """Exit status and stderr of a translation that is stopped when it asks for more than so many lines."""
     pieces = TranslationRequest.pieces
 
