@@ -11,6 +11,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text import putting_back
 from seq2seq.translation.text.kept import Thing
 from seq2seq.translation.text.putting_back import Restored, put_back
+from seq2seq.translation.text.rewriting import word_numbers
 from seq2seq.translation.text.splitting import Part
 from seq2seq.translation.text.taking_out import Taken, take_out
 from seq2seq.translation.text.units import links, units, units_of_pieces
@@ -121,7 +122,7 @@ def realigned(
         _words_of_words(translation, restored.text, new_ends),
     )
     aligned = {(src, tgt) for a, b in pairs for src in src_words[a] for tgt in tgt_words[b]}
-    src_of, tgt_of = _word_indices(line), _word_indices(restored.text)
+    src_of, tgt_of = word_numbers(line), word_numbers(restored.text)
     for (start, end), (new_start, _) in zip(ends, new_ends, strict=True):
         visible = [i for i in range(end - start) if not line[start + i].isspace()]
         aligned |= {(src_of[start + i], tgt_of[new_start + i]) for i in visible}
@@ -142,25 +143,15 @@ def words_with_themselves(text: str) -> list[tuple[int, int]]:
     return [(i, i) for i in range(len(text.split()))]
 
 
-def _word_indices(text: str) -> list[int]:
-    """For each character that is not white space, the index of its word; other entries have no meaning."""
-    indices, word, is_inside = [], -1, False
-    for character in text:
-        word += not character.isspace() and not is_inside
-        is_inside = not character.isspace()
-        indices.append(word)
-    return indices
-
-
 def _words_of_words(text: str, whole: str, holes: Sequence[tuple[int, int]]) -> list[list[int]]:
     """For each word of `text`, the words of `whole` that its letters are in; `whole` has more where the holes are."""
     is_hole = bytearray(len(whole))
     for start, end in holes:
         is_hole[start:end] = b"\1" * (end - start)
-    of_whole = _word_indices(whole)
+    of_whole = word_numbers(whole)
     outside = iter(i for i, character in enumerate(whole) if not is_hole[i] and not character.isspace())
     found: dict[int, dict[int, None]] = defaultdict(dict)
-    for i, word in enumerate(_word_indices(text)):
+    for i, word in enumerate(word_numbers(text)):
         if not text[i].isspace():
             found[word][of_whole[next(outside)]] = None
     return [list(found[word]) for word in range(len(found))]

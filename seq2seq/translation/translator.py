@@ -133,7 +133,7 @@ class Translator:
         _check_decoding(decoding)
         given: dict[str, Any] = {**settings}
         text: dict[str, Any] = {name: given.pop(name) for name in TextSettings.__annotations__ if name in given}
-        text |= {"terms": _terms(settings.get("terms", {}))}
+        text |= {"terms": _terms(settings.get("terms") or {})}
         text |= {"keep": tuple(listed(settings.get("keep", ()), "keep", "the kinds of things"))}
         options = TranslationOptions(**text)
         decoding = dataclasses.replace(decoding, **given)

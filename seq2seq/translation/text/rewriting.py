@@ -86,23 +86,22 @@ class Rewritten(NamedTuple):
 
     def words(self, line: str) -> list[list[int]]:
         """For each word of this text, the words of the first text, `line`, that its letters come from."""
-        of_line = _words_of_characters(line)
+        of_line = word_numbers(line)
         words: list[list[int]] = [[] for _ in self.text.split()]
-        for word, origin in zip(_words_of_characters(self.text), self.origins, strict=True):
-            if word is not None and of_line[origin] is not None and of_line[origin] not in words[word]:
-                words[word].append(of_line[origin] or 0)
+        for character, word, origin in zip(self.text, word_numbers(self.text), self.origins, strict=True):
+            if not (character.isspace() or line[origin].isspace() or of_line[origin] in words[word]):
+                words[word].append(of_line[origin])
         return words
 
 
-def _words_of_characters(text: str) -> list[int | None]:
-    """For each character the index of its word in `text.split()`; None for white space."""
-    words: list[int | None] = []
-    word, is_inside = -1, False
+def word_numbers(text: str) -> list[int]:
+    """For each character the index of its word in `text.split()`; for white space, that of the word before it."""
+    numbers, word, is_inside = [], -1, False
     for character in text:
         word += not character.isspace() and not is_inside
         is_inside = not character.isspace()
-        words.append(word if is_inside else None)
-    return words
+        numbers.append(word)
+    return numbers
 
 
 _KNOWN = 0.001  # of the lines of training; what is rarer, a model hardly knows
