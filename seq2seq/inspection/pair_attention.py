@@ -9,13 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from seq2seq.analysis.alignment import words_of_pieces
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_kinds import Kind
+from seq2seq.inspection.torch_model import engine_of_one_model
 from seq2seq.options import check_types
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.protocol import HeadWeights, Sentence
+from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.text.rewriting import AUTO
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
@@ -35,6 +38,17 @@ class Tokens(NamedTuple):
     pieces: list[str]
     words: list[str]
     word_of: list[int]
+
+
+class HeadWeights(NamedTuple):
+    """The attention weights of every layer and head for one pair, float32. Each row sums to 1.
+
+    Shapes: L layers, H n_heads, S source tokens with the tag and eos, T target tokens with one special token
+    """
+
+    encoder: np.ndarray  # (L, H, S, S)
+    decoder: np.ndarray  # (L, H, T, T): from the step that writes a token to those that were read, bos first
+    cross: np.ndarray  # (L, H, T, S): from the step that writes a token to the source
 
 
 class View(NamedTuple):
@@ -103,7 +117,7 @@ def pair_attention(
         TokenizerError: a side is not Unicode, or the model does not have the tag.
     """
     check_types({"src": src, "tgt": src if tgt is None else tgt}, {"src": str, "tgt": str})
-    engine, tokenizer = translator.engine, translator.tokenizer
+    engine, tokenizer = engine_of_one_model(translator.engine, "where its heads look"), translator.tokenizer
     tag_ids = tokenizer.tag(tag)
     normaliser = translator.normaliser(normalize)
     text = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
@@ -128,9 +142,24 @@ def pair_attention(
         src_tokens=tokens_of(tokenizer, src_ids, before=tag_ids, after=[EOS]),
         tgt_in=tokens_of(tokenizer, tgt_ids, before=[BOS]),
         tgt_out=tokens_of(tokenizer, tgt_ids, after=[EOS]),
-        weights=engine.head_weights([[*tag_ids, *src_ids]], [tgt_ids])[0],
+        weights=head_weights(engine, [[*tag_ids, *src_ids]], [tgt_ids])[0],
         notes=notes,
     )
+
+
+def head_weights(
+    engine: PyTorchEngine, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[HeadWeights]:
+    """For each pair of a batch: where each layer and head looks while the target is read, and eos after it."""
+    src, tgt_in, _ = engine.batch(sources, targets)
+    with torch.inference_mode(), engine.autocast():
+        found = engine.models[0].attention_weights(src, tgt_in)
+    encoder, decoder, cross = (torch.stack(layers).float().cpu().numpy() for layers in found)  # (L, B, H, Q, K)
+    sizes = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
+    return [
+        HeadWeights(encoder[:, i, :, :s, :s], decoder[:, i, :, :t, :t], cross[:, i, :, :t, :s])
+        for i, (s, t) in enumerate(sizes)
+    ]
 
 
 def _ids(tokenizer: Tokenizer, text: str, side: str, most: int) -> list[int]:

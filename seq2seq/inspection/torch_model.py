@@ -1,10 +1,27 @@
 """The model itself, to look inside: in float32, so that numbers do not depend on the hardware."""
 
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+
+
+def engine_of_one_model(engine: Engine, what: str) -> PyTorchEngine:
+    """The engine, if one can look inside its model.
+
+    Args:
+        what: of the model, for messages.
+    Raises:
+        ConfigError: CTranslate2 searches, or several models do.
+    """
+    if not isinstance(engine, PyTorchEngine):
+        raise ConfigError(f"CTranslate2 does not tell {what}; use engine=torch")
+    if len(engine.models) > 1:
+        raise ConfigError(f"each model of an ensemble has its own answer to {what}; give one model")
+    return engine
 
 
 def torch_model(trained: TrainedModel, device: str = "auto") -> Transformer:

@@ -11,11 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.decoding.search import pad_sources
 from seq2seq.errors import ConfigError
+from seq2seq.inspection.torch_model import engine_of_one_model
+from seq2seq.model.states import encoder_states
 from seq2seq.options import check_types, strings
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.translator import Translator
 
 UNITS, POOLS = ("sentence", "word", "piece"), ("mean", "max")
@@ -23,7 +28,7 @@ _WINDOW = 2048  # lines that are sorted by length together
 _BATCH_TOKENS = 8192  # padded
 
 Vectors = npt.NDArray[np.float32]
-# For sources as token ids, the states of their tokens, each (S, D): `Engine.vectors` with its layer chosen.
+# For sources as token ids, the states of their tokens and of eos, each (S, D).
 EncodeIds = Callable[[Sequence[Sequence[int]]], list[Vectors]]
 
 
@@ -91,10 +96,17 @@ def line_vectors(
     options.check(translator.config.model.n_encoder_layers)
     n_tags = len(translator.tokenizer.tag(options.tag))
     longest = min(translator.config.data.max_sentence_tokens, translator.engine.max_length - 1 - n_tags)
-    encode = partial(translator.engine.vectors, layer=options.layer)
-    encoder = LineEncoder(encode, translator.tokenizer, options, longest)
-    assert encoder.width  # asking for it finds out what the engine cannot do, before any line is read
-    return encoder.run(lines)
+    engine = engine_of_one_model(translator.engine, "what the vectors of its encoder are")
+    encode = partial(_states, engine, layer=options.layer)
+    return LineEncoder(encode, translator.tokenizer, options, longest).run(lines)
+
+
+def _states(engine: PyTorchEngine, sources: Sequence[Sequence[int]], layer: int | None) -> list[Vectors]:
+    """For each source of a batch: what a layer of the encoder makes of each of its tokens, and eos, (S, D)."""
+    src = pad_sources(sources, engine.max_length).to(engine.device)
+    with torch.inference_mode(), engine.autocast():
+        states = encoder_states(engine.models[0], src, layer).float().cpu().numpy()
+    return [each[: len(source) + 1] for each, source in zip(states, sources, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from seq2seq.inspection.pair_attention import PairAttention, Tokens
-from seq2seq.translation.engines.protocol import HeadWeights
+from seq2seq.inspection.pair_attention import HeadWeights, PairAttention, Tokens
 
 
 def tokens(pieces: list[str], before: list[str] | None = None, after: list[str] | None = None) -> Tokens:

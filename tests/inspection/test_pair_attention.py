@@ -14,13 +14,14 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
 from seq2seq.inspection.attention_kinds import KINDS
-from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, pair_attention, tokens_of
+from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, head_weights, pair_attention, tokens_of
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
 from tests.translation.engines.models import tokenizer
+from tests.translation.translations import engine_of
 
 
 def load(run: Path, precision: str = "float32") -> Translator:
@@ -82,11 +83,11 @@ def test_the_weights_are_those_that_the_model_uses(rotary_run: Path, precision: 
 
 
 def test_a_pair_has_the_same_weights_in_any_batch(rotary_run: Path) -> None:
-    engine = load(rotary_run).engine
+    engine = engine_of(load(rotary_run))
     sources, targets = [[5, 6, 7], [8] * 19, [9]], [[4] * 9, [5, 6], [7, 8, 9]]
-    together = engine.head_weights(sources, targets)
+    together = head_weights(engine, sources, targets)
     for source, target, found in zip(sources, targets, together, strict=True):
-        (alone,) = engine.head_weights([source], [target])
+        (alone,) = head_weights(engine, [source], [target])
         assert found.cross.shape == (2, 3, len(target) + 1, len(source) + 1)
         for weights, expected in zip(found, alone, strict=True):
             np.testing.assert_allclose(weights, expected, atol=1e-5)
@@ -159,5 +160,10 @@ def test_what_cannot_be_looked_at_is_refused(translator: Translator, trained_run
         pair_attention(translator, "Ba.", "Bas " * 48)
     with pytest.raises(TokenizerError, match="half a surrogate"):
         pair_attention(translator, "Ba \ud800")
-    with pytest.raises(ConfigError, match="ensemble looks somewhere else; give one model"):
+    with pytest.raises(ConfigError, match="an ensemble has its own answer to where its heads look; give one model"):
         pair_attention(seq2seq.load([trained_run, trained_run], device="cpu"), "Ba.")
+
+
+def test_ctranslate2_does_not_tell_where_its_heads_look(exported_model: Path) -> None:
+    with pytest.raises(ConfigError, match="CTranslate2 does not tell where its heads look; use engine=torch"):
+        pair_attention(seq2seq.load(exported_model, device="cpu"), "Ba.")

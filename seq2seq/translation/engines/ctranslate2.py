@@ -22,7 +22,7 @@ from seq2seq.decoding.hypothesis import Hypothesis, length_limit, length_penalty
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
+from seq2seq.translation.engines.protocol import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -158,22 +158,6 @@ class CTranslate2Engine:
             ConfigError: always.
         """
         raise _refusal([_NO_ATTENTION])
-
-    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
-        """See `Engine.head_weights`.
-
-        Raises:
-            ConfigError: always.
-        """
-        raise _refusal(["CTranslate2 does not tell where its heads look"])
-
-    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
-        """See `Engine.vectors`.
-
-        Raises:
-            ConfigError: always.
-        """
-        raise _refusal(["CTranslate2 gives no vectors here"])
 
     def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
         prefixed = [sentence for sentence in sentences if sentence.prefix]

@@ -37,17 +37,6 @@ class Needs:
     required: bool = False
 
 
-class HeadWeights(NamedTuple):
-    """The attention weights of every layer and head for one pair, float32. Each row sums to 1.
-
-    Shapes: L layers, H n_heads, S source tokens with the tag and eos, T target tokens with one special token
-    """
-
-    encoder: np.ndarray  # (L, H, S, S)
-    decoder: np.ndarray  # (L, H, T, T): from the step that writes a token to those that were read, bos first
-    cross: np.ndarray  # (L, H, T, S): from the step that writes a token to the source
-
-
 class Engine(Protocol):
     """A model with a search. Several threads may call its methods at the same time."""
 
@@ -94,20 +83,4 @@ class Engine(Protocol):
 
         Raises:
             ConfigError: this engine gives no attention.
-        """
-
-    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
-        """For each pair of a batch: where each layer and head looks while the target is read, and eos after it.
-
-        Raises:
-            ConfigError: this engine gives no attention, or has several models.
-        """
-
-    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
-        """For each source of a batch: what a layer of the encoder makes of each of its tokens, and eos, (S, D) float32.
-
-        Args:
-            layer: counted from 1; 0: the embeddings with their positions; None: the last one with the final norm.
-        Raises:
-            ConfigError: this engine gives none, or has several models.
         """

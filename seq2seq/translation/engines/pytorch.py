@@ -16,10 +16,9 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
-from seq2seq.model.states import encoder_states
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import join_products, pack
-from seq2seq.translation.engines.protocol import HeadWeights, Needs, Sentence
+from seq2seq.translation.engines.protocol import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
@@ -114,15 +113,15 @@ class PyTorchEngine:
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]
         options = (src, config, self.max_length, prefixes, numbers, required, token_scores)
-        with torch.inference_mode(), self._autocast():
+        with torch.inference_mode(), self.autocast():
             if len(self.models) == 1:
                 return search(self.models[0], *options)
             return search(Ensemble(self.models, self.shares), *options)
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
-        src, tgt_in, tgt_out = self._batch(sources, targets)
-        with torch.inference_mode(), self._autocast():
+        src, tgt_in, tgt_out = self.batch(sources, targets)
+        with torch.inference_mode(), self.autocast():
             logits = [model(src, tgt_in) for model in self.models]  # for each model (B, T, V)
             joint = logits[0].float() if len(logits) == 1 else mean_log_probs(logits, self.shares)
             forbid_special(joint, may_end=True)
@@ -132,8 +131,8 @@ class PyTorchEngine:
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """See `Engine.attention`: the mean over models of `alignment_weights`. They count as their weights say."""
-        src, tgt_in, _ = self._batch(sources, targets)
-        with torch.inference_mode(), self._autocast():
+        src, tgt_in, _ = self.batch(sources, targets)
+        with torch.inference_mode(), self.autocast():
             looks = [model.alignment_weights(src, tgt_in) for model in self.models]  # (B, T, S)
             weighted = [share * each for share, each in zip(self.shares, looks, strict=True)]
             weights = torch.stack(weighted).sum(0)  # (B, T, S)
@@ -142,30 +141,7 @@ class PyTorchEngine:
             for pair, source, target in zip(weights.cpu().numpy(), sources, targets, strict=True)
         ]
 
-    def head_weights(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[HeadWeights]:
-        """See `Engine.head_weights`."""
-        if len(self.models) > 1:
-            raise ConfigError("each model of an ensemble looks somewhere else; give one model")
-        src, tgt_in, _ = self._batch(sources, targets)
-        with torch.inference_mode(), self._autocast():
-            found = self.models[0].attention_weights(src, tgt_in)
-        encoder, decoder, cross = (torch.stack(layers).float().cpu().numpy() for layers in found)  # (L, B, H, Q, K)
-        sizes = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
-        return [
-            HeadWeights(encoder[:, i, :, :s, :s], decoder[:, i, :, :t, :t], cross[:, i, :, :t, :s])
-            for i, (s, t) in enumerate(sizes)
-        ]
-
-    def vectors(self, sources: Sequence[Sequence[int]], layer: int | None) -> list[np.ndarray]:
-        """See `Engine.vectors`."""
-        if len(self.models) > 1:
-            raise ConfigError("each model of an ensemble has vectors of its own; give one model")
-        src = pad_sources(sources, self.max_length).to(self.device)
-        with torch.inference_mode(), self._autocast():
-            states = encoder_states(self.models[0], src, layer).float().cpu().numpy()
-        return [each[: len(source) + 1] for each, source in zip(states, sources, strict=True)]
-
-    def _batch(
+    def batch(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """src (B, S); tgt_in (B, T), beginning with bos; tgt_out (B, T), ending with eos."""
@@ -174,7 +150,8 @@ class PyTorchEngine:
         tgt_in = torch.cat([bos, tgt_out[:, :-1]], -1)  # shorter targets go on with eos and pad, unused
         return pad_sources(sources, self.max_length).to(self.device), tgt_in, tgt_out
 
-    def _autocast(self) -> torch.autocast:
+    def autocast(self) -> torch.autocast:
+        """The precision of the engine, for what is computed in it."""
         dtype = _ROUNDED.get(self.precision, torch.bfloat16)
         return torch.autocast(self.device.type, dtype, enabled=self.precision in _ROUNDED)
 

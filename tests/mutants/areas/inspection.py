@@ -22,7 +22,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="padding stands in the weights of a pair",
-        file="seq2seq/translation/engines/pytorch.py",
+        file="seq2seq/inspection/pair_attention.py",
         text="HeadWeights(encoder[:, i, :, :s, :s]",
         becomes="HeadWeights(encoder[:, i]",
         tests=[f"{_WEIGHTS}::test_the_weights_are_those_that_the_model_uses"],

@@ -247,11 +247,6 @@ def test_all_that_it_cannot_do_is_named_at_once(
     assert all(line.endswith("; use engine=torch") for line in lines)
 
 
-def test_it_does_not_tell_where_its_heads_look(engine: CTranslate2Engine) -> None:
-    with pytest.raises(ConfigError, match="does not tell where its heads look; use engine=torch"):
-        engine.head_weights([[5, 6]], [[7]])
-
-
 def test_required_phrases_are_refused_where_they_come_too(engine: CTranslate2Engine) -> None:
     with pytest.raises(ConfigError, match="contain given phrases"):
         engine.decode([Sentence([5, 6]), Sentence([7], required=[[9]])], BEAM)
