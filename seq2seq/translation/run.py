@@ -163,7 +163,7 @@ class _Work:
         searched_with = request.options.searched_with(self.decoding)
         n = 1 if request.score is not None else n_hypotheses(searched_with)
         pieces: Iterator[tuple[Piece, str] | None] = self._pieces()
-        if patience_s is not None:
+        if request.is_live:  # what is found is written while no line comes
             pieces = arrivals(pieces, _TICK_S)
         return cut(pieces, block_size(self.decoding.max_batch_tokens, n), patience_s)
 
@@ -296,7 +296,7 @@ def _load(request: TranslationRequest) -> Translator:
     elif not options.device.startswith("cuda"):
         speed_up_cpu()
     translator = Translator(models, load_engine(models, options), note)
-    if request.patience_s is not None:
+    if request.is_live:
         translator.workers.start()  # they are forked, which must come before the thread that waits for lines
     return translator
 
