@@ -126,7 +126,7 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "reports",
         "translation.text",
         "translation.forms",
-        "translation.output",
+        "translation.streams",
         "translation.parts",
         "translation.records",
         "translation.score_report",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.options import device, positive
-from seq2seq.translation.descriptors import STDIN, source
+from seq2seq.translation.streams import STDIN, source
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

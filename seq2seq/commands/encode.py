@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from seq2seq.options import device, not_negative_integer, positive
-from seq2seq.translation.descriptors import STDIN, STDOUT, destination, source
+from seq2seq.translation.streams import STDIN, STDOUT, destination, source
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

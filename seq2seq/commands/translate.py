@@ -9,11 +9,11 @@ from typing import Any
 
 from seq2seq.errors import TranslationError, UserError
 from seq2seq.options import add_table, flag, table
-from seq2seq.translation.descriptors import open_descriptor
 from seq2seq.translation.engines.options import EngineOptions, EngineSettings
 from seq2seq.translation.forms.read import form_of
 from seq2seq.translation.options import DecodingSettings, TextSettings, TranslationOptions
 from seq2seq.translation.request import TranslationRequest
+from seq2seq.translation.streams import open_descriptor
 
 OPTIONS = table(TranslationRequest, TextSettings, DecodingSettings, EngineSettings)
 

@@ -12,7 +12,7 @@ from seq2seq.artifacts.model_directory import MODEL_FILES, is_model_directory
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
-from seq2seq.translation.descriptors import open_descriptor
+from seq2seq.translation.streams import open_descriptor
 
 
 def check_file(output: Path, inputs: Sequence[tuple[str, Path]], option: str = "--output") -> None:

@@ -32,7 +32,7 @@ from seq2seq.errors import TranslationError
 from seq2seq.exit_status import note, raise_if_stopped, tell_at_end
 from seq2seq.files import atomic_file, is_sealed, sealed, sync_directory, write_json
 from seq2seq.translation.blocks import Block
-from seq2seq.translation.output import reporting
+from seq2seq.translation.streams import reporting
 from seq2seq.translation.watch import Counts
 
 if sys.platform != "win32":

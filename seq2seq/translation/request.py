@@ -12,11 +12,11 @@ from typing import Annotated
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
 from seq2seq.options import Option, not_negative, share
-from seq2seq.translation.descriptors import STDIN, destination, is_stream, open_descriptor, source
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.forms.read import FORMS, read_pieces
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
+from seq2seq.translation.streams import STDIN, destination, is_stream, open_descriptor, source
 
 _files, _scores = partial(Option, group="files"), partial(Option, group="scores")
 _MODEL = (

@@ -24,16 +24,15 @@ from seq2seq.exit_status import note
 from seq2seq.hardware import keep_freed_memory, speed_up_cpu
 from seq2seq.translation import records
 from seq2seq.translation.blocks import Block, arrivals, beside, block_size, cut
-from seq2seq.translation.descriptors import is_stream
 from seq2seq.translation.destination import check_destination
 from seq2seq.translation.engines.load import choose_engine, load_engine
 from seq2seq.translation.forms.piece import Piece
-from seq2seq.translation.output import open_stream, reporting
 from seq2seq.translation.parts import Parts, open_parts
 from seq2seq.translation.ranks import Process, launched
 from seq2seq.translation.request import TranslationRequest, check_inputs, check_lines
 from seq2seq.translation.result import Scored
 from seq2seq.translation.score_report import print_scores
+from seq2seq.translation.streams import is_stream, open_stream, reporting
 from seq2seq.translation.text.glossary import read_terms
 from seq2seq.translation.text.health import Finding
 from seq2seq.translation.translator import Translator

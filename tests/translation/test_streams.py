@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.errors import TranslationError
-from seq2seq.translation.output import open_stream, reporting
+from seq2seq.translation.streams import open_stream, reporting
 from tests.devices import device, needs_devices
 
 

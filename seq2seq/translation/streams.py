@@ -1,4 +1,4 @@
-"""Paths that name a stream which is already open: /dev/stdin, /dev/stdout, /dev/fd/3 and the like.
+"""Streams: stdout, devices, pipes, and paths that name what is already open, such as /dev/stdin and /dev/fd/3.
 
 To open such a path again would be wrong. It begins at the start of a file that others have written to, and cuts off
 what is in it: `--output /dev/stdout >> log` would empty the log.
@@ -6,7 +6,13 @@ what is in it: `--output /dev/stdout >> log` would empty the log.
 
 import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+from seq2seq.errors import TranslationError
 
 STDIN, STDOUT = Path("/dev/stdin"), Path("/dev/stdout")
 
@@ -43,3 +49,40 @@ def source(name: str) -> Path:
 def destination(name: str) -> Path:
     """The file that an option names; `-` is stdout."""
     return STDOUT if name == "-" else Path(name)
+
+
+@contextmanager
+def open_stream(path: Path | None) -> Iterator[BinaryIO]:
+    """What is written to goes to its reader when it is flushed, and at the end of the block; nothing is compressed.
+
+    Args:
+        path: None for stdout.
+    Raises:
+        TranslationError: it cannot be opened. Use `reporting` around what is written.
+    """
+    descriptor = 1 if path is None else open_descriptor(path)
+    if path is None or descriptor == 1:
+        yield sys.stdout.buffer
+        with reporting(path):
+            sys.stdout.buffer.flush()
+        return
+    with reporting(path):  # a copy of the descriptor keeps its place in the file
+        stream = path.open("wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb")
+    try:
+        yield stream
+        with reporting(path):
+            stream.flush()
+    finally:
+        with suppress(OSError):  # from a second attempt to flush
+            stream.close()
+
+
+@contextmanager
+def reporting(path: Path | None) -> Iterator[None]:
+    """Turn an OSError into a TranslationError, except of a closed pipe, whose reader may stop at any time."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise TranslationError(f"cannot write {path or 'stdout'}: {error.strerror or error}") from error
