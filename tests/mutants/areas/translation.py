@@ -267,8 +267,8 @@ MUTANTS = [
     Mutant(
         fault="two processes make the same block",
         file="seq2seq/translation/parts.py",
-        text="    except (BlockingIOError, PermissionError):  # systems differ in how they say that it is taken\n        return False",
-        becomes="    except (BlockingIOError, PermissionError):\n        return True",
+        text="is taken\n        return False",
+        becomes="is taken\n        return True",
         tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
     ),
     Mutant(
@@ -288,7 +288,7 @@ MUTANTS = [
     Mutant(
         fault="the parts stay beside the output",
         file="seq2seq/translation/parts.py",
-        text="        folder.rename(gone)  # at once",
+        text="        folder.rename(_joined(folder))  # at once",
         becomes="        # at once",
         tests=["tests/translation/test_parts.py::test_what_others_have_joined_is_not_made_again"],
     ),
