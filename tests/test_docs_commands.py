@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import seq2seq
+from docs import write_options
 from seq2seq.cli import READ_BY_HYDRA, build_parser, command_names
 from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
@@ -246,6 +247,10 @@ def is_module_or_attribute(name: str) -> bool:
 def test_the_page_of_commands_has_each_once() -> None:
     page = (ROOT / "docs/commands.md").read_text()
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", page, re.M)) == command_names()
+
+
+def test_the_page_of_options_is_up_to_date() -> None:
+    assert write_options.PAGE.read_text(encoding="utf-8") == write_options.page()
 
 
 def test_the_page_of_translation_has_each_argument() -> None:

@@ -58,9 +58,10 @@ def request_of(args: argparse.Namespace) -> TranslationRequest:
             given |= {f"{name}_a": limits[0], f"{name}_b": round(limits[1])}
     given |= {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     settings: Any = {"n_best": 1, "sampling": False, **_of(DecodingSettings, given)}
+    own = table(TranslationRequest)
     try:
         return TranslationRequest(
-            **{name: value for name, value in given.items() if name in table(TranslationRequest)},
+            **{name: value for name, value in given.items() if name in own},
             settings=settings,
             options=TranslationOptions(**_of(TextSettings, {**given, "terms": ()})),
             engine=EngineOptions(**_of(EngineSettings, given), max_batch_tokens=given.get("max_batch_tokens", 0)),
