@@ -29,10 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    request = request_of(args)
-    from seq2seq.translation.run import translate
-
     try:
+        request = request_of(args)
+        from seq2seq.translation.run import translate
+
         translate(request)
     except UserError as error:
         error.args = (in_options(str(error)),)
@@ -59,16 +59,12 @@ def request_of(args: argparse.Namespace) -> TranslationRequest:
     given |= {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
     settings: Any = {"n_best": 1, "sampling": False, **_of(DecodingSettings, given)}
     own = table(TranslationRequest)
-    try:
-        return TranslationRequest(
-            **{name: value for name, value in given.items() if name in own},
-            settings=settings,
-            options=TranslationOptions(**_of(TextSettings, {**given, "terms": ()})),
-            engine=EngineOptions(**_of(EngineSettings, given), max_batch_tokens=given.get("max_batch_tokens", 0)),
-        )
-    except UserError as error:
-        error.args = (in_options(str(error)),)
-        raise
+    return TranslationRequest(
+        **{name: value for name, value in given.items() if name in own},
+        settings=settings,
+        options=TranslationOptions(**_of(TextSettings, {**given, "terms": ()})),
+        engine=EngineOptions(**_of(EngineSettings, given), max_batch_tokens=given.get("max_batch_tokens", 0)),
+    )
 
 
 def in_options(message: str) -> str:
