@@ -18,7 +18,7 @@ from seq2seq.translation.forms.read import FORMS, read_pieces
 from seq2seq.translation.options import DecodingSettings, TranslationOptions
 from seq2seq.translation.streams import STDIN, destination, is_stream, open_descriptor, source
 
-_files, _scores = partial(Option, group="files"), partial(Option, group="scores")
+_files, _text, _scores = (partial(Option, group=group) for group in ("files", "text", "scores"))
 _MODEL = (
     "run directory, checkpoint, model directory or wandb:ENTITY/PROJECT/NAME:ALIAS; several are an ensemble: their "
     "probabilities are averaged"
@@ -51,7 +51,7 @@ class TranslationRequest:
 
     Attributes:
         input_form: what the input is, a result of `forms.read.form_of`.
-        terms: a glossary, see `text/glossary.py`; `run.py` puts it into the options.
+        terms: `run.py` puts the terms of the file into the options.
         form: how translations are written, one of `records.FORMS`.
     """
 
@@ -70,14 +70,11 @@ class TranslationRequest:
     output: Annotated[Path | None, _files(_OUTPUT, "FILE", destination, is_common=True)] = None
     shard: Annotated[tuple[int, int] | None, _files(_SHARD, "I/N", share, needs="output", is_common=True)] = None
     errors: Annotated[str, _files(_ERRORS, choices=["strict", "replace"])] = "strict"
-    buffer_s: Annotated[float, Option(_BUFFER, "SECONDS", not_negative, group="text", flags=["--buffer"])] = 0.2
+    buffer_s: Annotated[float, _text(_BUFFER, "SECONDS", not_negative, flags=["--buffer"])] = 0.2
     prefixes: Annotated[
-        Path | None,
-        Option(_PREFIX, "FILE", source, group="text", flags=["--prefix"], is_for_search=True, is_by_line=True),
+        Path | None, _text(_PREFIX, "FILE", source, flags=["--prefix"], is_for_search=True, is_by_line=True)
     ] = None
-    terms: Annotated[Path | None, Option(_TERMS, "FILE", source, group="text", is_for_search=True, is_common=True)] = (
-        None
-    )
+    terms: Annotated[Path | None, _text(_TERMS, "FILE", source, is_for_search=True, is_common=True)] = None
     form: Annotated[
         str,
         Option(
