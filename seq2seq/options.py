@@ -1,4 +1,4 @@
-"""Options: how a command line reads them and explains them, and how the arguments of a call from Python are checked.
+"""Options on a command line, and arguments from Python. How both are explained and checked.
 
 An option of `translate.py` is a row of a table, which is a class: `top_k: Annotated[int, Option("at most K", "K")]`.
 Its flag, `--help`, the keyword from Python, its name in messages and a row in docs/options.md come from there.
