@@ -85,7 +85,7 @@ def beam_search(
         ).tolist()
         for row, has_stuck in enumerate(stuck_rows):
             if has_stuck:
-                stuck[batch.sentence(row)] += _stuck(before, is_stuck, row, config)
+                stuck[batch.sentences[row]] += _stuck(before, is_stuck, row, config)
         if newly_done := batch.newly_done(done_rows):
             rows, sentences = zip(*newly_done, strict=True)
             leaving = torch.tensor(rows, device=src.device)

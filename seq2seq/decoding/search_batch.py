@@ -96,8 +96,8 @@ class Rows:
     def all_done(self) -> bool:
         return all(self._is_done)
 
-    def shrink(self) -> list[int] | None:
-        """The rows to keep, ascending: those that are open, and a few others to fill the batch. None keeps all rows."""
+    def drop_done(self) -> list[int] | None:
+        """Returns the rows that stay, ascending: open ones, and a few others to fill the batch. None: all stay."""
         open_rows = [row for row, done in enumerate(self._is_done) if not done]
         n_spare = round_up(len(open_rows)) - len(open_rows)
         if len(open_rows) + n_spare >= len(self._is_done):
@@ -109,7 +109,7 @@ class Rows:
         return rows
 
 
-class SearchBatch:
+class SearchBatch(Rows):
     """The sentences of a search: the state of those that are still open, and what was found for the others.
 
     A search has tensors with one row for each sentence. After each step it stores the hypotheses of the sentences that
@@ -118,10 +118,10 @@ class SearchBatch:
 
     def __init__(self, model: "NextTokenScores[Any]", src: "Tensor", constraints: "Constraints") -> None:
         """src: (B, S)."""
+        super().__init__(len(src))
         self._model = model
         self._constraints = constraints
         self._state = model.start(src, constraints.longest)
-        self._rows = Rows(len(src))
         self.first_tokens = src.new_full((len(src), 1), BOS)  # (B, 1): a search begins with one hypothesis a sentence
         self.found: list[list[Hypothesis]] = [[] for _ in range(len(src))]  # in the order of the sources
 
@@ -134,28 +134,12 @@ class SearchBatch:
         """Make hypothesis k of sentence b a copy of hypothesis `parents[b, k]` of that sentence."""
         self._state = self._model.reorder(self._state, parents)
 
-    def newly_done(self, is_done: Sequence[bool]) -> list[tuple[int, int]]:
-        """(row, sentence) of each sentence that this step ended; `found[sentence]` is the place for its hypotheses.
-
-        Args:
-            is_done: for each row, whether its sentence is done. A row that was done before may have any value.
-        """
-        return self._rows.newly_done(is_done)
-
-    def sentence(self, row: int) -> int:
-        """The number of the sentence in this row."""
-        return self._rows.sentences[row]
-
-    @property
-    def all_done(self) -> bool:
-        return self._rows.all_done
-
     def shrink(self) -> "Tensor | None":
         """If enough sentences are done, drop them. Returns the rows that stay, in their order; None if all stay.
 
         At least one sentence must be open.
         """
-        staying = self._rows.shrink()
+        staying = self.drop_done()
         if staying is None:
             return None
         kept = self.first_tokens.new_tensor(staying)

@@ -59,7 +59,7 @@ def test_each_sentence_is_reported_once_and_stays_until_then(ends: list[int], da
         assert rows.all_done == (n_open == 0)
         if rows.all_done:
             break
-        if (staying := rows.shrink()) is not None:
+        if (staying := rows.drop_done()) is not None:
             assert staying == sorted(set(staying))
             assert len(staying) == round_up(n_open) < len(batch)
             batch = [batch[row] for row in staying]
@@ -71,6 +71,6 @@ def test_each_sentence_is_reported_once_and_stays_until_then(ends: list[int], da
 def test_a_sentence_that_stays_to_fill_the_batch_is_not_reported_again() -> None:
     rows = Rows(12)
     assert rows.newly_done([True] * 3 + [False] * 9) == [(0, 0), (1, 1), (2, 2)]
-    assert rows.shrink() == [0, *range(3, 12)]  # 9 are open, and batches have 10 rows
+    assert rows.drop_done() == [0, *range(3, 12)]  # 9 are open, and batches have 10 rows
     assert rows.newly_done([True] * 10) == [(row, row + 2) for row in range(1, 10)]
     assert rows.all_done
