@@ -149,7 +149,7 @@ _FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
 def _nearest(name: str, names: Iterable[str], otherwise: str) -> str:
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close else otherwise
 
 
