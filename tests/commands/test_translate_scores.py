@@ -150,7 +150,7 @@ def test_texts_that_are_not_parallel_are_not_scored(trained: Cli, tmp_path: Path
     source = write(tmp_path / "in", SOURCES)
     given = write(tmp_path / "given", REFERENCES[:-1])
     assert "--score has 11 lines and the input 12" in trained.refusal("--input", source, "--score", given)
-    message = "error: --score does not have as many lines as the input; line n must translate line n"
+    message = "error: --score does not have as many lines as the input; line n must belong to line n"
     for lines in (REFERENCES[:-1], [*REFERENCES, "Bas."]):
         assert message in trained("--score", write(given, lines), stdin=LEARNED)[2]
 

@@ -127,7 +127,6 @@ class Failing:
         return False
 
 
-@pytest.mark.usefixtures("confirmed_at_once")
 @pytest.mark.parametrize(
     ("error", "status", "message"),
     [

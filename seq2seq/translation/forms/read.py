@@ -74,7 +74,8 @@ def read_pieces(lines: Iterable[str], name: str, form: str, field: str | None = 
                 "--form jsonl"
             )
         form = form_of(form, field, None)
-    pieces = _read(chain([first] if first else [], lines), name, form, field or "")
+    is_line = bool(first) or form == "lines"  # a file with a byte order mark alone is one blank line
+    pieces = _read(chain([first] if is_line else [], lines), name, form, field or "")
     if bom:
         yield _with_bom(next(pieces, Piece("", 1, (), lambda _: "")), stays=form != "lines")
     yield from pieces

@@ -68,4 +68,4 @@ def test_plain_lines_are_texts_and_come_out_with_lf() -> None:
 @pytest.mark.parametrize("form", ["lines", "document", "srt", "vtt", "tsv", "jsonl", "auto"])
 def test_nothing_comes_of_nothing(form: str) -> None:
     assert pieces_of("", form, "1") == []
-    assert translated("\ufeff", form, "1") == ("" if form == "lines" else "\ufeff")
+    assert translated("\ufeff", form, "1") == ("\n" if form == "lines" else "\ufeff")
