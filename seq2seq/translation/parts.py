@@ -43,7 +43,7 @@ _ATTRIBUTE = "user.seq2seq.translation"  # of an output: what it is the translat
 _LOOK_EVERY_S, _LOOK_AT_LEAST_EVERY_S = 0.2, 5.0
 _SAY_EVERY_S = 600.0
 _FIRST_BLOCK = 8  # the byte of block 0 in the file of locks; those before it:
-_AT_WORK, _BEGINNING, _JOINING = range(3)
+_AT_WORK, _CHANGING = range(2)  # the second is held by whoever writes or removes what is of the whole text
 
 
 class Parts:
@@ -52,6 +52,7 @@ class Parts:
     Attributes:
         names: of the parts of the text, as far as it was read.
         n_passed: lines of blocks that were passed over, since they are made or others make them.
+        lock: the open file of locks.
         is_joined: whether the output is there, whoever joined it.
     """
 
@@ -62,7 +63,7 @@ class Parts:
         self.n_passed = 0
         self.is_joined = False
         self._shard = shard
-        self._lock = lock
+        self.lock = lock
         self.names: list[str] = []
         self._suffix = output.suffix if output.suffix in COMPRESSIONS else ""
 
@@ -79,8 +80,9 @@ class Parts:
                 yield block
             else:
                 self.n_passed += len(block.pieces)
-        if not self._is_gone():
-            self._write_text()
+        with self._changing():
+            if not self._is_gone():
+                self._write_text()
 
     def put(self, block: Block, text: str, counts: Counts) -> None:
         """Keep what a block became, so that no interruption can lose it. That costs two fsyncs."""
@@ -123,16 +125,15 @@ class Parts:
         Raises:
             TranslationError: it has joined those of another text; or see `join_parts`.
         """
-        while not self._locked(_JOINING):
-            time.sleep(_LOOK_EVERY_S)
-        if self._is_gone():
-            record = _record_of(self.output)
-            if record is not None and record["text"] != _digest(self.names):
-                raise self._of_another_text()
-            return None
-        counts = join_parts(self.output, self.names, self._record)
-        self.is_joined = True
-        return counts
+        with self._changing():
+            if not self._is_gone():
+                counts = join_parts(self.output, self.names, self._record)
+                self.is_joined = True
+                return counts
+        record = _record_of(self.output)
+        if record is not None and record["text"] != _digest(self.names):
+            raise self._of_another_text()
+        return None
 
     def is_done(self, blocks: Iterable[Block | None]) -> bool:
         """Whether the output is there, and is the translation of these blocks with these settings."""
@@ -169,7 +170,7 @@ class Parts:
     def _is_gone(self) -> bool:
         """Whether the folder is no longer there, which others have joined then."""
         try:
-            return not os.path.samestat(os.fstat(self._lock), (self.folder / "lock").stat())
+            return not os.path.samestat(os.fstat(self.lock), (self.folder / "lock").stat())
         except FileNotFoundError:
             return True
 
@@ -180,38 +181,51 @@ class Parts:
             write_json(self.folder / "text.json", sealed(content))
 
     def _locked(self, byte: int) -> bool:
-        return _try_lock(self._lock, byte)
+        return _try_lock(self.lock, byte)
 
     def _let_go(self, byte: int) -> None:
         if sys.platform != "win32":
             with suppress(OSError):
-                fcntl.lockf(self._lock, fcntl.LOCK_UN, 1, byte)
+                fcntl.lockf(self.lock, fcntl.LOCK_UN, 1, byte)
 
-    def begin(self) -> None:
-        """Write the settings, or see that those that are there are the same.
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keep others from writing or removing what is of the whole text."""
+        while not self._locked(_CHANGING):
+            raise_if_stopped()
+            time.sleep(_LOOK_EVERY_S)
+        try:
+            yield
+        finally:
+            self._let_go(_CHANGING)
+
+    def begin(self) -> bool:
+        """Write the settings, or see that those that are there are the same. False: others have removed the folder.
 
         Raises:
             TranslationError: parts were made with other settings.
         """
-        while not self._locked(_BEGINNING):
-            time.sleep(_LOOK_EVERY_S)
         path = self.folder / "settings.json"
         settings = json.loads(json.dumps(self.settings))  # tuples are lists there
-        there = _settings_in(self.folder)
-        if there is None or (there != settings and not self.has_any and self.is_alone()):
-            with reporting(path):
-                write_json(path, sealed({"settings": settings}))
-            _enter(self._lock)
-        elif there != settings:
-            changes = "; ".join(
-                f"{key} was {json.dumps(there.get(key))} and is now {json.dumps(settings.get(key))}"
-                for key in sorted(there.keys() | settings.keys())
-                if there.get(key) != settings.get(key)
-            )
-            raise TranslationError(
-                f"{self.folder} was begun with other settings: {changes}. Give the same, or remove it to start anew"
-            )
-        self._let_go(_BEGINNING)
+        with self._changing():
+            if self._is_gone():
+                return False
+            there = _settings_in(self.folder)
+            if there is None or (there != settings and not self.has_any and self.is_alone()):
+                with reporting(path):
+                    write_json(path, sealed({"settings": settings}))
+                _enter(self.lock)
+                return True
+        if there == settings:
+            return True
+        changes = "; ".join(
+            f"{key} was {json.dumps(there.get(key))} and is now {json.dumps(settings.get(key))}"
+            for key in sorted(there.keys() | settings.keys())
+            if there.get(key) != settings.get(key)
+        )
+        raise TranslationError(
+            f"{self.folder} was begun with other settings: {changes}. Give the same, or remove it to start anew"
+        )
 
     @property
     def has_any(self) -> bool:
@@ -230,7 +244,7 @@ class Parts:
 
     def is_alone(self) -> bool:
         """Whether no other process is at work in the folder; none begins there then."""
-        return _try_lock(self._lock, _AT_WORK)
+        return _try_lock(self.lock, _AT_WORK)
 
 
 def folder_of(output: Path) -> Path:
@@ -259,7 +273,10 @@ def open_parts(output: Path, settings: Mapping[str, Any], shard: tuple[int, int]
         lock = _entered(folder)
     parts = Parts(output, settings, shard, lock)
     try:
-        parts.begin()
+        while not parts.begin():
+            os.close(lock)
+            with reporting(folder):
+                lock = parts.lock = _entered(folder)
         try:
             yield parts
         except BaseException as error:
@@ -270,7 +287,8 @@ def open_parts(output: Path, settings: Mapping[str, Any], shard: tuple[int, int]
     finally:
         with suppress(OSError):
             parts.clear()
-        os.close(lock)
+        with suppress(OSError):  # it is closed already if the folder cannot be made again
+            os.close(lock)
 
 
 def _entered(folder: Path) -> int:

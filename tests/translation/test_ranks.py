@@ -40,7 +40,7 @@ def test_processes_write_what_one_writes(
     given = ("--input", write(tmp_path / "in", text), *SMALL_BLOCKS, *options)
     expected = by_one(cli, *given, output=tmp_path / "one")
     log, out = tmp_path / "log", tmp_path / "out"
-    assert ended(ranks(cli, n, *given, "--output", out, log=log)) == [0] * n
+    assert ended(ranks(cli, n, *given, "--output", out, log=log)) == [0] * n, log.read_text()
     assert out.read_bytes() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "log", "one", "out"]
     said = [line for line in log.read_text().splitlines() if not line.startswith("warning:")]

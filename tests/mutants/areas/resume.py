@@ -228,7 +228,7 @@ MUTANTS = [
     Mutant(
         fault="whoever has changed the settings of parts keeps others out",
         file="seq2seq/translation/parts.py",
-        text="            _enter(self._lock)\n",
+        text="                _enter(self.lock)\n",
         becomes="",
         tests=["tests/faults/test_full_disks.py::test_two_equal_commands_at_once_make_one_output"],
     ),

@@ -274,8 +274,8 @@ MUTANTS = [
     Mutant(
         fault="of settings that differ only those that are gone are named",
         file="seq2seq/translation/parts.py",
-        text="                if there.get(key) != settings.get(key)\n",
-        becomes="                if key not in settings\n",
+        text="            if there.get(key) != settings.get(key)\n",
+        becomes="            if key not in settings\n",
         tests=["tests/translation/test_parts.py::test_other_settings_are_refused_while_there_are_parts"],
     ),
     Mutant(
