@@ -82,6 +82,7 @@ class RunDirectory:
         summary.txt                   the run and its scores on one screen
         report.html                   all of this as a page (reports/run_page.py)
         export/FORMAT/                model directories (artifacts/model_directory.py)
+               ctranslate2-of-SHA/    the selected weights for CTranslate2, made by translate.py (export/automatic.py)
         wandb/, tensorboard/          files of the trackers
 
     If a file is missing or damaged, reading it raises RunError, which names the file and a remedy.
@@ -166,6 +167,10 @@ class RunDirectory:
     @property
     def export(self) -> Path:
         return self.path / "export"
+
+    def converted(self, fingerprint: str) -> Path:
+        """The selected weights for CTranslate2, if their checkpoint has this SHA-256."""
+        return self.export / f"ctranslate2-of-{fingerprint[:12]}"
 
     def offline_wandb_parts(self) -> list[Path]:
         """What W&B recorded offline, in the order of the starts: a folder for each start and resume."""

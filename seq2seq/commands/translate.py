@@ -31,9 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     try:
         request = request_of(args)
+        from seq2seq.export.automatic import with_ctranslate2
         from seq2seq.translation.run import translate
 
-        translate(request)
+        translate(with_ctranslate2(request))
     except UserError as error:
         error.args = (in_options(str(error)),)
         raise

@@ -1,6 +1,6 @@
 """A trained model in a form to ship, and a check that it still translates the same.
 
-Read export.py, conversion.py, parity.py, in this order.
+Read export.py, conversion.py, parity.py, automatic.py, in this order.
 """
 
 from dataclasses import dataclass

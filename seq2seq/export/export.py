@@ -1,6 +1,7 @@
 """Export a trained model to a directory to ship. The directory appears only after a comparison with the model."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -36,8 +37,8 @@ _MEAN_DIFFERENCE = {"int8": 0.05, "bfloat16": 0.01, "float16": 0.002, "int16": 0
 _REMEDY = {"int8": ", or export where the processor computes 8 bits without overflow (x86 with VNNI)"}
 
 
-def export(options: ExportOptions) -> Path:
-    """Write a model directory, print how it compares with the model, and return its path.
+def export(options: ExportOptions, say: Callable[[str], None] = print) -> Path:
+    """Write a model directory, say how it compares with the model, and return its path.
 
     Raises:
         ParityError: the exported model is not the same as the original; nothing was written.
@@ -50,9 +51,9 @@ def export(options: ExportOptions) -> Path:
     def write_weights(directory: Path) -> None:
         if "safetensors" in options.formats:
             write_safetensors(directory, original.trained.weights, original.tokenizer.fingerprint)
-            _check_safetensors(original, directory, lines)
+            say(_check_safetensors(original, directory, lines))
         if "ctranslate2" in options.formats:
-            _write_ctranslate2(original, directory, options, lines)
+            _write_ctranslate2(original, directory, options, lines, say)
 
     output = options.output or original.export_dir / options.label
     card = model_card(
@@ -92,18 +93,20 @@ def _description(name: str, quantization: str) -> str:
     return f"`ctranslate2/`: weights for CTranslate2, {quantization}"
 
 
-def _check_safetensors(original: _Original, directory: Path, lines: Lines) -> None:
-    """Read what was written, compare each bit, and translate a few lines."""
+def _check_safetensors(original: _Original, directory: Path, lines: Lines) -> str:
+    """Read what was written, compare each bit, and translate a few lines. Returns what to say about it."""
     copy = read_back(original.trained, directory)
     stored = copy.weights
     sentences = [Sentence(source) for source in original.tokenizer.encode(lines.sources[:_FEW_LINES])]
     decoding = dataclasses.replace(original.config.decoding, n_best=1)
     if original.engine.decode(sentences, decoding) != _engine(copy).decode(sentences, decoding):
         raise ParityError("the weights in model.safetensors do not translate as the model does; report this")
-    print(f"safetensors: {len(stored)} tensors equal bit for bit; {len(sentences)} lines of {lines.origin} alike")
+    return f"safetensors: {len(stored)} tensors equal bit for bit; {len(sentences)} lines of {lines.origin} alike"
 
 
-def _write_ctranslate2(original: _Original, directory: Path, options: ExportOptions, lines: Lines) -> None:
+def _write_ctranslate2(
+    original: _Original, directory: Path, options: ExportOptions, lines: Lines, say: Callable[[str], None]
+) -> None:
     """Convert the model, and compare what CTranslate2 makes of the lines.
 
     Rounding can hide a wrong weight, so the conversion is compared in float32 first, whatever type is kept.
@@ -116,7 +119,7 @@ def _write_ctranslate2(original: _Original, directory: Path, options: ExportOpti
         return load(directory, original.tokenizer, original.config.model.max_length, EngineOptions(device="cpu"))
 
     report = measure_parity(original.engine, converted(None), original.tokenizer, original.config.decoding, lines)
-    print(f"PyTorch and CTranslate2 in float32, {report.n_lines} lines of {lines.origin}:\n{report}")
+    say(f"PyTorch and CTranslate2 in float32, {report.n_lines} lines of {lines.origin}:\n{report}")
     if report.largest > _LARGEST_DIFFERENCE:
         raise ParityError(
             f"CTranslate2 gives a token a log-probability {report.largest:.3g} from PyTorch's, more than "
@@ -127,7 +130,7 @@ def _write_ctranslate2(original: _Original, directory: Path, options: ExportOpti
     engine = converted(quantization)  # in the place of the float32 files
     computed = engine.translator.compute_type
     report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
-    print(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{report}")
+    say(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{report}")
     allowed = options.tolerance or max(_mean_difference(quantization), _mean_difference(computed))
     if report.mean > allowed:
         raise ParityError(

@@ -22,7 +22,7 @@ from seq2seq.decoding.hypothesis import Hypothesis, length_limit, length_penalty
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -64,31 +64,39 @@ class CTranslate2Engine:
 
     max_batch_tokens = 3072  # in float32 as fast as 8192, in int8 faster by some percent (d_model 256, two cores)
 
-    def __init__(self, translator: "Translator", pieces: Sequence[str], max_length: int, n_workers: int) -> None:
-        """Use `load`."""
+    def __init__(
+        self,
+        translator: "Translator",
+        pieces: Sequence[str],
+        max_length: int,
+        n_workers: int,
+        attending: Engine | None = None,
+    ) -> None:
+        """Use `load`.
+
+        Args:
+            attending: an engine of the same model, for the attention that CTranslate2 does not give.
+        """
         self.max_length = max_length
         self.n_workers = n_workers
         self.splits_last = translator.device == "cpu"
         self.forks = False
         self.precision: str = translator.compute_type
         self.translator = translator
+        self._attending = attending
         self._pieces = pieces
         self._id_of = {piece: i for i, piece in enumerate(pieces)}
 
     def start_worker(self) -> None:
-        """Do nothing: CTranslate2 has its own threads."""
+        """CTranslate2 has its own threads."""
+        if self._attending is not None:
+            self._attending.start_worker()
 
     def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`."""
-        problems = list(_problems(config, len(self._pieces)))
-        if needs.attention:
+        problems = list(search_problems(config, needs, len(self._pieces)))
+        if needs.attention and self._attending is None:
             problems.append(_NO_ATTENTION)
-        if needs.prefixes:
-            problems += _prefix_problems(config)
-        if needs.token_scores:
-            problems += _rule_problems("scores of tokens", "does not return them", config)
-        if needs.required:
-            problems.append("CTranslate2 cannot make a translation contain given phrases")
         if problems:
             raise _refusal(problems)
 
@@ -152,12 +160,10 @@ class CTranslate2Engine:
         ]
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
-        """See `Engine.attention`.
-
-        Raises:
-            ConfigError: always.
-        """
-        raise _refusal([_NO_ATTENTION])
+        """See `Engine.attention`."""
+        if self._attending is None:
+            raise _refusal([_NO_ATTENTION])
+        return self._attending.attention(sources, targets)
 
     def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
         prefixed = [sentence for sentence in sentences if sentence.prefix]
@@ -228,7 +234,8 @@ class CTranslate2Engine:
         return [self._pieces[i] for i in ids]
 
 
-def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
+def search_problems(config: DecodingConfig, needs: Needs, vocab_size: int) -> Iterator[str]:
+    """What CTranslate2 cannot do of a search."""
     if config.sampling:
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
     if config.normalization == "gnmt" and config.alpha:
@@ -240,6 +247,12 @@ def _problems(config: DecodingConfig, vocab_size: int) -> Iterator[str]:
     # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
     if 2 * config.beam_size > (widest := vocab_size - 4):
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
+    if needs.prefixes:
+        yield from _prefix_problems(config)
+    if needs.token_scores:
+        yield from _rule_problems("scores of tokens", "does not return them", config)
+    if needs.required:
+        yield "CTranslate2 cannot make a translation contain given phrases"
 
 
 def _prefix_problems(config: DecodingConfig) -> Iterator[str]:
@@ -312,7 +325,9 @@ PRECISIONS = (
 )
 
 
-def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: EngineOptions) -> CTranslate2Engine:
+def load(
+    directory: Path, tokenizer: Tokenizer, max_length: int, options: EngineOptions, attending: Engine | None = None
+) -> CTranslate2Engine:
     """The engine for a model directory with CTranslate2 weights.
 
     Args:
@@ -321,6 +336,7 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
         options: `precision=auto` is the type that the weights were quantised to, or the nearest one that the device
             computes. `workers=0` on a CPU searches one batch on each thread: that was 2 to 6 times as fast as one batch
             on all threads.
+        attending: see `CTranslate2Engine`.
     Raises:
         CheckpointError: there are no CTranslate2 weights, or they are damaged.
         ConfigError: CTranslate2 is not installed, or has no such device or precision here.
@@ -360,7 +376,7 @@ def load(directory: Path, tokenizer: Tokenizer, max_length: int, options: Engine
             f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
             f"again [{' '.join(str(error).split())[:200]}]"
         ) from error
-    return CTranslate2Engine(translator, pieces, max_length, n_workers)
+    return CTranslate2Engine(translator, pieces, max_length, n_workers, attending)
 
 
 def require_ctranslate2() -> Any:

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
@@ -58,6 +60,8 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 "converted; use --engine torch"
             )
         return _ctranslate2(models, options)
+    if options.converted is not None:
+        return _both(models[0], options.converted, options)
     return _pytorch(models, options)
 
 
@@ -86,6 +90,26 @@ def _ctranslate2(models: Sequence[TrainedModel], options: EngineOptions) -> Engi
             "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
         )
     return load(model.path, model.tokenizer, model.config.model.max_length, options)
+
+
+def computes_float32_on_cpu(options: EngineOptions) -> bool:
+    """Whether PyTorch would multiply in float32, and on a CPU.
+
+    Raises:
+        TranslationError: the device or the precision is unknown.
+    """
+    device = _device(options.device, options.local_rank)
+    return device.type == "cpu" and _precision(options.precision, device) == "float32"
+
+
+def _both(model: TrainedModel, converted: Path, options: EngineOptions) -> Engine:
+    """CTranslate2's search with PyTorch's attention, which only the few lines need that something is taken out of."""
+    from seq2seq.translation.engines.ctranslate2 import load
+
+    n_workers = options.workers or options.threads or n_cores()
+    options = replace(options, device="cpu", precision="float32", workers=n_workers)
+    attending = _pytorch([model], replace(options, forks=False))
+    return load(converted, model.tokenizer, model.config.model.max_length, options, attending)
 
 
 def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:

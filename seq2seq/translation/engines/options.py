@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal, TypedDict, get_args, get_type_hints
 
 from seq2seq.errors import ConfigError
@@ -53,6 +54,8 @@ class EngineOptions:
         n_local: how many processes share the memory of the machine.
         max_batch_tokens: how large the batches will be, which decides how much memory a worker needs; 0: as large as
             suits the engine.
+        converted: a model directory with weights for CTranslate2 of the one model, to search with it; PyTorch then only
+            gives attention.
     Raises:
         TypeError: a value is of another type.
         ConfigError: several devices are named.
@@ -69,6 +72,7 @@ class EngineOptions:
     local_rank: int = 0
     n_local: int = 1
     max_batch_tokens: int = 0
+    converted: Path | None = None
 
     def __post_init__(self) -> None:
         check_types(vars(self), get_type_hints(EngineOptions))

@@ -4,6 +4,27 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="CTranslate2's weights of another checkpoint are taken",
+        file="seq2seq/artifacts/run_directory.py",
+        text='return self.export / f"ctranslate2-of-{fingerprint[:12]}"',
+        becomes='return self.export / "ctranslate2-of-run"',
+        tests=["tests/export/test_automatic.py::test_weights_of_another_checkpoint_are_not_taken"],
+    ),
+    Mutant(
+        fault="CTranslate2 is taken for a search that it does not have",
+        file="seq2seq/export/automatic.py",
+        text="return not any(search_problems(searched_with, needs, trained.tokenizer.vocab_size))",
+        becomes="return True",
+        tests=["tests/export/test_automatic.py::test_what_is_asked_for_decides"],
+    ),
+    Mutant(
+        fault="damaged weights that were made for CTranslate2 end the translation",
+        file="seq2seq/export/automatic.py",
+        text="        read_model_directory(converted)  # and compare it with its checksums\n",
+        becomes="",
+        tests=["tests/export/test_automatic.py::test_damaged_weights_are_not_taken"],
+    ),
+    Mutant(
         fault="a blank line reaches the model",
         file="seq2seq/translation/line_parts.py",
         text="        if not ids:\n            return [], []\n",
