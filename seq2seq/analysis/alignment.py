@@ -6,7 +6,6 @@ A word is what white space separates, so the words of a line are `line.split()`.
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -60,26 +59,6 @@ def word_alignment(
     mass = np.zeros((max(tgt_words) + 1, max(src_words) + 1))
     np.add.at(mass, (np.array(tgt_words)[:, None], np.array(src_words)[None, :]), attention)
     return sorted((int(mass[tgt].argmax()), tgt) for tgt in set(tgt_words))
-
-
-def after_respacing(pairs: Iterable[tuple[int, int]], before: str, after: str) -> list[tuple[int, int]]:
-    """Pairs for the words of `before` as pairs for the words of `after`, which has other spaces between its letters.
-
-    Args:
-        pairs: (source word, word of `before`).
-        after: has as many characters as `before`, white space not counted, so that character n of one became
-            character n of the other.
-    """
-    ends = list(accumulate(len(word) for word in before.split()))  # after how many letters each word ends
-    new_ends = list(accumulate(len(word) for word in after.split()))
-    assert ends[-1:] == new_ends[-1:], "a letter was added or lost"
-    respaced = []
-    for src, word in pairs:
-        begin = ends[word - 1] if word else 0
-        # The words that share a letter with the old one: those that end after it begins, up to the one with its end.
-        first, last = bisect_left(new_ends, begin + 1), bisect_left(new_ends, ends[word])
-        respaced += [(src, new) for new in range(first, last + 1)]
-    return sorted(set(respaced))
 
 
 def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:

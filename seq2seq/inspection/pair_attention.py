@@ -120,7 +120,7 @@ def pair_attention(
     engine, tokenizer = engine_of_one_model(translator.engine, "where its heads look"), translator.tokenizer
     tag_ids = tokenizer.tag(tag)
     normaliser = translator.normaliser(normalize)
-    text = normaliser.read(src).taken.text if tgt is None else normaliser.rewritten(src)[0].text
+    text = normaliser.read(src).source.text if tgt is None else normaliser.rewritten(src)[0].text
     notes = [f"The model read: {text}"] if text != src else []
     parts, _ = translator.splitter("auto", len(tag_ids)).split(text)
     if len(parts) > 1:

@@ -1,7 +1,8 @@
 """A line as people write it, made a line as training had them, and what is needed to give a translation back its looks.
 
 First marks, spaces and letter forms are replaced, then what the model has never seen is taken out (to be put back, see
-keeping.py), and last a headline becomes a sentence. Words stay words, so alignment can be counted in those of the line.
+text/putting_back.py), and last a headline becomes a sentence. All of it is one `Text`, whose characters know which ones
+of the line they come from.
 """
 
 from bisect import bisect_right
@@ -13,22 +14,12 @@ from typing import NamedTuple
 from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.keeping import taken_from
 from seq2seq.translation.text.casing import Style, Styled, in_sentence_case, styled_sentences
 from seq2seq.translation.text.kept import Thing, things, unknown_things
-from seq2seq.translation.text.rewriting import (
-    AUTO,
-    Change,
-    Edit,
-    Kind,
-    Rewritten,
-    form_edits,
-    kinds_of,
-    quote_edits,
-    space_edits,
-)
+from seq2seq.translation.text.origins import Edit, Text
+from seq2seq.translation.text.rewriting import AUTO, Change, Kind, form_edits, kinds_of, quote_edits, space_edits
 from seq2seq.translation.text.splitting import sentences
-from seq2seq.translation.text.taking_out import Taken
+from seq2seq.translation.text.taking_out import Item, take_out
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
 # Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,
@@ -45,18 +36,17 @@ class Reading(NamedTuple):
     """A line as the model reads it.
 
     Attributes:
-        text: the line with other marks, spaces and letter forms.
-        words: for each word of `text`, its words in the line; None if they are the same.
-        original: what is left of `text` when things are taken out.
-        taken: the same in sentence case, and what was taken out.
+        source: what is translated of it; its characters come from those of the line.
+        items: what was taken out.
+        original: the source before it was put in sentence case.
         styled: the headlines in it.
         changes: what was changed, in all.
     """
 
-    text: str
-    words: list[list[int]] | None
+    line: str
+    source: Text
+    items: list[Item]
     original: str
-    taken: Taken
     styled: list[Styled]
     changes: list[Change]
 
@@ -64,7 +54,7 @@ class Reading(NamedTuple):
     def is_mixed(self) -> bool:
         """Whether some sentences are headlines and others are not, or are headlines of another style."""
         n_styles = len({each.style for each in self.styled})
-        return n_styles > 1 or (n_styles == 1 and len(self.styled) < len(sentences(self.taken.text)))
+        return n_styles > 1 or (n_styles == 1 and len(self.styled) < len(sentences(self.source.text)))
 
 
 class Normaliser:
@@ -99,24 +89,21 @@ class Normaliser:
         """
         rewritten, changes = self.rewritten(line)
         found = self.things(rewritten.text)
-        taken = taken_from(rewritten.text, found)
+        text, items = take_out(rewritten, found)
+        if items and not any(map(str.isalnum, text.text)):
+            text = Text.of("")  # nothing is to translate
         wanted = {thing.start for thing in things(rewritten.text, self._keep)} if found else set()
         changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
-        original = taken.text
-        styled: list[Styled] = []
+        original, styled = text.text, list[Styled]()
         if self._styles and not keeps_case:
-            taken, styled = self._in_sentence_case(taken)
-            changes += [
-                Change("case", original[start:end], taken.text[start:end])
-                for start, end, _ in styled
-                if original[start:end] != taken.text[start:end]
-            ]
-        words = rewritten.words(line) if rewritten.text != line else None
-        return Reading(rewritten.text, words, original, taken, styled, changes)
+            text, styled = self._in_sentence_case(text)
+            pairs = ((original[start:end], text.text[start:end]) for start, end, _ in styled)
+            changes += [Change("case", before, after) for before, after in pairs if before != after]
+        return Reading(line, text, items, original, styled, changes)
 
-    def rewritten(self, line: str) -> tuple[Rewritten, list[Change]]:
+    def rewritten(self, line: str) -> tuple[Text, list[Change]]:
         """The line with the marks, spaces and letter forms of training, where that changes what the model reads."""
-        rewritten = Rewritten.of(line)
+        rewritten = Text.of(line)
         changes: list[Change] = []
         for kind, find in self._edits.items():
             edits = self._that_matter(rewritten.text, self._outside(rewritten.text, find(rewritten.text)))
@@ -208,26 +195,24 @@ class Normaliser:
         ids = self._tokenizer.encode([text]) if groups else []
         matter: list[Edit] = []
         for group in groups.values():
-            if self._tokenizer.encode([Rewritten.of(text).edited(sorted(group)).text]) != ids:
+            if self._tokenizer.encode([Text.of(text).edited(sorted(group)).text]) != ids:
                 matter += group
         return sorted(matter)
 
-    def _in_sentence_case(self, taken: Taken) -> tuple[Taken, list[Styled]]:
+    def _in_sentence_case(self, text: Text) -> tuple[Text, list[Styled]]:
         """The text with its headlines in sentence case, and where they are.
 
         Not if that takes no fewer pieces: training had such capitals, or the tokenizer makes all letters small.
         """
-        text, styled = taken.text, styled_sentences(taken.text, self._n_pieces, self._styles)
+        old, src_lang = text.text, self._config.data.src_lang
+        styled = styled_sentences(old, self._n_pieces, self._styles)
         if not styled:
-            return taken, []
-        pieces: list[str] = []
-        done = 0
+            return text, []
+        characters = list(old)
         for start, end, style in styled:
-            lowered = in_sentence_case(text[start:end], style, self._n_pieces, self._config.data.src_lang)
-            pieces += (text[done:start], lowered)
-            done = end
-        new = "".join([*pieces, text[done:]])
-        has_title = any(each.style == "title" for each in styled) and new != text
-        if not has_title and self._n_pieces(new) >= self._n_pieces(text):
-            return taken, []
-        return Taken(new, taken.items), styled
+            characters[start:end] = in_sentence_case(old[start:end], style, self._n_pieces, src_lang)
+        new = "".join(characters)
+        has_title = any(each.style == "title" for each in styled) and new != old
+        if not has_title and self._n_pieces(new) >= self._n_pieces(old):
+            return text, []
+        return Text(new, text.origins), styled

@@ -2,22 +2,20 @@
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
-from seq2seq.analysis.alignment import after_respacing, word_alignment, words_of_pieces
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.aligning import Rendered, need_attention, pairs_of_line, restore, word_pairs
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import Prepared
-from seq2seq.translation.keeping import need_attention, of_line, realigned, restore, without, words_with_themselves
 from seq2seq.translation.line_parts import Combination, LineSplitter, best_combinations, n_cut_sentences
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
@@ -27,9 +25,10 @@ from seq2seq.translation.text.casing import Style, given_back
 from seq2seq.translation.text.glossary import Demands
 from seq2seq.translation.text.health import Finding, findings, unread
 from seq2seq.translation.text.kept import is_foreign
+from seq2seq.translation.text.origins import Text
 from seq2seq.translation.text.putting_back import Restored
 from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin
-from seq2seq.translation.text.taking_out import Taken
+from seq2seq.translation.text.taking_out import without
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
 
@@ -37,15 +36,9 @@ from seq2seq.vocabulary import EOS
 class _Source(NamedTuple):
     """A line as it was read."""
 
-    line: str
     reading: Reading
     parts: list[Part]  # of what is translated
     terms: list[list[str]]  # what the glossary wants in the translation of each part
-
-    @property
-    def taken(self) -> Taken:
-        """What is translated of the line, and what is put back."""
-        return self.reading.taken
 
     def style(self, index: int) -> Style | None:
         """The style of a headline that the translation of a part is given back."""
@@ -113,23 +106,22 @@ class Stream:
         """See `Course`."""
         text, prefix, number = given
         reading = self._reading(text, prefix)
-        taken = reading.taken
         # A part has one style, so that its translation can be given that.
         splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
-        parts, sources = splitter.split(taken.text)
-        own_prefix = without(prefix, taken, self.normaliser.things)
+        parts, sources = splitter.split(reading.source.text)
+        own_prefix = without(prefix, reading.items, self.normaliser.things)
         prefixes = [self._prefix(own_prefix, number), *[[]] * (len(parts) - 1)] if parts else []
         # In the letters of the line, since a term with capitals is found by its capitals.
         terms = self.demands.terms_of(reading.original, parts)
         phrases = [self.tokenizer.encode(wanted) for wanted in terms]
-        are_aligned = need_attention(taken, parts) if self.has_attention else [False] * len(parts)
+        are_aligned = need_attention(reading.items, parts) if self.has_attention else [False] * len(parts)
         # All sentences of a line share its random numbers.
         sentences = [
             Sentence(self.tag_ids + source, prefix, number, required, is_aligned)
             for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
         ]
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-        return Prepared(_Source(text, reading, parts, terms), sentences, lengths)
+        return Prepared(_Source(reading, parts, terms), sentences, lengths)
 
     def _reading(self, line: str, prefix: str) -> Reading:
         # A translation begins with its prefix letter by letter, so no headline is made of it.
@@ -153,7 +145,7 @@ class Stream:
         line, found = prepared, list(results)
         source = line.payload
         if not source.parts:
-            return self._untranslated(source)
+            return self._untranslated(source.reading)
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.items]
         n = self.options.searched_with(self.decoding).n_best
         combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, n)
@@ -166,37 +158,29 @@ class Stream:
             distinct.setdefault(hypothesis.text, hypothesis)
         hypotheses = list(distinct.values())
         suspicions = self._findings(line, found, combinations[0], best.plain, n_src_tokens)
-        parts = [part.text for part in source.parts]
-        kept = [item.text for item in source.taken.items]
-        changes = source.reading.changes
-        read = source.taken.text if changes else ""
-        return Translation(source.line, hypotheses[0].text, hypotheses, parts, suspicions, kept, changes, read)
+        reading, parts = source.reading, [part.text for part in source.parts]
+        kept = [item.text for item in reading.items]
+        read = reading.source.text if reading.changes else ""
+        return Translation(reading.line, hypotheses[0].text, hypotheses, parts, suspicions, kept, reading.changes, read)
 
-    def _untranslated(self, source: _Source) -> Translation:
+    def _untranslated(self, reading: Reading) -> Translation:
         """A line without anything to translate. If it has things that are kept, it comes out as it was."""
-        if not source.taken.items:
-            return Translation(source.line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(source.line))
-        text = source.line.translate(LINE_ENDS)
-        pairs = words_with_themselves(text) if self.options.alignment else None
-        kept = [item.text for item in source.taken.items]
+        line, changes = reading.line, reading.changes
+        if not reading.items:
+            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(line))
+        text = line.translate(LINE_ENDS)
+        pairs = [(word, word) for word in range(len(text.split()))] if self.options.alignment else None
         suspicions = []
-        if foreign := [change.before for change in source.reading.changes if is_foreign(change.before)]:
+        if foreign := [change.before for change in changes if is_foreign(change.before)]:
             message = f"nothing of the line is translated, since training had no such letters ({foreign[0]!r})"
             suspicions.append(Finding("untranslated", message))
-        return Translation(
-            source.line,
-            text,
-            [TextHypothesis(text, 0.0, 0.0, alignment=pairs)],
-            [],
-            suspicions,
-            kept,
-            source.reading.changes,
-        )
+        kept = [item.text for item in reading.items]
+        return Translation(line, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], suspicions, kept, changes)
 
     def _findings(
         self, line: _Line, found: list[Found], best: Combination, text: str, n_src_tokens: list[int]
     ) -> list[Finding]:
-        source = line.payload.taken.text
+        source = line.payload.reading.source.text
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
         suspicions += self.demands.missing(source, text)
@@ -224,53 +208,58 @@ class Stream:
     def _joined(self, line: _Line, found: list[Found], combination: Combination) -> _Joined:
         """One hypothesis of each part as one hypothesis of the line."""
         source = line.payload
+        read, items = source.reading.source, source.reading.items
         chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
         texts = [text.translate(LINE_ENDS) for text in texts]
         texts = [self._given_back(text, source, index) for index, text in enumerate(texts)]
         plain = rejoin(texts, source.parts, self.tgt_lang)
-        text = TYPOGRAPHIES[self.options.typography](plain) if self.options.typography else plain
-        joined = TextHypothesis(
-            text,
-            sum(hypothesis.log_prob for hypothesis in chosen),
-            combination.score,
-            self._token_scores(chosen) if self.options.token_scores else None,
-        )
-        if not self.options.alignment and not source.taken.items:
-            return _Joined(joined, plain)
-        spans, targets = _spans(texts, plain), [hypothesis.tokens for hypothesis in chosen]
+        text = Text.of(plain)
+        if self.options.typography:
+            text = text.respaced(TYPOGRAPHIES[self.options.typography](plain))
         weights = [
             None if each.attention is None else each.attention[rank][:, len(self.tag_ids) :]
             for each, rank in zip(found, combination.ranks, strict=True)
         ]
-        restored = Restored(text, [])
-        if source.taken.items:
-            # As if only those had attention that need it, so that other options change no place.
-            needed = [each if item.is_aligned else None for each, item in zip(weights, line.items, strict=True)]
-            restored = restore(text, source.taken, source.parts, spans, self.tokenizer, plain, targets, needed)
-            joined = dataclasses.replace(joined, text=restored.text)
-        if not self.options.alignment:
-            return _Joined(joined, plain)
-        attention = [
-            Attention(
-                self.tokenizer.pieces(sentence.source[len(self.tag_ids) :]),
-                self.tokenizer.pieces(ids[: len(each)]),
-                each,
-            )
-            for sentence, ids, each in zip(line.items, targets, weights, strict=True)
-            if each is not None
+        parts = [
+            Rendered(part, *span, hypothesis.tokens, each)
+            for part, span, hypothesis, each in zip(source.parts, _spans(texts, plain), chosen, weights, strict=True)
         ]
-        pairs = after_respacing(self._alignment(source, plain, spans, targets, attention), plain, text)
-        if source.taken.items:
-            pairs = realigned(pairs, source.reading.text, source.taken, text, restored)
-        if source.reading.words is not None:
-            pairs = of_line(pairs, source.reading.words)
-        return _Joined(dataclasses.replace(joined, attention=attention, alignment=pairs), plain)
+        whole = Restored(text, [])
+        if items:
+            # As if only those had attention that need it, so that other options change no place.
+            needed = [
+                each if sentence.is_aligned else each._replace(weights=None)
+                for each, sentence in zip(parts, line.items, strict=True)
+            ]
+            whole = restore(text, plain, read.text, items, needed, self.tokenizer)
+        joined = TextHypothesis(
+            whole.translation.text,
+            sum(hypothesis.log_prob for hypothesis in chosen),
+            combination.score,
+            self._token_scores(chosen) if self.options.token_scores else None,
+        )
+        if self.options.alignment:
+            pairs = word_pairs(read.text, plain, parts, self.tokenizer)
+            alignment = pairs_of_line(pairs, source.reading.line, read, items, plain, whole)
+            joined = dataclasses.replace(joined, attention=self._attention(line, parts), alignment=alignment)
+        return _Joined(joined, plain)
 
     def _given_back(self, text: str, source: _Source, index: int) -> str:
         """The translation of a part as a headline, if the part was one."""
         style = source.style(index)
         return given_back(text, style, source.original_of(index), source.terms[index]) if style else text
+
+    def _attention(self, line: _Line, parts: Sequence[Rendered]) -> list[Attention]:
+        return [
+            Attention(
+                self.tokenizer.pieces(sentence.source[len(self.tag_ids) :]),
+                self.tokenizer.pieces(each.ids[: len(each.weights)]),
+                each.weights,
+            )
+            for sentence, each in zip(line.items, parts, strict=True)
+            if each.weights is not None
+        ]
 
     def _token_scores(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[str, float]]:
         scores: list[tuple[str, float]] = []
@@ -279,31 +268,6 @@ class Stream:
             ids = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
             scores += zip(self.tokenizer.pieces(ids), hypothesis.token_log_probs, strict=True)
         return scores
-
-    def _alignment(
-        self,
-        source: _Source,
-        plain: str,
-        spans: list[tuple[int, int]],
-        targets: list[list[int]],
-        attention: list[Attention],
-    ) -> list[tuple[int, int]]:
-        """Pairs of words of what was translated and words of `plain`, in which the parts have `spans`."""
-        if not plain.strip():
-            return []
-        src_offsets: list[tuple[int, int]] = []
-        tgt_offsets: list[tuple[int, int]] = []
-        for part, (start, _), ids in zip(source.parts, spans, targets, strict=True):
-            src_offsets += _shifted(self.tokenizer.offsets(part.text), part.start)
-            tgt_offsets += _shifted(self.tokenizer.decoded_offsets(ids), start)
-        src_words = iter(words_of_pieces(source.taken.text, src_offsets))
-        tgt_words = iter(words_of_pieces(plain, tgt_offsets))
-        pairs: set[tuple[int, int]] = set()
-        for ids, (_, _, weights) in zip(targets, attention, strict=True):
-            n_tgt, n_src = weights.shape  # the last token of a hypothesis as long as can be has no weights
-            tgt_part = list(islice(tgt_words, len(ids)))[:n_tgt]
-            pairs.update(word_alignment(weights, list(islice(src_words, n_src)), tgt_part))
-        return sorted(pairs)
 
 
 def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:
@@ -314,7 +278,3 @@ def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:
         end = start + len(text)
         spans.append((start, end))
     return spans
-
-
-def _shifted(offsets: Iterable[tuple[int, int]], by: int) -> Iterator[tuple[int, int]]:
-    return ((begin + by, end + by) for begin, end in offsets)

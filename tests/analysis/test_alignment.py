@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.analysis.alignment import after_respacing, pharaoh, word_alignment, words_of_pieces
+from seq2seq.analysis.alignment import pharaoh, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.text.typography import french
 from tests.translating import model_content
 
 TOKENIZER = Tokenizer.from_bytes(model_content().tokenizer)
@@ -83,23 +82,6 @@ def test_only_proportions_count(pair: tuple[npt.NDArray[np.float64], list[int], 
 def test_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="leave out the special ids"):
         word_alignment(np.ones((2, 3)), [0], [0, 1])
-
-
-def test_typography_moves_the_links_with_the_letters() -> None:
-    before = 'Il dit: "Quoi?" Oui!'
-    after = french(before)
-    assert after.split() == ["Il", "dit", ":", "«", "Quoi", "?", "»", "Oui", "!"]
-    assert after_respacing([(0, 0), (5, 1), (6, 2), (7, 3)], before, after) == [
-        (0, 0), (5, 1), (5, 2), (6, 3), (6, 4), (6, 5), (6, 6), (7, 7), (7, 8)
-    ]  # fmt: skip
-    assert after_respacing([(3, 0), (4, 1), (5, 1)], "a b", "ab") == [(3, 0), (4, 0), (5, 0)]
-
-
-@given(st.text(st.sampled_from("abl'\"?!:; "), max_size=20))
-def test_typography_leaves_no_word_without_its_link(text: str) -> None:
-    n_words, after = len(text.split()), french(text)
-    links = after_respacing([(word, word) for word in range(n_words)], text, after)
-    assert {tgt for _, tgt in links} == set(range(len(after.split())))
 
 
 def test_pharaoh_sorts_by_source() -> None:

@@ -11,6 +11,7 @@ from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.normalising import Normaliser
+from seq2seq.translation.text.origins import Text
 from tests.translation.engines.models import tokenizer
 
 LOOKS = Looks({"'": 0.3, ".": 0.9, '"': 0.1}, 0.0, 0.0)
@@ -37,13 +38,11 @@ IDENTITY = of_identity()
 def test_each_word_comes_from_words_of_the_line(line: str) -> None:
     for normaliser in (IDENTITY, Normaliser(RunConfig(), tokenizer(), LOOKS, "auto")):
         reading = normaliser.read(line)
-        assert len(reading.taken.text) == len(reading.original)
-        if reading.words is None:
-            assert reading.text == line
-        else:
-            assert len(reading.words) == len(reading.text.split())
-            assert {word for words in reading.words for word in words} <= set(range(len(line.split())))
-        assert bool(reading.changes) == (reading.taken.text != line) or not reading.taken.text.strip()
+        assert len(reading.source.text) == len(reading.original)
+        words = reading.source.words(line)
+        assert len(words) == len(reading.source.text.split())
+        assert {word for found in words for word in found} <= set(range(len(line.split())))
+        assert bool(reading.changes) == (reading.source.text != line) or not reading.source.text.strip()
 
 
 # Without stops: when unseen characters are gone, sentences may end elsewhere.
@@ -57,7 +56,7 @@ def test_twice_is_once(line: str) -> None:
 @given(st.text("ahié .,'", max_size=24).filter(lambda line: "  " not in line.strip()))
 def test_a_line_as_training_had_them_stays(line: str) -> None:
     reading = IDENTITY.read(line)
-    assert reading.changes == [] and reading.words is None and reading.taken.items == []
+    assert (reading.source, reading.changes, reading.items) == (Text.of(line), [], [])
 
 
 @pytest.mark.parametrize(
@@ -91,8 +90,8 @@ def test_turkish_keeps_its_case() -> None:
 def test_a_headline_is_read_with_fewer_pieces(trained_run: Path) -> None:
     model = TrainedModel.read(trained_run)
     normaliser = Normaliser(model.config, model.tokenizer, None, "auto")
-    assert normaliser.read("BA BE BI.").taken.text == "Ba be bi."
-    assert normaliser.read("BA BE BI.", keeps_case=True).taken.text == "BA BE BI."
+    assert normaliser.read("BA BE BI.").source.text == "Ba be bi."
+    assert normaliser.read("BA BE BI.", keeps_case=True).source.text == "BA BE BI."
     folded = Normaliser(model.config, of_lower_case(), None, "auto")
     assert folded.read("UN CHAT DORT.").changes == []  # the tokenizer makes all letters small
 

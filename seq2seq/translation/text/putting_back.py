@@ -6,19 +6,19 @@ the word that comes from the word before it. What stood at the beginning or the 
 """
 
 import heapq
+import sys
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from seq2seq.translation.text.splitting import LINE_ENDS
-from seq2seq.translation.text.taking_out import Item, Taken
-from seq2seq.translation.text.units import Links, units
+from seq2seq.translation.text.origins import Edit, Text
+from seq2seq.translation.text.taking_out import CLOSERS, Item
+from seq2seq.translation.text.units import Links, Token, tokens
 
 _NO_BREAK = "\u00a0\u202f"
-_CLOSERS = ",.;:!?…)]}»”’。、，！？）」』"
-_MOST_MARKS = 8  # to step over, between a word and a thing
 
 
 class Part(NamedTuple):
@@ -34,11 +34,208 @@ class Restored(NamedTuple):
     """A translation that is complete again.
 
     Attributes:
-        starts: where each thing is in `text`, in characters.
+        starts: where each thing is in it, in characters.
     """
 
-    text: str
+    translation: Text
     starts: list[int]
+
+
+def put_back(translation: Text, text: str, items: Sequence[Item], parts: Sequence[Part], links: Links) -> Restored:
+    """Put `items`, which were taken out of a line, into the translation of the `text` that was left.
+
+    White space around an item is as in the line. That between words of the translation stays.
+
+    Args:
+        parts: in order; at least one.
+        links: for each of `units(text)`, those of `units(translation)` that come from it, best first. They may
+            be empty for words whose part has no word in the translation.
+    """
+    if not items:
+        return Restored(translation, [])
+    images = _Images(text, translation.text, parts, links)
+    elements = _uncrossed(_elements(items, images), translation.text)
+    return _rendered(translation, items, _places(items, images, elements))
+
+
+class _Images:
+    """Where the places between the characters of a text are in its translation.
+
+    A word has the places of the words that come from it, and a mark beside a word that of the same mark beside those.
+    """
+
+    def __init__(self, text: str, translation: str, parts: Sequence[Part], links: Links) -> None:
+        self._text, self._translation, self._parts = text, translation, parts
+        self.src, self.tgt = tokens(text), tokens(translation)
+        self.src_words, self._tgt_words = (
+            [k for k, token in enumerate(side) if token.is_word] for side in (self.src, self.tgt)
+        )
+        self.linked = {  # for each word with a translation: the first, last and best token of that
+            word: _ends(found, self._tgt_words) for word, found in zip(self.src_words, links, strict=True) if found
+        }
+        self._carried: dict[tuple[int, int, int], int] = {}
+
+    def following(self, place: int) -> int:
+        """Where something goes that follows a word, or stands at the beginning or the end of a part."""
+        k = _first(self.src, place) - 1
+        if k < 0:
+            return self._parts[0].tgt_start
+        part = self._part(k)
+        if place >= part.src_end:
+            return part.tgt_end
+        first, stop = (_first(self.tgt, border) for border in part[2:])
+        n = bisect_right(self.src_words, k)
+        word = self.src_words[n - 1] if n and self.src[self.src_words[n - 1]].start >= part.src_start else None
+        if word is None:  # there are only marks before it
+            image = self._carry(first - 1, k, 1, _first(self.src, part.src_start), first)
+            return self.tgt[image].end if image >= first else part.tgt_start
+        is_last = n == len(self.src_words) or self.src[self.src_words[n]].start >= part.src_end
+        n_before = bisect_left(self._tgt_words, stop)
+        if is_last and n_before and self._tgt_words[n_before - 1] >= first:
+            return self.border(place, self._tgt_words[n_before - 1], 1)
+        return self.border(place, self.linked[word][2], 1) if word in self.linked else part.tgt_end
+
+    def leading(self, place: int) -> int:
+        """Where something goes that precedes a word."""
+        k = self._token(place, -1)
+        n = bisect_left(self.src_words, k)
+        word = self.src_words[n] if n < len(self.src_words) else -1
+        if word not in self.linked or self.src[word].start >= self._part(k).src_end:
+            return self.following(place)
+        return self.border(place, self.linked[word][0], -1)
+
+    def border(self, place: int, image: int, step: int) -> int:
+        """Where something begins (step -1) or ends (step 1), the outermost word of whose translation is `image`."""
+        k, side = self._token(place, step), step > 0
+        token, part, of_image = self.src[k], self._part(k), self.tgt[image]
+        edge = part[2 + side]
+        is_at_edge = place >= part.src_end if side else place <= part.src_start
+        if is_at_edge and self._n_words(edge) == self._n_words(of_image[side]):
+            return edge
+        if token.start < place < token.end:
+            word = self._text[token.start : token.end]
+            is_same = word == self._translation[of_image.start : of_image.end]
+            return of_image.start + place - token.start if is_same else of_image[side]
+        return self.tgt[self._carry(image, k, step)][side]
+
+    def _carry(self, image: int, k: int, step: int, stop: int = 0, first: int = 0) -> int:
+        """The image of a mark, if `image` is that of the word that its row of marks begins at."""
+        row = []
+        while stop <= k < len(self.src) and not self.src[k].is_word and (image, k, step) not in self._carried:
+            row.append(k)
+            k -= step
+        reached = self._carried.get((image, k, step), image)
+        for k in reversed(row):
+            reached = self._carried[image, k, step] = self._beside(reached, self._text[self.src[k].start], step, first)
+        return reached
+
+    def _beside(self, image: int, mark: str, step: int, first: int) -> int:
+        """The same mark next to an image, or another one that touches it, all of it: … may become ..."""
+        beside = self._mark(image + step)
+        if not beside or beside == mark:
+            return image + step if beside else image
+        ends = sorted((image, image + step))
+        if image >= first and self._translation[self.tgt[ends[0]].end : self.tgt[ends[1]].start].strip(_NO_BREAK):
+            return image
+        while self._mark(image + step) == beside:
+            image += step
+        return image
+
+    def _mark(self, k: int) -> str:
+        """A token of the translation, if it is a mark."""
+        is_mark = 0 <= k < len(self.tgt) and not self.tgt[k].is_word
+        return self._translation[self.tgt[k].start] if is_mark else ""
+
+    def _part(self, k: int) -> Part:
+        """The part that a token is in, or the last one before it."""
+        index = bisect_right(self._parts, self.src[k].start, key=lambda part: part.src_start) - 1
+        return self._parts[max(0, index)]
+
+    def _token(self, place: int, step: int) -> int:
+        """The token that a place is in, or the one before (step 1) or after it (step -1)."""
+        k = _first(self.src, place)
+        return k - 1 if step > 0 or (k and self.src[k - 1].end > place) else k
+
+    def _n_words(self, offset: int) -> int:
+        """How many words of the translation begin before an offset."""
+        return bisect_left(self._tgt_words, _first(self.tgt, offset))
+
+
+def _first(of: Sequence[Token], place: int) -> int:
+    """How many tokens begin before a place."""
+    return bisect_left(of, (place,))
+
+
+def _ends(linked: Sequence[int], words: Sequence[int]) -> tuple[int, int, int]:
+    """The first and the last of the linked words, and the last one that follows the best of them without a gap."""
+    if isinstance(linked, range):
+        return words[linked[0]], words[linked[-1]], words[linked[-1]]
+    best, distinct = linked[0], set(linked)
+    while best + 1 in distinct:
+        best += 1
+    return words[min(linked)], words[max(linked)], words[best]
+
+
+_Spans = dict[int, tuple[int, int]]  # by opening tag: where an element begins and ends in the translation
+
+
+@dataclass
+class _Open:
+    """An element that is open, with what was found in it so far."""
+
+    first: int = sys.maxsize  # word of its translation
+    last: int = -1
+    begin: int = sys.maxsize  # of elements in it
+    end: int = -1
+
+    def add(self, first: int, last: int) -> None:
+        self.first, self.last = min(self.first, first), max(self.last, last)
+
+
+def _elements(items: Sequence[Item], images: _Images) -> _Spans:
+    """Where the elements are that have words."""
+    spans: _Spans = {}
+    around = [_Open()]
+    words = iter(images.src_words)
+    word = next(words, None)
+    before: int | None = None
+    for i, item in enumerate(items):
+        while word is not None and images.src[word].start < item.place:
+            if word in images.linked:
+                around[-1].add(*images.linked[word][:2])
+            before, word = word, next(words, None)
+        if item.partner is not None and item.partner > i:
+            around.append(_Open())
+            if before in images.linked and images.src[before].end > item.place:  # it begins inside a word
+                around[-1].add(*images.linked[before][:2])
+        elif item.partner is not None:
+            inner, outer = around.pop(), around[-1]
+            if inner.first <= inner.last:
+                opening = items[item.partner].place
+                inner.begin = min(inner.begin, images.border(opening, inner.first, -1))
+                inner.end = max(inner.end, images.border(item.place, inner.last, 1))
+                spans[item.partner] = inner.begin, inner.end
+                outer.add(inner.first, inner.last)
+                outer.begin, outer.end = min(outer.begin, inner.begin), max(outer.end, inner.end)
+    return spans
+
+
+def _uncrossed(spans: _Spans, translation: str) -> _Spans:
+    """Spans none of which begins in another one and ends after it: such a one begins after the end of the other."""
+    heap = [(begin, -end, opening) for opening, (begin, end) in spans.items()]
+    heapq.heapify(heap)
+    found: _Spans = {}
+    around: list[int] = []  # where they end
+    while heap:
+        begin, minus_end, opening = heapq.heappop(heap)
+        while around and around[-1] <= begin:
+            around.pop()
+        if around and -minus_end > around[-1]:
+            heapq.heappush(heap, (around[-1] + _n_spaces(translation, around[-1]), minus_end, opening))
+            continue
+        around.append(-minus_end)
+        found[opening] = begin, -minus_end
+    return found
 
 
 class _Place(NamedTuple):
@@ -47,321 +244,73 @@ class _Place(NamedTuple):
     item: int
 
 
-def put_back(translation: str, taken: Taken, parts: Sequence[Part], links: Links) -> Restored:
-    """Put the items of `taken` into the translation of its text.
-
-    White space around an item is as in the line. That between words of the translation stays.
-
-    Args:
-        parts: in order; at least one.
-        links: for each of `units(taken.text)`, those of `units(translation)` that come from it, best first. They may
-            be empty for words whose part has no word in the translation.
-    """
-    if not taken.items:
-        return Restored(translation, [])
-    return _rendered(translation, taken, _Places(translation, taken, parts, links).find())
-
-
-class _Places:
-    """Finds where each item goes."""
-
-    def __init__(self, translation: str, taken: Taken, parts: Sequence[Part], links: Links) -> None:
-        self._text, self._items = taken.text, taken.items
-        self._translation = translation
-        self._parts = parts
-        self._links = links
-        self._src = units(taken.text)
-        self._tgt = units(translation)
-        self._n_equal: dict[tuple[int, int, int], int] = {}
-        self._target_after: dict[int, int] = {}
-
-    def find(self) -> list[_Place]:
-        """In the order in which they stand in the result."""
-        spans = _uncrossed(self._spans())
-        offsets: dict[int, int] = {}
-        leads = {i: item.leads for i, item in enumerate(self._items)}
-        for i, item in enumerate(self._items):
-            opening = i if i in spans else item.partner if item.partner in spans else None
-            if opening is None:
-                is_tag = item.partner is not None  # of an element without a word
-                offsets[i] = self._leading(item) if item.leads and not is_tag else self._following(item)
-            elif i == opening:
-                offsets[i] = self._opening(item, spans[i][0])
-            else:
-                offsets[i] = self._closing(item, spans[opening][1])
-            if item.partner is not None and item.partner < i:
-                offsets[i] = max(offsets[i], offsets[item.partner])
-                if offsets[i] == offsets[item.partner]:  # an element without a word: both follow what is before
-                    leads[i] = leads[item.partner] = False
-        return self._in_order(offsets, leads, spans)
-
-    def _in_order(
-        self, offsets: dict[int, int], leads: dict[int, bool], spans: dict[int, tuple[int, int]]
-    ) -> list[_Place]:
-        """By place, then as in the line, but tags so that elements do not cross."""
-        rank = {opening: n for n, opening in enumerate(sorted(spans, key=lambda i: (spans[i][0], -spans[i][1], i)))}
-        self._close_after_inner(offsets, spans, rank)
-        groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
-        for i in range(len(self._items)):
-            groups[offsets[i], leads[i]].append(i)
-        places = []
-        for (offset, is_leading), indices in sorted(groups.items()):
-            openings = [i for i in indices if i in rank and is_leading]
-            closings = [i for i in indices if self._items[i].partner in rank and not is_leading and i not in rank]
-            moved = dict(zip(openings, sorted(openings, key=lambda i: rank[i]), strict=True))
-            moved |= zip(closings, sorted(closings, key=lambda i: -rank[self._items[i].partner or 0]), strict=True)
-            places += [_Place(offset, is_leading, moved.get(i, i)) for i in indices]
-        return places
-
-    def _close_after_inner(
-        self, offsets: dict[int, int], spans: dict[int, tuple[int, int]], rank: dict[int, int]
-    ) -> None:
-        """Let no element end before one in it, nor begin after it, where both share a word and its punctuation."""
-        # By the last and by the first word: from where to where the elements reach that share it.
-        ending: dict[int, tuple[int, int]] = {}
-        beginning: dict[int, tuple[int, int]] = {}
-        for opening in sorted(spans, key=lambda i: -rank[i]):  # inner ones first
-            closing = self._items[opening].partner
-            assert closing is not None
-            first, last = spans[opening]
-            own = offsets[opening], offsets[closing]
-            begin, end = ending.get(last, own)
-            if begin < own[1]:  # else they are side by side, in one word
-                offsets[closing] = max(own[1], end)
-            ending[last] = min(begin, own[0]), max(end, own[1])
-            begin, end = beginning.get(first, own)
-            if begin < own[1]:
-                offsets[opening] = min(own[0], begin)
-            beginning[first] = min(begin, own[0]), max(end, own[1])
-
-    def _spans(self) -> dict[int, tuple[int, int]]:
-        """By opening tag: the first and the last translated word that come from the words of its element."""
-        spans: dict[int, tuple[int, int]] = {}
-        stack: list[list[int]] = []
-        n_units = 0
-
-        def add(unit: int) -> None:
-            if stack and self._links[unit]:
-                first, last = _ends(self._links[unit])
-                stack[-1][:] = [min(stack[-1][0], first), max(stack[-1][1], last)]
-
-        for i, item in enumerate(self._items):
-            while n_units < len(self._src) and self._src[n_units].start < item.place:
-                add(n_units)
-                n_units += 1
-            if item.partner is None:
-                continue
-            if item.partner > i:
-                stack.append([len(self._tgt), -1])
-                if n_units and self._src[n_units - 1].end > item.place:  # it begins inside a word
-                    add(n_units - 1)
-                continue
-            first, last = stack.pop()
-            if first <= last:
-                spans[item.partner] = first, last
-            if stack:
-                stack[-1][:] = [min(stack[-1][0], first), max(stack[-1][1], last)]
-        return spans
-
-    def _opening(self, item: Item, target: int) -> int:
-        unit = self._unit_after(item.place)
-        part = self._part(item.place)
-        is_first = bisect_left(self._tgt, (part.tgt_start, 0)) == target
-        if is_first and item.place <= part.src_start:
-            return part.tgt_start
-        return self._before(target, unit, item.place)
-
-    def _closing(self, item: Item, target: int) -> int:
-        unit = bisect_left(self._src, (item.place, 0)) - 1
-        part = self._part(item.place)
-        is_last = bisect_left(self._tgt, (part.tgt_end, 0)) - 1 == target
-        if is_last and item.place >= part.src_end:
-            return part.tgt_end
-        return self._after(target, unit, item.place)
-
-    def _following(self, item: Item) -> int:
-        """Where an item goes that follows a word, or stands at the beginning or the end of a part."""
-        part = self._part(item.place)
-        if item.place <= part.src_start:
-            return part.tgt_start
-        if item.place >= part.src_end:
-            return part.tgt_end
-        unit = bisect_left(self._src, (item.place, 0)) - 1
-        if unit < 0 or self._src[unit].start < part.src_start:
-            return self._at_start(part, item.place)
-        last_target = bisect_left(self._tgt, (part.tgt_end, 0)) - 1
-        is_last = unit == bisect_left(self._src, (part.src_end, 0)) - 1
-        if is_last and last_target >= 0 and self._tgt[last_target].start >= part.tgt_start:
-            return self._after(last_target, unit, item.place)
-        if not self._links[unit]:
-            return part.tgt_end
-        return self._after(self._last_of_run(unit), unit, item.place)
-
-    def _leading(self, item: Item) -> int:
-        """Where an item goes that precedes a word; it follows a tag that does."""
-        unit = self._unit_after(item.place)
-        is_there = unit < len(self._src) and self._src[unit].start < self._part(item.place).src_end
-        if not is_there or not self._links[unit]:
-            return self._following(item)
-        return self._before(_ends(self._links[unit])[0], unit, item.place)
-
-    def _last_of_run(self, unit: int) -> int:
-        """The best link of a word, or the last one of those that follow it without a gap."""
-        if unit not in self._target_after:
-            linked = set(self._links[unit])
-            target = self._links[unit][0]
-            while target + 1 in linked:
-                target += 1
-            self._target_after[unit] = target
-        return self._target_after[unit]
-
-    def _part(self, place: int) -> Part:
-        """The part of the text that `place` is in, or at the end of."""
-        index = bisect_right(self._parts, place, key=lambda part: part.src_start) - 1
-        if index > 0 and self._parts[index].src_start == place and self._parts[index - 1].src_end == place:
-            index -= 1
-        return self._parts[max(0, index)]
-
-    def _unit_after(self, place: int) -> int:
-        unit = bisect_left(self._src, (place, 0))
-        return unit - 1 if unit and self._src[unit - 1].end > place else unit
-
-    def _at_start(self, part: Part, place: int) -> int:
-        """Where an item goes that has only punctuation before it in its part."""
-        n_before = place - part.src_start
-        if n_before <= self._common(part.src_start, part.tgt_start, 1):
-            return part.tgt_start + n_before
-        first = bisect_left(self._tgt, (part.tgt_start, 0))
-        is_there = first < len(self._tgt) and self._tgt[first].start < part.tgt_end
-        return self._tgt[first].start if is_there else part.tgt_start
-
-    def _after(self, target: int, unit: int, place: int) -> int:
-        """After a translated word, and after as much punctuation as there is between the source word and `place`."""
-        (src_start, src_end), (start, end) = self._src[unit], self._tgt[target]
-        if place < src_end:  # inside the word
-            is_same = self._text[src_start:src_end] == self._translation[start:end]
-            return start + place - src_start if is_same else end
-        limit = self._tgt[target + 1].start if target + 1 < len(self._tgt) else len(self._translation)
-        if place - src_end <= min(limit - end, self._common(src_end, end, 1)):
-            return end + place - src_end
-        n_marks = _n_visible(self._text[src_end : min(place, src_end + _MOST_MARKS)])
-        while n_marks and end < limit:
-            is_bound = self._translation[end] in _NO_BREAK and not self._translation[end + 1 : limit][:1].isspace()
-            if is_bound and end + 1 < limit:
-                end += 1
-            if self._translation[end].isspace():
-                break
-            end, n_marks = end + 1, n_marks - 1
-        return end
-
-    def _before(self, target: int, unit: int, place: int) -> int:
-        """Before a translated word, and before as much punctuation as between `place` and the source word."""
-        (src_start, src_end), (start, end) = self._src[unit], self._tgt[target]
-        if place > src_start:
-            is_same = self._text[src_start:src_end] == self._translation[start:end]
-            return start + place - src_start if is_same else start
-        limit = self._tgt[target - 1].end if target else 0
-        if src_start - place <= min(start - limit, self._common(src_start, start, -1)):
-            return start - (src_start - place)
-        n_marks = _n_visible(self._text[max(place, src_start - _MOST_MARKS) : src_start])
-        while n_marks and start > limit:
-            is_bound = self._translation[start - 1] in _NO_BREAK and start - 2 >= limit
-            if is_bound and not self._translation[start - 2].isspace():
-                start -= 1
-            if self._translation[start - 1].isspace():
-                break
-            start, n_marks = start - 1, n_marks - 1
-        return start
-
-    def _common(self, i: int, j: int, step: int) -> int:
-        """How many characters without a letter follow equally in text and translation; step -1: before."""
-        if (i, j, step) not in self._n_equal:
-            n, shift = 0, -(step < 0)
-            a, b = i + shift, j + shift
-            while 0 <= a < len(self._text) and 0 <= b < len(self._translation):
-                if self._text[a] != self._translation[b] or self._text[a].isalnum():
-                    break
-                a, b, n = a + step, b + step, n + 1
-            self._n_equal[i, j, step] = n
-        return self._n_equal[i, j, step]
-
-
-def _ends(linked: Sequence[int]) -> tuple[int, int]:
-    return (linked[0], linked[-1]) if isinstance(linked, range) else (min(linked), max(linked))
-
-
-def _uncrossed(spans: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """Spans none of which begins in another one and ends after it: such a one begins after the end of the other."""
-    heap = [(first, -last, opening) for opening, (first, last) in spans.items()]
-    heapq.heapify(heap)
-    found: dict[int, tuple[int, int]] = {}
-    around: list[int] = []  # last words
-    while heap:
-        first, minus_last, opening = heapq.heappop(heap)
-        while around and around[-1] < first:
-            around.pop()
-        if around and -minus_last > around[-1]:
-            heapq.heappush(heap, (around[-1] + 1, minus_last, opening))
+def _places(items: Sequence[Item], images: _Images, elements: _Spans) -> list[_Place]:
+    """Where each item goes, in the order of the result: as in the line, but tags so that elements do not cross."""
+    offsets: list[int] = []
+    leads = [item.leads for item in items]
+    for i, item in enumerate(items):
+        opening = i if i in elements else item.partner
+        if opening in elements:
+            offsets.append(elements[opening][opening != i])
             continue
-        around.append(-minus_last)
-        found[opening] = first, -minus_last
-    return found
+        is_tag = item.partner is not None  # of an element without a word
+        offsets.append(images.leading(item.place) if item.leads and not is_tag else images.following(item.place))
+        if item.partner is not None and item.partner < i:
+            offsets[i] = max(offsets[i], offsets[item.partner])
+            if offsets[i] == offsets[item.partner]:  # an element without a word: both follow what is before
+                leads[i] = leads[item.partner] = False
+    rank = {i: n for n, i in enumerate(sorted(elements, key=lambda i: (elements[i][0], -elements[i][1], i)))}
+    groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for i in range(len(items)):
+        groups[offsets[i], leads[i]].append(i)
+    places = []
+    for (offset, is_leading), indices in sorted(groups.items()):
+        tags = [i for i in indices if (i if is_leading else items[i].partner) in rank]
+        if is_leading:
+            ordered = sorted(tags, key=lambda i: rank[i])
+        else:
+            ordered = sorted(tags, key=lambda i: -rank[items[i].partner or 0])
+        moved = dict(zip(tags, ordered, strict=True))
+        places += [_Place(offset, is_leading, moved.get(i, i)) for i in indices]
+    return places
 
 
-def _rendered(translation: str, taken: Taken, places: Sequence[_Place]) -> Restored:
-    text: list[str] = []
-    starts = [0] * len(taken.items)
-    length = cursor = 0
-
-    def add(piece: str) -> None:
-        nonlocal length
-        text.append(piece)
-        length += len(piece)
-
+def _rendered(translation: Text, items: Sequence[Item], places: Iterable[_Place]) -> Restored:
+    text = translation.text
+    edits: list[Edit] = []
+    starts = [0] * len(items)
+    done = n_more = 0  # how much of the translation, and how much longer that became
     for (offset, leads), group in groupby(places, key=lambda place: place[:2]):
-        items = [(place.item, taken.items[place.item]) for place in group]
-        between = translation[cursor:offset]
-        cursor = max(cursor, offset)
-        (_, first), (_, last) = items[0], items[-1]
-        if leads and first.leads and first.gap is not None and _is_like(_left(taken, first), between.rstrip()[-1:]):
-            between = between.rstrip() + first.gap.translate(LINE_ENDS)
-        add(between)
-        for i, item in items:
-            space = item.space.translate(LINE_ENDS)
-            if not item.leads and length:
-                touches = not space and text[-1][-1:].isalnum() and not _left(taken, item)[-1:].isalnum()
-                add(" " if touches and i == items[0][0] and item.partner is None else space)
-            starts[i] = length
-            add(item.text)
-            if item.leads and cursor < len(translation):
-                add(space)
+        row = [place.item for place in group]
+        first, last = items[row[0]], items[row[-1]]
+        begin = end = max(offset, done)
+        before, new = text[done:begin], ""
+        if leads and first.leads and first.gap is not None and _are_alike(first.left, before.rstrip()[-1:]):
+            begin, new = done + len(before.rstrip()), first.gap
+        elif not first.leads and before[-1:].isalnum() and first.partner is None:
+            new = " " if not first.space and not first.left.isalnum() else ""  # no sign is made a part of a word
+        for i in row:
+            item = items[i]
+            if not item.leads and begin + n_more + len(new):
+                new += item.space
+            starts[i] = begin + n_more + len(new)
+            new += item.text
+            if item.leads and end < len(text):
+                new += item.space
         if not last.leads:
-            rest = cursor + _n_spaces(translation, cursor)
-            following = translation[rest : rest + 1]
-            gap = (last.gap or "").translate(LINE_ENDS)
+            rest = end + _n_spaces(text, end)
+            after = text[rest : rest + 1]
             if last.gap is None:
-                touches = rest == cursor and following.isalnum() and not _right(taken, last).isalnum()
-                add(" " if touches and last.partner is None else "")
-            elif following and _is_like(_right(taken, last), following):
-                cursor = rest
-                add(gap)
-            elif following and rest == cursor and following not in _CLOSERS:
-                add(gap)
-    add(translation[cursor:])
-    return Restored("".join(text), starts)
-
-
-def _left(taken: Taken, item: Item) -> str:
-    """The character before an item in the text, white space not counted."""
-    end = item.place
-    while end and taken.text[end - 1].isspace():
-        end -= 1
-    return taken.text[max(0, end - 1) : end]
-
-
-def _right(taken: Taken, item: Item) -> str:
-    start = item.place + _n_spaces(taken.text, item.place)
-    return taken.text[start : start + 1]
+                touches = rest == end and after.isalnum() and not last.right.isalnum()
+                new += " " if touches and last.partner is None else ""
+            elif after and _are_alike(last.right, after):
+                end, new = rest, new + last.gap
+            elif after and rest == end and after not in CLOSERS:
+                new += last.gap
+        edits.append(Edit(begin, end, new))
+        n_more += len(new) - (end - begin)
+        done = end
+    return Restored(translation.edited(edits), starts)
 
 
 def _n_spaces(text: str, start: int) -> int:
@@ -371,9 +320,5 @@ def _n_spaces(text: str, start: int) -> int:
     return end - start
 
 
-def _is_like(a: str, b: str) -> bool:
+def _are_alike(a: str, b: str) -> bool:
     return bool(a) == bool(b) and a.isalnum() == b.isalnum()
-
-
-def _n_visible(text: str) -> int:
-    return sum(not character.isspace() for character in text)

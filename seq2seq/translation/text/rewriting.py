@@ -1,4 +1,4 @@
-"""A line with the marks, spaces and letter forms of training, and where each word of the result comes from.
+"""What to change in a line so that it has the marks, spaces and letter forms of training.
 
 - Quotation marks and apostrophes: a mark is replaced only by a sibling that training had at least 20 times as often.
   Prime signs (5′10″) are no quotation marks and stay. A straight mark becomes a curly one only where that is certain:
@@ -12,10 +12,11 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, get_args
 
 from seq2seq.errors import ConfigError
+from seq2seq.translation.text.origins import Edit
 from seq2seq.translation.text.splitting import sentences
 
 Kind = Literal["quotes", "spaces", "forms", "case", "pieces"]
@@ -41,67 +42,12 @@ def kinds_of(normalize: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in names)
 
 
-class Edit(NamedTuple):
-    """text[start:end], which is not empty, becomes `new`."""
-
-    start: int
-    end: int
-    new: str
-
-
 class Change(NamedTuple):
     """What was written in another way before it was translated."""
 
     kind: str  # one of `KINDS`
     before: str
     after: str
-
-
-class Rewritten(NamedTuple):
-    """A text that was edited.
-
-    Attributes:
-        origins: for each character, the index of the one that it comes from in the first text.
-    """
-
-    text: str
-    origins: Sequence[int]
-
-    @classmethod
-    def of(cls, text: str) -> "Rewritten":
-        return cls(text, range(len(text)))
-
-    def edited(self, edits: Sequence[Edit]) -> "Rewritten":
-        """This text with these edits, which are in order and do not overlap."""
-        pieces: list[str] = []
-        origins: list[int] = []
-        done = 0
-        for start, end, new in edits:
-            old = self.text[start:end]
-            first = start + len(old) - len(old.lstrip()) if old.strip() else start
-            pieces += (self.text[done:start], new)
-            origins += [*self.origins[done:start], *[self.origins[first]] * len(new)]
-            done = end
-        return Rewritten("".join([*pieces, self.text[done:]]), [*origins, *self.origins[done:]])
-
-    def words(self, line: str) -> list[list[int]]:
-        """For each word of this text, the words of the first text, `line`, that its letters come from."""
-        of_line = word_numbers(line)
-        words: list[list[int]] = [[] for _ in self.text.split()]
-        for character, word, origin in zip(self.text, word_numbers(self.text), self.origins, strict=True):
-            if not (character.isspace() or line[origin].isspace() or of_line[origin] in words[word]):
-                words[word].append(of_line[origin])
-        return words
-
-
-def word_numbers(text: str) -> list[int]:
-    """For each character the index of its word in `text.split()`; for white space, that of the word before it."""
-    numbers, word, is_inside = [], -1, False
-    for character in text:
-        word += not character.isspace() and not is_inside
-        is_inside = not character.isspace()
-        numbers.append(word)
-    return numbers
 
 
 _KNOWN = 0.001  # of the lines of training; what is rarer, a model hardly knows

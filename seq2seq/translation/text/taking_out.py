@@ -6,121 +6,118 @@ tag that opens an element with words in it, the row goes before the word after i
     Un chat 😀 <b>noir</b>.     the text is "Un chat noir.", 😀 follows "chat", <b> precedes and </b> follows "noir"
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from seq2seq.translation.text.kept import Thing
+from seq2seq.translation.text.origins import Edit, Text
+from seq2seq.translation.text.splitting import LINE_ENDS
 
-_CLOSERS = frozenset(",.;:!?…)]}»”’。、，！？）」』")
+CLOSERS = frozenset(",.;:!?…)]}»”’。、，！？）」』")
 _OPENERS = frozenset("([{«“‘¿¡（「『")
 _EITHER = frozenset("\"'")
+_SPACE = re.compile(r"\s*")
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A thing that was taken out.
 
     Attributes:
-        start: characters before it in the line.
+        origins: see `Text`.
         place: characters before it in the text that is left.
         leads: whether it goes before the word after it, and not after the word before it.
         space: the white space between it and what it follows; if it leads, between it and what it precedes.
         gap: the white space on its other side, where that is not the white space of the text; else None.
         partner: see `Thing`; only if words of the text are between the two tags.
+        left, right: the characters on both sides that are left of the line, white space not counted.
     """
 
     text: str
-    start: int
+    origins: Sequence[int]
     place: int
     leads: bool
     space: str
     gap: str | None
     partner: int | None
-
-    @property
-    def end(self) -> int:
-        """Characters before its end in the line."""
-        return self.start + len(self.text)
+    left: str
+    right: str
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What is left of a line, and what was taken out, in order."""
-
-    text: str
-    items: list[Item] = field(default_factory=list)
-
-
-def take_out(line: str, things: Sequence[Thing]) -> Taken:
+def take_out(line: Text, things: Sequence[Thing]) -> tuple[Text, list[Item]]:
     """Take `things` out of `line`. White space around the line goes too, unless there is nothing to take out."""
     if not things:
-        return Taken(line)
-    begin, stop = len(line) - len(line.lstrip()), len(line.rstrip())
-    text: list[str] = []
-    n_left, end = 0, begin
-    items: list[Item] = []
-    for row in _rows(line, things):
-        row_begin, row_end = things[row.start].start, things[row.stop - 1].end
-        left = line[end:row_begin].rstrip()
-        text.append(left)
-        n_left += len(left)
-        spaces = _spaces(line, things, row, begin, stop)
-        is_at_border = not n_left or row_end + len(spaces[-1]) == stop
-        leading = next((i for i in row if _leads(things, i, row)), row.stop)
-        split = leading - row.start
-        gap = "" if is_at_border else _gap(line, things, row, spaces, split)
-        own_gap = None if spaces[split] == gap else spaces[split]
-        for i in range(row.start, leading):
-            gap_after = own_gap if i == leading - 1 else None
-            items.append(_item(things[i], n_left, False, spaces[i - row.start], gap_after, row))
-        text.append(gap)
-        n_left += len(gap)
-        for i in range(leading, row.stop):
-            gap_before = own_gap if i == row.start else None
-            items.append(_item(things[i], n_left, True, spaces[i - row.start + 1], gap_before, row))
-        end = row_end + len(spaces[-1])
-    text.append(line[end:stop])
-    return Taken("".join(text), items)
+        return line, []
+    text = line.text
+    begin, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    edits, items = [Edit(0, begin, "")], list[Item]()
+    done = n_gone = begin
+    for row in _rows(text, things):
+        spaces = _spaces(text, [things[i] for i in row], done, stop)
+        start, done = things[row.start].start - len(spaces[0]), things[row.stop - 1].end + len(spaces[-1])
+        place = start - n_gone
+        left, right = text[start - 1] if place else "", text[done] if done < stop else ""
+        leading = next((i for i in row if (things[i].partner or 0) >= row.stop), row.stop)
+        own_gap = spaces[leading - row.start]  # between what follows and what leads
+        divides = any(things[i].divides for i in row)
+        gap = _gap(left, text[done : done + 2], spaces, own_gap, divides) if left and right else ""
+        for i in row:
+            leads, thing = i >= leading, things[i]
+            items.append(
+                Item(
+                    text=thing.text,
+                    origins=line.origins[thing.start : thing.end],
+                    place=place + len(gap) * leads,
+                    leads=leads,
+                    space=spaces[i - row.start + leads].translate(LINE_ENDS),
+                    gap=own_gap.translate(LINE_ENDS) if i == max(row.start, leading - 1) and own_gap != gap else None,
+                    # "None in row" would look at each number of the row.
+                    partner=None if thing.partner is None or thing.partner in row else thing.partner,
+                    left=left,
+                    right=right,
+                )
+            )
+        edits.append(Edit(start, done, gap))
+        n_gone += done - start - len(gap)
+    return line.edited([*edits, Edit(stop, len(text), "")]), items
 
 
-def _rows(line: str, things: Sequence[Thing]) -> list[range]:
+def without(prefix: str, items: Sequence[Item], things: Callable[[str], Sequence[Thing]]) -> str:
+    """The beginning of a translation, without what comes back from the line.
+
+    Args:
+        things: what of a text is taken out.
+    """
+    back = Counter(item.text for item in items)
+    doubled = []
+    for thing in things(prefix) if back else ():
+        if back[thing.text]:
+            back[thing.text] -= 1
+            doubled.append(thing._replace(partner=None))
+    return take_out(Text.of(prefix), doubled)[0].text
+
+
+def _rows(text: str, things: Sequence[Thing]) -> list[range]:
     """Things with nothing but white space between them."""
-    starts = [0]
-    starts += [i for i in range(1, len(things)) if line[things[i - 1].end : things[i].start].strip()]
+    starts = [0, *(i for i in range(1, len(things)) if text[things[i - 1].end : things[i].start].strip())]
     return [range(a, b) for a, b in zip(starts, [*starts[1:], len(things)], strict=True)]
 
 
-def _spaces(line: str, things: Sequence[Thing], row: range, begin: int, stop: int) -> list[str]:
-    """The white space before each thing of a row, and after the last one."""
-    first, last = things[row.start].start, things[row.stop - 1].end
-    start = next((i for i in range(first, begin, -1) if not line[i - 1].isspace()), begin)
-    end = next((i for i in range(last, stop) if not line[i].isspace()), stop)
-    between = [line[things[i - 1].end : things[i].start] for i in row[1:]]
-    return [line[start:first], *between, line[last:end]]
+def _spaces(text: str, row: Sequence[Thing], begin: int, stop: int) -> list[str]:
+    """The white space before each thing of a row, and after the last one, in text[begin:stop]."""
+    before = text[begin : row[0].start]
+    between = [text[a.end : b.start] for a, b in pairwise(row)]
+    after = _SPACE.match(text, row[-1].end, stop)
+    return [before[len(before.rstrip()) :], *between, after[0] if after else ""]
 
 
-def _leads(things: Sequence[Thing], index: int, row: range) -> bool:
-    partner = things[index].partner
-    return partner is not None and partner >= row.stop
-
-
-def _gap(line: str, things: Sequence[Thing], row: range, spaces: Sequence[str], split: int) -> str:
+def _gap(left: str, right: str, spaces: Sequence[str], own_gap: str, divides: bool) -> str:
     """The white space between what is left and right of a row when the row is gone."""
-    first, last = things[row.start].start, things[row.stop - 1].end
-    left = line[first - len(spaces[0]) - 1]
-    after = last + len(spaces[-1])
-    right = line[after]
-    following = line[after + 1 : after + 2]
-    is_closing = right in _CLOSERS or (right in _EITHER and not following.isalnum())
+    is_closing = right[0] in CLOSERS or (right[0] in _EITHER and not right[1:].isalnum())
     if (is_closing and not spaces[-1]) or (left in _OPENERS and not spaces[0]):
         return ""
     if any(spaces):
-        return spaces[split] or " "
-    is_inside = left.isalnum() and right.isalnum() and any(things[i].divides for i in row)
-    return " " if is_inside else ""
-
-
-def _item(thing: Thing, place: int, leads: bool, space: str, gap: str | None, row: range) -> Item:
-    # "None in row" would look at each number of the row.
-    partner = None if thing.partner is None or thing.partner in row else thing.partner
-    return Item(thing.text, thing.start, place, leads, space, gap, partner)
+        return own_gap or " "
+    return " " if divides and left.isalnum() and right[0].isalnum() else ""

@@ -19,11 +19,13 @@ _MARKS = (
     r"\u2190-\u2bff\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\U0001f000-\U0001faff"
 )
 _LETTER = rf"[^\s{_MARKS}{_CJK}]"
-_UNIT = re.compile(
+_UNIT = (
     rf"{_LETTER}{{1,2}}['’](?={_LETTER})"
     rf"|{_LETTER}+(?:(?:['’‐‑-]|(?<=\d)[.,:/](?=\d)){_LETTER}+)*"
     rf"|[{_CJK}]"
 )
+_WORD = re.compile(_UNIT)
+_TOKEN = re.compile(rf"({_UNIT})|\S")
 
 Links = Sequence[Sequence[int]]  # for each word of the source: words of the translation, best first
 
@@ -35,9 +37,22 @@ class Unit(NamedTuple):
     end: int
 
 
+class Token(NamedTuple):
+    """Where a word is, or a mark beside one, in characters."""
+
+    start: int
+    end: int
+    is_word: bool
+
+
+def tokens(text: str) -> list[Token]:
+    """All of a text but its white space."""
+    return [Token(match.start(), match.end(), match.lastindex == 1) for match in _TOKEN.finditer(text)]
+
+
 def units(text: str) -> list[Unit]:
     """The words of a text."""
-    return [Unit(*match.span()) for match in _UNIT.finditer(text)]
+    return [Unit(*match.span()) for match in _WORD.finditer(text)]
 
 
 def units_of_pieces(words: Sequence[Unit], offsets: Sequence[tuple[int, int]]) -> list[int]:

@@ -69,11 +69,4 @@ MUTANTS = [
         becomes="    except ValueError as error:",
         tests=["tests/faults/test_full_disks_of_runs.py::test_a_run_that_meets_full_disks_ends_as_one_that_never_did"],
     ),
-    Mutant(
-        fault="a word keeps the link of a word that ends where it begins",
-        file="seq2seq/analysis/alignment.py",
-        text="bisect_left(new_ends, begin + 1)",
-        becomes="bisect_left(new_ends, begin)",
-        tests=["tests/analysis/test_alignment.py"],
-    ),
 ]

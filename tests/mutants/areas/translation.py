@@ -144,10 +144,17 @@ MUTANTS = [
         tests=["tests/translation/forms/test_document.py::test_all_but_the_text_stays"],
     ),
     Mutant(
-        fault="each thing in a line counts all the punctuation between it and the word before it",
+        fault="after typography, a word comes from the word before its own",
+        file="seq2seq/translation/text/origins.py",
+        text="last = last if character.isspace() else next(visible)",
+        becomes="last = last if last >= 0 else next(visible)",
+        tests=["tests/translation/text/test_origins.py"],
+    ),
+    Mutant(
+        fault="each thing in a line goes over all the punctuation between it and the word before it",
         file="seq2seq/translation/text/putting_back.py",
-        text="self._text[src_end : min(place, src_end + _MOST_MARKS)]",
-        becomes="self._text[src_end:place]",
+        text="not self.src[k].is_word and (image, k, step) not in self._carried",
+        becomes="not self.src[k].is_word",
         tests=["tests/translation/text/test_putting_back.py::test_the_time_is_proportional_to_the_length_of_the_line"],
     ),
     Mutant(

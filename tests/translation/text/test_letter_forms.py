@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.rewriting import Rewritten, form_edits
+from seq2seq.translation.text.origins import Text
+from seq2seq.translation.text.rewriting import form_edits
 
 
 def with_forms_of(training: dict[str, float], text: str) -> str:
-    return Rewritten.of(text).edited(form_edits(text, lambda character: training.get(character, 0.0))).text
+    return Text.of(text).edited(form_edits(text, lambda character: training.get(character, 0.0))).text
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,17 @@ import random
 import re
 from collections import Counter
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seq2seq.translation.keeping import realigned
+from seq2seq.translation.aligning import pairs_of_line
 from seq2seq.translation.text.kept import KINDS, things
-from seq2seq.translation.text.putting_back import Part, put_back
-from seq2seq.translation.text.taking_out import Taken, take_out
+from seq2seq.translation.text.origins import Edit, Text
+from seq2seq.translation.text.putting_back import Part, Restored, put_back
+from seq2seq.translation.text.taking_out import Item, take_out
 from seq2seq.translation.text.units import Links, units
 from tests.effort import n_steps
 
@@ -34,16 +36,25 @@ nested = st.recursive(
 documents = st.lists(nested, max_size=5).map(" ".join)
 
 
-def whole(text: str, translation: str) -> list[Part]:
-    return [Part(0, len(text), 0, len(translation))]
-
-
 def identical(text: str) -> Links:
     return [[i] for i in range(len(units(text)))]
 
 
+class Taken(NamedTuple):
+    left: Text
+    items: list[Item]
+
+    @property
+    def text(self) -> str:
+        return self.left.text
+
+    def put_into(self, translation: str, links: Links, parts: list[Part] | None = None) -> Restored:
+        whole = [Part(0, len(self.text), 0, len(translation))]
+        return put_back(Text.of(translation), self.text, self.items, parts or whole, links)
+
+
 def taken_of(line: str) -> Taken:
-    return take_out(line, things(line, KINDS))
+    return Taken(*take_out(Text.of(line), things(line, KINDS)))
 
 
 def translated(line: str, translation: str, alignment: str) -> str:
@@ -53,7 +64,7 @@ def translated(line: str, translation: str, alignment: str) -> str:
     for pair in alignment.split():
         src, tgt = map(int, pair.split("-"))
         linked[src].append(tgt)
-    return put_back(translation, taken, whole(taken.text, translation), linked).text
+    return taken.put_into(translation, linked).translation.text
 
 
 def shuffled(text: str, seed: int) -> tuple[str, Links]:
@@ -99,6 +110,8 @@ def shuffled(text: str, seed: int) -> tuple[str, Links]:
         ("Un <b></b> deux", "two One", "0-1 1-0", "two One <b></b>"),
         ("(😀) un", "one", "0-0", "😀 one"),
         ("Un 😀 deux", "", "", "😀"),
+        ("Un chat… {x} dort", "A cat... sleeps", "0-0 1-1 2-2", "A cat... {x} sleeps"),
+        ("… {x} un chat", "... a cat", "0-0 1-1", "... {x} a cat"),
     ],
 )
 def test_things_go_where_their_words_went(line: str, translation: str, alignment: str, expected: str) -> None:
@@ -110,14 +123,14 @@ def test_a_thing_stays_in_its_part_of_the_line() -> None:
     taken, translation = taken_of(line), "Y x. B a."
     assert taken.text == "Un. Deux trois."
     parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
-    assert put_back(translation, taken, parts, [[1], [3], [2]]).text == "😀 Y x. 😎 B a 🐱. 🐶"
+    assert taken.put_into(translation, [[1], [3], [2]], parts).translation.text == "😀 Y x. 😎 B a 🐱. 🐶"
 
 
 def test_an_element_around_parts_is_around_their_translations() -> None:
     taken = taken_of("<b>Un. Deux</b> trois.")
     parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
     # Without attention, all words of a part are linked to all of its translation.
-    assert put_back("Y x. B a.", taken, parts, [range(2), [3], [2]]).text == "<b>Y x. B a</b>."
+    assert taken.put_into("Y x. B a.", [range(2), [3], [2]], parts).translation.text == "<b>Y x. B a</b>."
 
 
 @given(lines)
@@ -127,25 +140,25 @@ def test_an_element_around_parts_is_around_their_translations() -> None:
 @example("u<b>n</b>deux<i>trois</i>4")
 def test_what_is_taken_out_of_a_line_and_put_back_is_the_line(line: str) -> None:
     taken = taken_of(line)
-    restored = put_back(taken.text, taken, whole(taken.text, taken.text), identical(taken.text))
-    assert restored.text == (line.strip() if taken.items else line)
+    restored = taken.put_into(taken.text, identical(taken.text))
+    assert restored.translation.text == (line.strip() if taken.items else line)
     for item, start in zip(taken.items, restored.starts, strict=True):
-        assert restored.text[start : start + len(item.text)] == item.text
+        assert restored.translation.text[start : start + len(item.text)] == item.text
 
 
 @given(lines, st.integers(0, 99))
 def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> None:
     taken = taken_of(line)
     translation, linked = shuffled(taken.text, seed)
-    restored = put_back(translation, taken, whole(taken.text, translation), linked)
+    restored = taken.put_into(translation, linked)
     spans = sorted((start, start + len(item.text)) for start, item in zip(restored.starts, taken.items, strict=True))
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     for item, start in zip(taken.items, restored.starts, strict=True):
-        assert restored.text[start : start + len(item.text)] == item.text
+        assert restored.translation.text[start : start + len(item.text)] == item.text
         if item.partner is not None:
             partner = restored.starts[item.partner]
-            assert (start < partner) == (item.start < taken.items[item.partner].start)
-    words = list(restored.text)
+            assert (start < partner) == (item.origins[0] < taken.items[item.partner].origins[0])
+    words = list(restored.translation.text)
     for start, end in spans:
         words[start:end] = " " * (end - start)
     assert "".join("".join(words).split()) == "".join(translation.split())
@@ -155,7 +168,7 @@ def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> No
 def test_elements_that_are_well_formed_stay_so(line: str, seed: int) -> None:
     taken = taken_of(line)
     translation, linked = shuffled(taken.text, seed)
-    text = put_back(translation, taken, whole(taken.text, translation), linked).text
+    text = taken.put_into(translation, linked).translation.text
     assert Counter(re.findall("<.*?>", text)) == Counter(re.findall("<.*?>", line))
     assert is_well_formed(text)
 
@@ -176,11 +189,11 @@ def test_kept_things_are_aligned_with_themselves_and_words_as_before(line: str, 
     if not taken.items:
         return
     translation, linked = shuffled(taken.text, seed)
-    restored = put_back(translation, taken, whole(taken.text, translation), linked)
+    restored = taken.put_into(translation, linked)
     src_words, tgt_words = taken.text.split(), translation.split()
     every = [(src, tgt) for src in range(len(src_words)) for tgt in range(len(tgt_words))]
-    pairs = realigned(every, line, taken, translation, restored)
-    src_words, tgt_words = line.split(), restored.text.split()
+    pairs = pairs_of_line(every, line, *taken, translation, restored)
+    src_words, tgt_words = line.split(), restored.translation.text.split()
     assert all(src < len(src_words) and tgt < len(tgt_words) for src, tgt in pairs)
     for item in taken.items:
         assert any(item.text in src_words[src] and item.text in tgt_words[tgt] for src, tgt in pairs)
@@ -192,12 +205,26 @@ def test_alignment_counts_the_words_of_the_line_as_it_was() -> None:
     line = "Un <i class='x'>chat</i> 😀 noir ."
     taken, translation = taken_of(line), "A black cat."
     assert taken.text == "Un chat noir ."
-    restored = put_back(translation, taken, whole(taken.text, translation), [[0], [2], [1]])
-    assert restored.text == "A black <i class='x'>cat</i> 😀."
-    pairs = realigned([(0, 0), (1, 2), (2, 1), (3, 2)], line, taken, translation, restored)
+    restored = taken.put_into(translation, [[0], [2], [1]])
+    assert restored.translation.text == "A black <i class='x'>cat</i> 😀."
+    pairs = pairs_of_line([(0, 0), (1, 2), (2, 1), (3, 2)], line, *taken, translation, restored)
     #     0  1  2                3  4    5
     #     Un <i class='x'>chat</i> 😀 noir .    A black <i class='x'>cat</i> 😀.
     assert pairs == [(0, 0), (1, 2), (2, 3), (2, 4), (3, 4), (4, 1), (5, 3), (5, 4)]
+
+
+def test_a_thing_is_aligned_with_its_own_word_of_the_line() -> None:
+    line, translation = "le lac. <br/>« oui »", 'the lake. "yes"'
+    opening, closing = line.index("« "), line.index(" »")
+    read = Text.of(line).edited([Edit(opening, opening + 2, '"'), Edit(closing, closing + 2, '"')])
+    taken = Taken(*take_out(read, things(read.text, KINDS)))
+    restored = taken.put_into(translation, [[0], [1], [2]])
+    assert restored.translation.text == 'the lake. <br/>"yes"'
+    #                                     le      lac.    <br/>«  oui     »
+    assert pairs_of_line([(0, 0), (1, 1), (2, 2)], line, *taken, translation, restored) == [
+        (0, 0), (1, 1), (2, 2), (3, 2), (4, 2)
+    ]  # fmt: skip
+    assert pairs_of_line([], line, *taken, translation, restored) == [(2, 2)]
 
 
 @pytest.mark.parametrize("bit", ["a😀", "!😀", "a <b>", "a<b>b</b>", "! <b>!</b>", "</b>!", "<b>a </b>", "&nbsp;a"])
@@ -206,7 +233,7 @@ def test_the_time_is_proportional_to_the_length_of_the_line(bit: str) -> None:
         for line in (bit * n, f"a{bit * n}"):
             taken = taken_of(line)
             for translation in (taken.text, taken.text.replace("!", "?")):
-                put_back(translation, taken, whole(taken.text, translation), identical(taken.text))
+                taken.put_into(translation, identical(taken.text))
 
     take_out_and_put_back(1)  # what only the first call does is not counted
     few, many = (n_steps(lambda n=n: take_out_and_put_back(n)) for n in (40, 160))  # type: ignore[misc]

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.rewriting import Rewritten, quote_edits
+from seq2seq.translation.text.origins import Text
+from seq2seq.translation.text.rewriting import quote_edits
 
 STRAIGHT = {"'": 0.3, '"': 0.1, "’": 0.01}
 CURLY = {"’": 0.3, "“": 0.1, "”": 0.1}
@@ -13,7 +14,7 @@ FRENCH = {"’": 0.3, "«": 0.1, "»": 0.1}
 
 def as_in(training: dict[str, float], text: str, src_lang: str = "fr") -> str:
     edits = quote_edits(text, lambda character: training.get(character, 0.0), src_lang)
-    return Rewritten.of(text).edited(edits).text
+    return Text.of(text).edited(edits).text
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.rewriting import Rewritten, space_edits
+from seq2seq.translation.text.origins import Text
+from seq2seq.translation.text.rewriting import space_edits
 
 
 def with_spaces_of(training: dict[str, float], text: str) -> str:
     edits = space_edits(text, lambda character: training.get(character, 0.0))
-    return Rewritten.of(text).edited(edits).text
+    return Text.of(text).edited(edits).text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""Which words of a translation come from which words of a line, as far as attention tells."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from seq2seq.analysis.alignment import word_alignment, words_of_pieces
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.text import putting_back
+from seq2seq.translation.text.origins import Text, word_numbers
+from seq2seq.translation.text.putting_back import Restored, put_back
+from seq2seq.translation.text.splitting import Part
+from seq2seq.translation.text.taking_out import Item
+from seq2seq.translation.text.units import links, units, units_of_pieces
+
+Pairs = Iterable[tuple[int, int]]  # of a word of the source and a word of the translation
+
+_WORDS = re.compile(r"\w.*\w", re.DOTALL)
+
+
+class Rendered(NamedTuple):
+    """A part of a text and its translation.
+
+    Attributes:
+        start, end: of its translation in that of the text, in characters.
+        ids: the tokens of the translation.
+        weights: (T, S), how much each of them looked at each token of the part; None if nobody asked.
+    """
+
+    part: Part
+    start: int
+    end: int
+    ids: Sequence[int]
+    weights: np.ndarray | None
+
+    @property
+    def place(self) -> putting_back.Part:
+        return putting_back.Part(self.part.start, self.part.start + len(self.part.text), self.start, self.end)
+
+
+def need_attention(items: Sequence[Item], parts: Sequence[Part]) -> list[bool]:
+    """For each part of a text, whether something that was taken out goes back between its words."""
+    places = [item.place for item in items]
+    needed = []
+    for part in parts:
+        words = _WORDS.search(part.text) if places else None
+        first, stop = (part.start + place for place in words.span()) if words else (0, 0)
+        needed.append(bisect_right(places, first) < bisect_left(places, stop))
+    return needed
+
+
+def restore(
+    translation: Text, plain: str, text: str, items: Sequence[Item], parts: Sequence[Rendered], tokenizer: Tokenizer
+) -> Restored:
+    """The translation of a text with what was taken out of it.
+
+    Args:
+        translation: `plain`, perhaps with other spaces and quotation marks.
+        parts: of `text` and `plain`.
+    """
+    src_words, tgt_words = units(text), units(plain)
+    linked: list[Sequence[int]] = [()] * len(src_words)
+    for each in parts:
+        src_start, src_end, tgt_start, tgt_end = each.place
+        first, stop = (bisect_left(src_words, (place, 0)) for place in (src_start, src_end))
+        if each.weights is None:
+            whole = range(bisect_left(tgt_words, (tgt_start, 0)), bisect_left(tgt_words, (tgt_end, 0)))
+            linked[first:stop] = [whole] * (stop - first)
+            continue
+        src = [(a + src_start, b + src_start) for a, b in tokenizer.offsets(each.part.text)]
+        tgt = [(a + tgt_start, b + tgt_start) for a, b in tokenizer.decoded_offsets(each.ids)]
+        n_tgt = len(each.weights)  # the last token of a hypothesis as long as can be has no weights
+        found = links(each.weights, units_of_pieces(src_words, src), units_of_pieces(tgt_words, tgt)[:n_tgt])
+        for word, best in found.items():
+            linked[word] = best
+    places = [
+        each.place._replace(tgt_start=translation.place(each.start), tgt_end=translation.place(each.end))
+        for each in parts
+    ]
+    return put_back(translation, text, items, places, linked)
+
+
+def word_pairs(text: str, translation: str, parts: Iterable[Rendered], tokenizer: Tokenizer) -> Pairs:
+    """Pairs of words of a text and of its translation."""
+    src_numbers, tgt_numbers = word_numbers(text), word_numbers(translation)
+    for part, start, end, ids, weights in parts:
+        if weights is not None and translation[start:end].strip():
+            src = words_of_pieces(part.text, tokenizer.offsets(part.text))
+            tgt = words_of_pieces(translation[start:end], tokenizer.decoded_offsets(ids))
+            # The last token of a hypothesis as long as can be has no weights.
+            for a, b in word_alignment(weights, src, tgt[: len(weights)]):
+                yield src_numbers[part.start] + a, tgt_numbers[start] + b
+
+
+def pairs_of_line(
+    pairs: Pairs, line: str, read: Text, items: Sequence[Item], plain: str, restored: Restored
+) -> list[tuple[int, int]]:
+    """Pairs of words of `read` and `plain` as pairs of words of the line and of the translation that is complete again.
+
+    What was taken out is aligned with itself.
+    """
+    src_words = read.words(line)
+    tgt_words: dict[int, list[int]] = defaultdict(list)
+    for word, of_plain in enumerate(restored.translation.words(plain)):
+        for each in of_plain:
+            tgt_words[each].append(word)
+    found = {(src, tgt) for a, b in pairs for src in src_words[a] for tgt in tgt_words[b]}
+    if items:
+        src_numbers, tgt_numbers = word_numbers(line), word_numbers(restored.translation.text)
+        for item, start in zip(items, restored.starts, strict=True):
+            for i, (character, origin) in enumerate(zip(item.text, item.origins, strict=True)):
+                if origin >= 0 and not character.isspace():
+                    found.add((src_numbers[origin], tgt_numbers[start + i]))
+    return sorted(found)
