@@ -249,9 +249,9 @@ def _places(items: Sequence[Item], images: _Images, elements: _Spans) -> list[_P
     offsets: list[int] = []
     leads = [item.leads for item in items]
     for i, item in enumerate(items):
-        opening = i if i in elements else item.partner
-        if opening in elements:
-            offsets.append(elements[opening][opening != i])
+        own = i if i in elements else item.partner
+        if own in elements:
+            offsets.append(elements[own][own != i])
             continue
         is_tag = item.partner is not None  # of an element without a word
         offsets.append(images.leading(item.place) if item.leads and not is_tag else images.following(item.place))
@@ -259,19 +259,17 @@ def _places(items: Sequence[Item], images: _Images, elements: _Spans) -> list[_P
             offsets[i] = max(offsets[i], offsets[item.partner])
             if offsets[i] == offsets[item.partner]:  # an element without a word: both follow what is before
                 leads[i] = leads[item.partner] = False
-    rank = {i: n for n, i in enumerate(sorted(elements, key=lambda i: (elements[i][0], -elements[i][1], i)))}
+    # Where several tags come together, outer elements begin before inner ones, and end after them.
+    rank: dict[int | None, int] = {}
+    for n, opening in enumerate(sorted(elements, key=lambda i: (elements[i][0], -elements[i][1], i))):
+        rank |= {opening: n, items[opening].partner: -n}
     groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for i in range(len(items)):
         groups[offsets[i], leads[i]].append(i)
     places = []
     for (offset, is_leading), indices in sorted(groups.items()):
-        tags = [i for i in indices if (i if is_leading else items[i].partner) in rank]
-        if is_leading:
-            ordered = sorted(tags, key=lambda i: rank[i])
-        else:
-            ordered = sorted(tags, key=lambda i: -rank[items[i].partner or 0])
-        moved = dict(zip(tags, ordered, strict=True))
-        places += [_Place(offset, is_leading, moved.get(i, i)) for i in indices]
+        tags = iter(sorted((i for i in indices if i in rank), key=lambda i: rank[i]))
+        places += [_Place(offset, is_leading, next(tags) if i in rank else i) for i in indices]
     return places
 
 
