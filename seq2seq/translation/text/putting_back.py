@@ -83,16 +83,14 @@ class _Images:
         part = self._part(k)
         if place >= part.src_end:
             return part.tgt_end
-        first, stop = (_first(self.tgt, border) for border in part[2:])
-        n = bisect_right(self.src_words, k)
-        word = self.src_words[n - 1] if n and self.src[self.src_words[n - 1]].start >= part.src_start else None
+        src = range(_first(self.src, part.src_start), _first(self.src, part.src_end))
+        tgt = range(_first(self.tgt, part.tgt_start), _first(self.tgt, part.tgt_end))
+        word, last = _last(self.src_words, src.start, k + 1), _last(self._tgt_words, tgt.start, tgt.stop)
         if word is None:  # there are only marks before it
-            image = self._carry(first - 1, k, 1, _first(self.src, part.src_start), first)
-            return self.tgt[image].end if image >= first else part.tgt_start
-        is_last = n == len(self.src_words) or self.src[self.src_words[n]].start >= part.src_end
-        n_before = bisect_left(self._tgt_words, stop)
-        if is_last and n_before and self._tgt_words[n_before - 1] >= first:
-            return self.border(place, self._tgt_words[n_before - 1], 1)
+            image = self._carry(tgt.start - 1, k, 1, src.start, tgt.start)
+            return self.tgt[image].end if image in tgt else part.tgt_start
+        if word == _last(self.src_words, src.start, src.stop) and last is not None:
+            return self.border(place, last, 1)
         return self.border(place, self.linked[word][2], 1) if word in self.linked else part.tgt_end
 
     def leading(self, place: int) -> int:
@@ -164,6 +162,12 @@ class _Images:
 def _first(of: Sequence[Token], place: int) -> int:
     """How many tokens begin before a place."""
     return bisect_left(of, (place,))
+
+
+def _last(words: Sequence[int], start: int, stop: int) -> int | None:
+    """The last one of the words between two tokens."""
+    n = bisect_left(words, stop)
+    return words[n - 1] if n and words[n - 1] >= start else None
 
 
 def _ends(linked: Sequence[int], words: Sequence[int]) -> tuple[int, int, int]:
