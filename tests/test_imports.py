@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 # its `train` a run, so for all others it stands above both.
 STAGES = [
     ("masking",),
-    ("errors", "vocabulary", "files", "cores"),
+    ("characters", "errors", "vocabulary", "files", "cores"),
     ("exit_status", "memory", "options", "plugins"),
     ("config",),
     ("hardware",),

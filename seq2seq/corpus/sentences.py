@@ -2,8 +2,9 @@
 
 The rules need the text only, take time in proportion to its length, and say the same on every machine. A sentence ends
 after a row of marks (. ? ! …) with what closes quotations and brackets, if white space follows, and then a word that
-can begin a sentence. Most rules below are about the full stop, which also ends abbreviations. docs/translation.md says
-how often the rules are right.
+can begin a sentence. Most rules below are about the full stop, which also ends abbreviations. Stops that do nothing
+else, as most scripts have them, need no white space after them. docs/text.md says what is done with which script, and
+docs/translation.md how often the rules are right.
 """
 
 import re
@@ -11,6 +12,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import regex
+
+from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED
 from seq2seq.corpus.abbreviations import (
     AFTER_TIMES,
     BEFORE_NUMBERS,
@@ -25,25 +29,31 @@ from seq2seq.corpus.abbreviations import (
     TITLES,
 )
 
-CJK_ENDS = "。！？｡"
 _BULLETS = "•⁃▪●◦‣"
-_MARKS = re.compile(rf"[.!?…؟۔।॥{CJK_ENDS}{_BULLETS}]+")
+# In Greek, a semicolon asks, and a raised dot is half a stop: it ends a sentence if a capital follows.
+_GREEK_ENDS = r"[;\u037e·\u0387](?<=\p{Greek}\p{M}?[.!…]?.)"
+_MARKS = regex.compile(rf"(?V1)[{STOPS}{_BULLETS}]+|{_GREEK_ENDS}")
+_LONE_STOP = regex.compile(f"(?V1){LONE_STOPS}")
+_NO_ELLIPSIS = re.compile(r"\.|[!?‼⁇⁈⁉]+")
+_UNSPACED = regex.compile(f"(?V1){UNSPACED}")
+_AROUND_A_POINT = regex.compile(r"\d\d|\p{Latin}\p{Latin}")  # of a number, or between initials
+_BRACKETS = regex.compile(r"(?V1)(?:([\p{Ps}--[„‚]])|\p{Pe})(?<![:;=]-?.)")  # no emoticons
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d"
-_CLOSERS = re.compile(
+_CLOSERS = regex.compile(
     r"(?:[\u00a0\u202f ]?[»›]"
-    r"|[\"'”’)\]*_]"
+    r"|[\"'”’*_\p{Pe}]"
     r"|\[\d{1,3}\]"  # the footnotes of Wikipedia
     rf"|\s?[{_EMOJI}]+"
     r"|\s?(?:[:;=]-?[()DP]|<3)(?!\w))*"
 )
-_CJK_CLOSERS = re.compile("[」』）”’]*")
 _QUOTE_APART = re.compile(r'\s"(?!\S)')  # opens or closes a quotation
 _LONGEST_QUOTE = 500  # characters; to look further back would be quadratic
+_LONGEST_IN_BRACKETS = 200
 _SPACE = re.compile(r"\s+")
-_OPENING = re.compile(r"[\"'“‘„«‹(\[–—¿¡「『*_$€£#@\s-]{0,8}")
+_OPENING = regex.compile(r"[\"'\p{Pi}\p{Ps}–—¿¡*_$€£#@\s-]{0,8}")
 _OPENED = ("«", "« ", "«\u00a0", "«\u202f", "“", "„", '"', "(")  # what they open may begin with a small letter
 _CAMEL_CASE = re.compile(r"[a-z]{1,3}[A-Z]")  # iPhone, eBay
-_NEXT_WORD = re.compile(r"\w{1,15}")
+_NEXT_WORD = regex.compile(r"\w{1,15}")
 _WORD_BEFORE = re.compile(r"(?:^|[\s(\[«\"'’“‘–—/])-?([^\s(\[«\"'’“‘–—/]+)$")
 _LONGEST_ABBREVIATION = 12  # characters; to look further back would be quadratic on a line without spaces
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}[.-]+)+[^\W\d_]{1,2}")  # U.S, Ph.D, p.m, J.-P, without the last stop
@@ -51,6 +61,7 @@ _ROMAN = re.compile(r"[IVXLC]+")
 _I_AT_THE_END = re.compile(r"\s[a-zà-ÿ]+,? I$")  # taller than I
 _SAID = re.compile(
     r"(?:[A-Z]\w{0,15} ){1,3}(?:said|asked|replied|answered|cried|shouted|yelled|whispered|added|exclaimed|thought)\b"
+    r"|と|って"  # as Japanese says it, at once after the quotation
 )
 # A pattern that begins with a character is found three times as fast as one that begins with a look-behind.
 _CAPITAL_WITHIN = re.compile(
@@ -74,6 +85,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     """Where a sentence ends before another one begins, ascending, each as the number of characters up to there."""
     n_visible, is_lower = len(text.rstrip()), text.islower()
     begin = 0  # of the sentence that the marks are in
+    brackets, closed = deque(sorted(_bracketed(text))), 0
     unmarked = deque(sorted([*_item_starts(text), *_forgotten_stops(text)]))
     for match in _MARKS.finditer(text, 0, n_visible):
         while unmarked and unmarked[0] <= match.start():
@@ -81,7 +93,9 @@ def sentence_ends(text: str) -> Iterator[int]:
                 yield unmarked[0]
             begin = unmarked.popleft()
         end = _end(text, begin, match, n_visible, is_lower)
-        if end is not None:
+        while brackets and brackets[0][0] < match.start():
+            closed = max(closed, brackets.popleft()[1])
+        if end is not None and end > closed:
             yield end
             begin = end
     for place in unmarked:
@@ -121,28 +135,39 @@ def _forgotten_stops(text: str) -> Iterator[int]:
             yield match.start()
 
 
+def _bracketed(text: str) -> Iterator[tuple[int, int]]:
+    """Brackets and their ends, in which no sentence ends, unless so much stands in them that they hold a text."""
+    opened: list[int] = []
+    for match in _BRACKETS.finditer(text):
+        if match[1]:
+            opened.append(match.start())
+        elif opened and match.start() - (start := opened.pop()) <= _LONGEST_IN_BRACKETS:
+            yield start, match.start()
+
+
 def _number(item: re.Match[str]) -> int:
     sign = item[item.lastindex or 0]
     return int(sign) if item.lastindex == 1 else ord(sign)
 
 
-def _end(text: str, begin: int, match: re.Match[str], n_visible: int, is_lower: bool) -> int | None:
+def _end(text: str, begin: int, match: regex.Match[str], n_visible: int, is_lower: bool) -> int | None:
     """Where a sentence ends at a row of marks, if one does."""
     marks = match[0]
     if marks[0] in _BULLETS:  # the one before ends
         place = match.start()
         return place if place and text[place - 1].isspace() and text[begin:place].strip() else None
-    if any(mark in CJK_ENDS for mark in marks):  # these need no space
-        place = _end_of(_CJK_CLOSERS, text, match.end())
-        return place if place < n_visible else None
     end = _end_of(_CLOSERS, text, match.end())
-    if _QUOTE_APART.match(text, end) and text.count('"', max(begin, end - _LONGEST_QUOTE), end) % 2:
+    if _QUOTE_APART.match(text, end) and _is_quoted(text, begin, end):
         end += 2
+    elif text[match.end() : end] == '"' and not _SPACE.match(text, end) and not _is_quoted(text, begin, match.end()):
+        end = match.end()  # it opens a quotation at once
     space = _SPACE.match(text, end)
-    if space is None or space.end() >= n_visible:
+    start = space.end() if space else end
+    if start >= n_visible or not (space or _needs_no_space(text, match)):
         return None
-    following = _next(text, space.end(), is_lower)
-    if not _can_begin(text, space.end(), following, marks):
+    following = _next(text, start, is_lower)
+    is_unspaced = following.word and _UNSPACED.search(marks)
+    if not (is_unspaced or _can_begin(text, start, following, marks)):
         return None
     closers = text[match.end() : end]
     if closers.startswith((")", "]")) and text.startswith(("(", "["), match.start() - 1):
@@ -155,12 +180,26 @@ def _end(text: str, begin: int, match: re.Match[str], n_visible: int, is_lower: 
         return None  # 1. Milk
     if marks == "." and not closers and _is_abbreviation(text, match.start(), following):
         return None
-    if closers and not following.opening and _SAID.match(text, space.end()):
+    if closers and not following.opening and _SAID.match(text, start):
         return None  # "What?" Tom asked.
     return end
 
 
-def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
+def _needs_no_space(text: str, match: regex.Match[str]) -> bool:
+    """Whether marks end a sentence even if the next one follows at once."""
+    if _LONE_STOP.search(match[0]):
+        return True
+    before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
+    if match[0] == "．":
+        return not _AROUND_A_POINT.match(before + after)
+    return bool(_NO_ELLIPSIS.fullmatch(match[0]) and _UNSPACED.match(before) and _UNSPACED.match(after))
+
+
+def _is_quoted(text: str, begin: int, end: int) -> bool:
+    return text.count('"', max(begin, end - _LONGEST_QUOTE), end) % 2 == 1
+
+
+def _end_of(pattern: regex.Pattern[str], text: str, start: int) -> int:
     match = pattern.match(text, start)
     return match.end() if match else start
 

@@ -5,11 +5,13 @@ characters. The white space between parts is kept, so the joined line has it too
 """
 
 import re
-import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
+import regex
+
+from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED, has_spaces
 from seq2seq.corpus.sentences import sentence_ends
 
 SplitName = Literal["auto", "always", "never"]
@@ -20,15 +22,13 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 # Each of these ends a line for some program, so a translation has a space in its place.
 LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
-_CLAUSE_END = re.compile(r"[;:,)\]»,،؛](?=\s)|[—–](?=\s)|[、，；：）」』]|[\n\r\v\f\x85\u2028\u2029]")
+_CLAUSE_ENDS = rf"[[\p{{Terminal_Punctuation}}--{STOPS}]\p{{Pe}}]"
+_CLAUSE_END = regex.compile(rf"(?V1)[{_CLAUSE_ENDS}»—–](?=\s)|[{_CLAUSE_ENDS}&&{UNSPACED}]|[\n\r\v\f\x85\u2028\u2029]")
 _WORD = re.compile(r"\S+")
-_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue"})
-# Thai, Lao, Tibetan, Myanmar, Khmer; Chinese and Japanese, with their punctuation
-_UNSPACED_LETTER = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]"
-)
-_ZWJ = "\u200d"
-_LONGEST_SEQUENCE = 64  # characters of one emoji, or of a letter with its marks
+_NOT_IN_A_WORD = regex.compile(rf"(?V1){UNSPACED}|{LONE_STOPS}")
+# A letter with its marks, an emoji, a flag. By itself, \X looks back to the first flag of a row.
+_CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
+_LONGEST_CHARACTER = 64  # code points; a longer row of marks is cut
 _FULL = 0.9  # how full a part cut by characters should be, since tokens are not spread evenly over them
 
 
@@ -100,13 +100,13 @@ def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) ->
     """Join the translations of the parts of a line, with the white space of the line between them.
 
     Line separators become spaces. A language that is written without spaces gets none. If the source has none between
-    two parts, the translations get a space where the source is Chinese or the like, and nothing inside a word.
+    two parts, the translations get a space where the source needs none, as in Chinese, and nothing inside a word.
     """
-    is_spaced = re.split("[-_]", tgt_lang.lower())[0] not in _UNSPACED
+    is_spaced = has_spaces(tgt_lang)
     joined: list[str] = []
     for i, (translation, part) in enumerate(zip(translations, parts, strict=True)):
         if joined and translation and is_spaced:
-            is_word = not _UNSPACED_LETTER.search(parts[i - 1].text[-1] + part.text[0])
+            is_word = not _NOT_IN_A_WORD.search(parts[i - 1].text[-2:] + part.text[0])  # two: a stop may be quoted
             joined.append(part.before.translate(LINE_ENDS) or ("" if is_word else " "))
         if translation:
             joined.append(translation)
@@ -132,37 +132,25 @@ def _windows(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
     """Where to cut a span without spaces, so that most parts are nearly full. A part may still be too long."""
     size = max(1, int(_FULL * max_tokens * (span.end - span.start) / span.n_tokens))
     start = span.start
-    while start + size < span.end:
-        start = _cut_near(text, start, start + size, span.end)
-        yield start
+    for character in _CHARACTER.finditer(text, span.start, span.end):
+        if character.end() - start > size and character.start() > start:
+            start = character.start()
+            yield start
+        while character.end() - start > max(size, _LONGEST_CHARACTER):
+            start += size
+            yield start
 
 
-def _cut_near(text: str, start: int, place: int, end: int) -> int:
-    """A place to cut that separates no mark from its letter, and no part of an emoji or of a flag.
-
-    Returns:
-        The last such place up to `place`, else the next one after it, else `place`.
-    """
-    # No sensible sequence is longer. Looking further would be quadratic on rows of marks.
-    before = range(place, max(start, place - _LONGEST_SEQUENCE), -1)
-    after = range(place + 1, min(end, place + _LONGEST_SEQUENCE))
-    return next((i for i in chain(before, after) if not _continues(text, start, i)), place)
-
-
-def _continues(text: str, start: int, i: int) -> bool:
-    """Whether text[i] belongs to the character before it; a character begins at `start`."""
-    character = text[i]
-    if _is_flag_letter(character):  # two of them are a flag
-        row_start = next((j for j in range(i, start, -1) if not _is_flag_letter(text[j - 1])), start)
-        return (i - row_start) % 2 == 1 or text[i - 1] == _ZWJ
-    is_skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    is_tag = "\U000e0020" <= character <= "\U000e007f"  # of the flags of England, Scotland and Wales
-    is_mark = unicodedata.category(character).startswith("M")
-    return _ZWJ in (character, text[i - 1]) or is_skin_tone or is_tag or is_mark
-
-
-def _is_flag_letter(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
+def _middle(text: str, start: int, end: int) -> int:
+    """Where to cut text[start:end] in two: at a space before the middle, else between two characters if there are."""
+    middle = (start + end) // 2
+    space = next((i for i in range(middle, start, -1) if text[i].isspace()), None)
+    if space is not None:
+        return space
+    ends = [character.end() for character in _CHARACTER.finditer(text, start, end)]
+    if ends[0] > middle:
+        return ends[0] if ends[0] < end else middle
+    return ends[bisect_right(ends, middle) - 1]
 
 
 def _cut(text: str, start: int, end: int, places: Iterator[int]) -> list[tuple[int, int]]:
@@ -226,9 +214,6 @@ def _within(
             if span.n_tokens <= max_tokens or span.end - span.start == 1:
                 done.append((span.start, span.end))
             else:
-                middle = (span.start + span.end) // 2
-                spaces = (i for i in range(middle, span.start, -1) if text[i].isspace())
-                place = next(spaces, None) or _cut_near(text, span.start, middle, span.end)
-                longer += _cut(text, span.start, span.end, iter([place]))
+                longer += _cut(text, span.start, span.end, iter([_middle(text, span.start, span.end)]))
         pieces = longer
     return sorted(done)

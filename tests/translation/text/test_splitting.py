@@ -99,6 +99,20 @@ def test_a_sentence_that_is_too_long_is_cut_between_clauses(clauses: list[str]) 
     assert [part.text for part in split_line(" ".join(clauses), 13, count)] == clauses
 
 
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        ["我爱北京天安门，", "我们都很喜欢那里的人"],
+        ["彼は昨日ここに来て、", "すぐに帰った"],
+        ["ሰላም ለዓለም ሁሉ፣", "እንዴት ነህ ዛሬ"],
+        ["သူသွားသည်၊", "ငါလာသည်"],
+    ],
+)
+def test_every_script_has_its_commas(clauses: list[str]) -> None:
+    text = (" " if clauses[0][-1] == "፣" else "").join(clauses)
+    assert parts_of(text, max(count_pieces(clauses))) == clauses
+
+
 def test_a_number_with_a_decimal_comma_is_no_clause() -> None:
     assert [part.text for part in split_line("il coûte 3,50 euros ici", 5, count)] == ["il coûte 3,50", "euros ici"]
 
@@ -132,8 +146,13 @@ def test_a_line_without_spaces_fills_the_parts(letters: str) -> None:
         "e" + "\u0301" * 100_000,
         "\u200d" * 100_000,
         FLAGS * 20_000,
+        "क" + "्क" * 60_000,
+        "「我。」" * 20_000,
     ],
-    ids=["letters", "dots", "closers", "row of closers", "abbreviations", "spaces", "marks", "joiners", "flags"],
+    ids=[
+        *("letters", "dots", "closers", "row of closers", "abbreviations", "spaces", "marks", "joiners", "flags"),
+        *("conjuncts", "quotations"),
+    ],
 )
 def test_a_very_long_line_takes_time_in_proportion_to_its_length(text: str) -> None:
     with no_hang():  # less than a second, and a minute if it were quadratic
@@ -142,8 +161,18 @@ def test_a_very_long_line_takes_time_in_proportion_to_its_length(text: str) -> N
 
 @pytest.mark.parametrize(
     ("unit", "max_tokens"),
-    [(FAMILY, 30), (FAMILY, 100), (FLAGS[:2], 20), (ENGLAND, 60), ("e\u0323\u0302", 20), ("\U0001f44d\U0001f3fd", 25)],
-    ids=["family", "families", "flag", "England", "marks", "skin tone"],
+    [
+        (FAMILY, 30),
+        (FAMILY, 100),
+        (FLAGS[:2], 20),
+        (ENGLAND, 60),
+        ("e\u0323\u0302", 20),
+        ("\U0001f44d\U0001f3fd", 25),
+        ("क्षि", 20),
+        ("ខ្ញុំ", 20),
+        ("น้ำ", 20),
+    ],
+    ids=["family", "families", "flag", "England", "marks", "skin tone", "Hindi", "Khmer", "Thai"],
 )
 def test_what_looks_like_one_character_stays_whole(unit: str, max_tokens: int) -> None:
     assert count_pieces([unit])[0] <= max_tokens
@@ -231,7 +260,7 @@ def test_no_line_separator_comes_into_a_translation(end: str) -> None:
     assert joined(line) == "IL EST PARTI HIER. ELLE PLEURE ENCORE."
 
 
-@pytest.mark.parametrize("lang", ["zh", "zh-CN", "ja_JP", "TH"])
+@pytest.mark.parametrize("lang", ["zh", "zh-CN", "ja_JP", "TH", "zho_Hans", "my"])
 def test_languages_without_spaces_get_none(lang: str) -> None:
     assert joined("Il est parti hier. Elle pleure encore.", lang) == "IL EST PARTI HIER.ELLE PLEURE ENCORE."
 
@@ -242,6 +271,8 @@ def test_languages_without_spaces_get_none(lang: str) -> None:
         "他昨天走了很久。我们没有听见他说什么！",
         "電車で家に帰りました。あなたも帰りますか？",
         "我爱北京天安门广场我爱北京天安门广场",
+        "走吧!我走了.",
+        "སྐད་ཡིག།བོད་པ།",
     ],
 )
 def test_languages_with_spaces_get_them_where_chinese_and_japanese_have_none(line: str) -> None:
@@ -256,6 +287,11 @@ def test_the_pieces_of_a_word_stay_one_word(word: str) -> None:
     assert joined(line, max_tokens=5, translate=str) == line
 
 
+def test_stops_that_need_no_space_get_one_in_languages_that_have_them() -> None:
+    assert joined("هل أنت هنا؟نعم أنا هنا.", "en", translate=lambda part: "Word.") == "Word. Word."
+    assert joined("यह है।यह है।", "en", translate=lambda part: "Word.") == "Word. Word."
+
+
 def test_a_part_without_translation_leaves_no_double_space() -> None:
     parts = [Part("a.", 0), Part("b.", 3, " "), Part("c.", 7, "  ")]
     assert rejoin(["A.", "", "C."], parts, "fr") == "A.  C."
@@ -263,6 +299,17 @@ def test_a_part_without_translation_leaves_no_double_space() -> None:
 
 
 # --- invariants ---
+
+
+@given(text=st.text() | st.text(alphabet="aB.! é走。「」।क़ीπ;؟།བน้ำ\u200d"), max_tokens=st.integers(1, 9))
+def test_only_spaces_come_and_go_when_parts_are_joined(text: str, max_tokens: int) -> None:
+    for lang in ("fr", "zh"):
+        assert "".join(joined(text, lang, max_tokens, str).split()) == "".join(text.split())
+
+
+@given(text=st.text(alphabet='aB.!? ,é\u0301नीπ;שָ\u200d("»'), max_tokens=st.integers(1, 9))
+def test_a_text_with_spaces_is_itself_when_its_parts_are_joined(text: str, max_tokens: int) -> None:
+    assert joined(text, "fr", max_tokens, str) == text.strip()
 
 
 @given(
