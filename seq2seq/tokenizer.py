@@ -26,6 +26,7 @@ _TRAINING_THREADS = 4
 # SentencePiece leaves out longer lines without a message. Its default is 4,192 bytes.
 _MAX_LINE_BYTES = 1_000_000
 _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
+_NO_PIECE = "\ue000"  # a character that nobody uses, so it is written in bytes, which no piece holds together with text
 _NOT_IN_A_LINE = str.maketrans({"\n": " ", "\r": " ", "\ufffd": ""})  # U+FFFD: bytes that are no character
 _FEW = 64  # for a list of texts, SentencePiece starts threads, which takes longer than so many texts do one by one
 
@@ -129,6 +130,12 @@ class Tokenizer:
         except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
             raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
         return ids
+
+    def encode_inside(self, text: str) -> list[int]:
+        """Ids of a text that stands right after another one. `encode` puts a space before its text."""
+        marked = _NO_PIECE + text
+        n_before = sum(begin < 1 for begin, _ in self.offsets(marked))
+        return self.encode([marked])[0][n_before:]
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Where each id of a text begins and ends in it, in characters. Only the last byte of one has a width."""

@@ -33,7 +33,7 @@ from seq2seq.translation.request import TranslationRequest, check_inputs, check_
 from seq2seq.translation.result import Scored
 from seq2seq.translation.score_report import print_scores
 from seq2seq.translation.streams import is_stream, open_stream, reporting
-from seq2seq.translation.text.glossary import read_terms
+from seq2seq.translation.text.glossary import Glossary, read_terms
 from seq2seq.translation.text.health import Finding
 from seq2seq.translation.translator import Translator
 from seq2seq.translation.watch import Watch, WrittenLine
@@ -85,7 +85,9 @@ class _Work:
         request = self.request
         self.decoding = _decoding(self.translator.decoding, request)
         verb = "translated" if request.score is None else "scored"
-        self.watch = Watch(self.n_lines, request.is_quiet, request.shows_progress, verb)
+        terms = request.options.terms
+        self._glossary = Glossary(terms)
+        self.watch = Watch(self.n_lines, request.is_quiet, request.shows_progress, verb, has_glossary=bool(terms))
 
     def write(self) -> list[str]:
         """Write to a stream. Returns the translations, if they are to be scored, since it cannot be read again."""
@@ -94,7 +96,7 @@ class _Work:
         with open_stream(request.output) as stream:
             for block, translations in self._flow(self._blocks(patience_s)):
                 data = self._rendered(block, translations).encode()
-                self.watch.count_block(_written(block, translations))
+                self.watch.count_block(_written(block, translations, self._glossary))
                 with reporting(request.output):
                     stream.write(data)
                     if patience_s is not None:
@@ -118,7 +120,7 @@ class _Work:
                 return True
             while True:
                 for block, translations in self._flow(parts.unmade(self._blocks()), parts):
-                    counts = self.watch.count_block(_written(block, translations))
+                    counts = self.watch.count_block(_written(block, translations, self._glossary))
                     parts.put(block, self._rendered(block, translations), counts)
                 if request.shard is not None:
                     self._report_shard(parts)
@@ -226,13 +228,13 @@ class _Work:
         }
 
 
-def _written(block: Block, results: list[Any]) -> Iterator[WrittenLine]:
+def _written(block: Block, results: list[Any], glossary: Glossary) -> Iterator[WrittenLine]:
     """What there is to say of each piece."""
     rest = iter(results)
     for piece in block.pieces:
         findings: list[Finding] = list(piece.findings)
         changes = []
-        n_parts = 0
+        n_parts = n_terms = 0
         for result in islice(rest, len(piece.texts)):
             if isinstance(result, Scored):
                 findings += [Finding("unscored", result.reason)] if result.reason else []
@@ -240,7 +242,8 @@ def _written(block: Block, results: list[Any]) -> Iterator[WrittenLine]:
             findings += result.findings
             changes += result.changes
             n_parts = max(n_parts, len(result.parts))
-        yield WrittenLine(piece.line, findings, n_parts, changes)
+            n_terms += len(glossary.find(result.source))
+        yield WrittenLine(piece.line, findings, n_parts, changes, n_terms)
 
 
 def _check_shared(request: TranslationRequest, process: Process | None) -> None:

@@ -113,7 +113,7 @@ class Stream:
         prefixes = [self._prefix(own_prefix, number), *[[]] * (len(parts) - 1)] if parts else []
         # In the letters of the line, since a term with capitals is found by its capitals.
         terms = self.demands.terms_of(reading.original, parts)
-        phrases = [self.tokenizer.encode(wanted) for wanted in terms]
+        phrases = [self.demands.encoded(wanted) for wanted in terms]
         are_aligned = need_attention(reading.items, parts) if self.has_attention else [False] * len(parts)
         # All sentences of a line share its random numbers.
         sentences = [

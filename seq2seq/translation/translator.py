@@ -211,7 +211,9 @@ class Translator:
                 required=bool(options.terms),
             ),
         )
-        demands = Demands(self.tokenizer, options.terms, keeps_numbers="numbers" in options.keep)
+        demands = Demands(
+            self.tokenizer, self.config.data.tgt_lang, options.terms, keeps_numbers="numbers" in options.keep
+        )
         demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(

@@ -23,12 +23,14 @@ class WrittenLine(NamedTuple):
         number: from 1.
         n_parts: in how many parts it was translated.
         changes: what was done to it before.
+        n_terms: how many terms of the glossary it has.
     """
 
     number: int
     findings: Sequence[Finding]
     n_parts: int = 1
     changes: Sequence[Change] = ()
+    n_terms: int = 0
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Counts:
         changes: lines with changes of each kind.
         n_split: lines that were translated in parts.
         n_replaced: lines of input that were not UTF-8.
+        n_terms: terms of the glossary.
     """
 
     n_written: int = 0
@@ -50,6 +53,7 @@ class Counts:
     n_changed: int = 0
     n_split: int = 0
     n_replaced: int = 0
+    n_terms: int = 0
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> "Counts":
@@ -77,11 +81,20 @@ class Watch:
         counts: what this process has done.
     """
 
-    def __init__(self, n_lines: int | None, is_quiet: bool, shows_progress: bool, verb: str = "translated") -> None:
+    def __init__(
+        self,
+        n_lines: int | None,
+        is_quiet: bool,
+        shows_progress: bool,
+        verb: str = "translated",
+        *,
+        has_glossary: bool = False,
+    ) -> None:
         """
         Args:
             n_lines: lines of the whole input; None if that is not known before the end.
             verb: what is done to the lines.
+            has_glossary: whether to report on its terms.
         """
         self._n_lines = n_lines
         self._n_found = 0.0  # lines that the search is done with
@@ -90,6 +103,7 @@ class Watch:
         self._shows_progress = shows_progress
         self.counts = Counts()
         self._verb = verb
+        self._has_glossary = has_glossary
         self._begin_s = self._shown_s = time.monotonic()
 
     def count_found(self, n_lines: float, n_passed: int = 0) -> None:
@@ -120,6 +134,7 @@ class Watch:
             counts.n_changed += bool(line.changes)
             counts.changes.update(list(dict.fromkeys(change.kind for change in line.changes)))
             counts.n_split += line.n_parts > 1
+            counts.n_terms += line.n_terms
             counts.n_written += 1
             counts.n_flagged += bool(line.findings)
             counts.findings.update([finding.kind for finding in line.findings])
@@ -149,6 +164,12 @@ class Watch:
         if total.n_changed:
             kinds = ", ".join(f"{n:,} {kind}" for kind, n in total.changes.most_common())
             self.say(f"lines that were read as training had them, see --normalize: {total.n_changed:,} ({kinds})")
+        if total.n_terms:
+            self.say(f"terms of the glossary that were found: {total.n_terms:,}")
+        elif self._has_glossary:
+            self.say(
+                "warning: no term of the glossary is in the text; its first column has words of the source language"
+            )
         if total.findings:
             kinds = ", ".join(f"{n} {kind}" for kind, n in total.findings.most_common())
             self.say(f"have a look at {total.n_flagged} of them: {kinds}")

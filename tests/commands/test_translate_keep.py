@@ -22,6 +22,15 @@ def test_terms_are_translated_as_the_glossary_says(trained: Cli, tmp_path: Path)
     assert "Gas Gis" in line
 
 
+def test_a_glossary_that_never_matches_is_told_of(trained: Cli, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("ba\tGas\n", encoding="utf-8")
+    options = ("--terms", terms, "--beam-size", 5)
+    assert "terms of the glossary that were found: 3\n" in trained(*options, stdin="Ba be ba.\nDo.\nBa.\n")[2]
+    assert "warning: no term of the glossary is in the text" in trained(*options, stdin="Do di.\n")[2]
+    assert "glossary" not in trained(stdin="Do di.\n")[2]
+
+
 def test_what_cannot_work_is_refused(trained: Cli, tmp_path: Path) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("ba\tGas\tGos\n", encoding="utf-8")

@@ -4,8 +4,6 @@ lacks.
 The search writes the terms. Numbers that should come through are checked.
 """
 
-import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import regex
+
+from seq2seq.characters import TOKEN, UNSPACED, composed, has_spaces
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.translation.text.health import Finding
 from seq2seq.translation.text.kept import numbers
@@ -23,8 +24,9 @@ if TYPE_CHECKING:  # it takes long to import; the help of a command does not nee
 
 Term = tuple[str, str]  # in the source language, and its translation
 
-_TOKEN = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+|[^\w\s]|_")
-_HYPHENS = "-‐‑"
+_INSIDE = rf"(?V1:[\w--[_{UNSPACED}]])"  # a word of a script with spaces
+_TIED_BEFORE = regex.compile(r"(?<=\w[-‐‑])\w")
+_TIED_AFTER = regex.compile(r"(?<=\w)[-‐‑]\w")
 
 
 class Match(NamedTuple):
@@ -67,8 +69,9 @@ def read_terms(lines: Iterable[str], name: str) -> tuple[Term, ...]:
 class Glossary:
     """Finds terms in texts.
 
-    A term is whole words: "arc" is not in "arcs" nor in "arc-en-ciel", but "avocat" is in "l'avocat". Case does not
-    matter, unless the term has a capital after its first letter: "OTAN" is not in "otan".
+    A term is whole words: "arc" is not in "arcs" nor in "arc-en-ciel", but "avocat" is in "l'avocat". In scripts
+    without spaces between words, it is whole characters. Case does not matter, unless the term has a capital after its
+    first letter: "OTAN" is not in "otan".
     """
 
     def __init__(self, terms: Iterable[Term]) -> None:
@@ -80,7 +83,9 @@ class Glossary:
 
     def find(self, text: str) -> list[Match]:
         """The terms in `text`, in order. Where two overlap, the one with more words counts, then the first one."""
-        found = [(match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        if not self._translations:
+            return []
+        found = [(match.start(), match.end()) for match in TOKEN.finditer(text)]
         tokens = [_normal(text[start:end]) for start, end in found]
         folded = [token.casefold() for token in tokens]
         candidates: list[tuple[int, int, str]] = []  # minus the length, place, translation
@@ -107,9 +112,10 @@ class Glossary:
 
 def n_times(term: str, text: str) -> int:
     """How often `text` has a term, letter by letter, as whole words. Occurrences do not overlap."""
-    before = r"(?<![^\W_])" if term[0].isalnum() else ""
-    after = r"(?![^\W_])" if term[-1].isalnum() else ""
-    return len(re.findall(before + re.escape(term) + after, text))
+    term, text = composed(term), composed(text)
+    before = f"(?<!{_INSIDE})" if regex.match(_INSIDE, term) else ""
+    after = f"(?!{_INSIDE})" if regex.match(_INSIDE, term[-1]) else r"(?!\p{M})"
+    return len(regex.findall(before + regex.escape(term) + after, text))
 
 
 class _Key(NamedTuple):
@@ -119,19 +125,17 @@ class _Key(NamedTuple):
 
 def _key(term: str) -> _Key:
     has_case = any(character.isupper() for character in term[1:])
-    tokens = [_normal(token) for token in _TOKEN.findall(term)]
+    tokens = [_normal(token) for token in TOKEN.findall(term)]
     return _Key(tuple(tokens if has_case else [token.casefold() for token in tokens]), has_case)
 
 
 def _normal(token: str) -> str:
-    return unicodedata.normalize("NFC", token).replace("’", "'")
+    return composed(token).replace("’", "'")
 
 
 def _is_in_compound(text: str, start: int, end: int) -> bool:
     """Whether a hyphen ties text[start:end] to a word."""
-    is_tied_before = start > 1 and text[start - 1] in _HYPHENS and text[start - 2].isalnum() and text[start].isalnum()
-    is_tied_after = text[end : end + 1] in _HYPHENS and text[end + 1 : end + 2].isalnum() and text[end - 1].isalnum()
-    return is_tied_before or (end < len(text) and is_tied_after)
+    return bool(_TIED_BEFORE.match(text, start) or _TIED_AFTER.match(text, end))
 
 
 @dataclass(frozen=True)
@@ -139,10 +143,12 @@ class Demands:
     """What translations must contain, as far as their lines say.
 
     Attributes:
+        tgt_lang: decides whether a term has a space before it.
         keeps_numbers: whether numbers must come through unchanged; that is checked, and not searched for.
     """
 
     tokenizer: "Tokenizer"
+    tgt_lang: str
     terms: Sequence[Term]
     keeps_numbers: bool
 
@@ -153,15 +159,13 @@ class Demands:
             ConfigError: a character of a term is another one for the tokenizer.
         """
         translations = [translation for _, translation in self.terms]
-        for translation, ids in zip(translations, self.tokenizer.encode(translations), strict=True):
+        for translation, ids in zip(translations, self.encoded(translations), strict=True):
             (written,) = self.tokenizer.decode([ids])
             if written != translation:
                 raise ConfigError(f"the model writes {translation!r} as {written!r}; put that into the glossary")
 
     def terms_of(self, text: str, parts: Sequence[Part]) -> list[list[str]]:
         """For each part of a text: what its translation must contain for the terms in it, as often as it must."""
-        if not self.terms:
-            return [[] for _ in parts]
         matches = self._glossary.find(text)
         found = []
         for part in parts:
@@ -170,9 +174,15 @@ class Demands:
             found.append([match.translation for match in matches[first:stop] if match.end <= end])
         return found
 
+    def encoded(self, terms: Sequence[str]) -> list[list[int]]:
+        """The tokens that stand for each of these in a translation."""
+        if has_spaces(self.tgt_lang):
+            return self.tokenizer.encode(terms)
+        return [self.tokenizer.encode_inside(term) for term in terms]
+
     def missing(self, text: str, translation: str) -> list[Finding]:
         """What the translation of a text lacks."""
-        wanted = Counter(match.translation for match in self._glossary.find(text)) if self.terms else Counter()
+        wanted = Counter(match.translation for match in self._glossary.find(text))
         lacking = [term for term, n in wanted.items() if n_times(term, translation) < n]
         findings = [Finding("missing", f"the translation lacks the term {term!r}") for term in lacking]
         if self.keeps_numbers:
