@@ -10,13 +10,15 @@ from functools import cache
 
 import regex
 
-_UNSPACED_LANGUAGES = re.compile("bod?|cmn|dzo?|ja|jpn|khm|km|lao|lo|mya?|tha?|wuu|yue|zho?")  # ISO 639-1 and -3
-# Scripts without spaces between words. Unicode has a class for those whose words only a dictionary tells apart (SA:
-# Thai, Lao, Khmer, Burmese and their neighbours), and one for small kana (CJ). The signs of these scripts belong to
-# them, and the wide punctuation of Chinese and Japanese.
-_SCRIPTS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\p{Tibetan}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# By their codes in ISO 639-1 and -3. Thai and its neighbours have a space between sentences.
+_EAST_ASIAN_LANGUAGES = re.compile("cmn|ja|jpn|wuu|yue|zho?")
+_UNSPACED_LANGUAGES = re.compile(f"{_EAST_ASIAN_LANGUAGES.pattern}|bod?|dzo?|khm|km|lao|lo|mya?|tha?")
+# Chinese and Japanese with their wide punctuation; CJ is a line break class of Unicode, which has small kana.
 _WIDE = r"[[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{East_Asian_Width=H}]&&\p{P}]"
-UNSPACED = rf"[\p{{Line_Break=SA}}\p{{Line_Break=CJ}}{_SCRIPTS}{_WIDE}]"
+EAST_ASIAN = rf"[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}\p{{Line_Break=CJ}}\p{{Bopomofo}}\p{{Yi}}{_WIDE}]"
+# All scripts without spaces between words. In the class SA are those whose words only a dictionary tells apart: Thai,
+# Lao, Khmer, Burmese and their neighbours. Their signs belong to them.
+UNSPACED = rf"[{EAST_ASIAN}\p{{Line_Break=SA}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}\p{{Myanmar}}\p{{Tibetan}}]"
 
 # What ends sentences. Unicode leaves out the ellipsis and the stops of Tibetan, which it has no others for. Left out
 # here are what became a comma in Burmese, and the dot that is a comma in Armenian.
@@ -29,12 +31,22 @@ _CHARACTER = rf"(?=[\w&&{UNSPACED}])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Inv
 _UNSPACED_LETTER = regex.compile(rf"(?V1)[\w&&{UNSPACED}]")
 _SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![\w&&{UNSPACED}])\S)+")
 _LETTER_WORDS = regex.compile(rf"(?V1)(?=[{LETTERS}&&{UNSPACED}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
+_AROUND = regex.compile(r"^\W++|\W++$")
 TOKEN = regex.compile(rf"(?V1){_CHARACTER}|[\w--[_{UNSPACED}]]+|[^\w\s]|_")  # a word, a character, or a sign
 
 
 def has_spaces(language: str) -> bool:
     """Whether a language, such as `fr`, `zh-CN` or `zho_Hans`, is written with spaces between words."""
-    return not _UNSPACED_LANGUAGES.fullmatch(re.split("[-_]", language.lower())[0])
+    return not _UNSPACED_LANGUAGES.fullmatch(_plain(language))
+
+
+def has_spaces_between_sentences(language: str) -> bool:
+    """Whether a language has white space after a sentence."""
+    return not _EAST_ASIAN_LANGUAGES.fullmatch(_plain(language))
+
+
+def _plain(language: str) -> str:
+    return re.split("[-_]", language.lower())[0]
 
 
 def is_unspaced(text: str) -> bool:
@@ -49,13 +61,19 @@ def split_words(text: str) -> list[str]:
 
 def n_words(text: str) -> int:
     """How many words there are; two characters count as a word where there are no spaces, as it is in Chinese."""
-    n_characters = 0 if text.isascii() else len(_UNSPACED_LETTER.findall(text))
-    return len(_UNSPACED_LETTER.sub(" ", text).split()) + (n_characters + 1) // 2 if n_characters else len(text.split())
+    words = split_words(text)
+    n_characters = sum(map(is_unspaced, words)) if is_unspaced(text) else 0
+    return len(words) - n_characters // 2
 
 
 def letter_words(text: str) -> list[str]:
     """Words of letters: `l'homme` has two. Marks and numbers are left out."""
     return _LETTER_WORDS.findall(text)
+
+
+def bare(word: str) -> str:
+    """A word without the marks around it; empty if it has only marks."""
+    return _AROUND.sub("", word)
 
 
 @cache

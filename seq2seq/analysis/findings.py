@@ -11,6 +11,7 @@ from itertools import chain, pairwise
 
 from seq2seq.analysis.loops import find_loop
 from seq2seq.analysis.words import letter_words, names, numbers, scripts
+from seq2seq.characters import is_unspaced
 
 Words = list[str] | None
 NEEDS_SOURCE = ("unaligned words", "copied words", "lost numbers", "invented numbers", "lost names")
@@ -20,6 +21,7 @@ NEEDS_ALIGNMENT = ("unaligned words",)
 # short sentences good translations differ by as large a factor ("I have no idea." is "Aucune idée.").
 _FACTOR, _CHARACTERS = 1.5, 20
 _PHRASE = 3  # words; two are often the same by chance ("in the ... in the")
+_PHRASE_WITHOUT_SPACES = 8  # characters
 _LONG_WORD = 6  # letters; articles and particles often have no word of their own in the other language
 _STANDS_FOR_UNKNOWN = (
     "\u2047\ufffd"  # what SentencePiece writes for unk, and what stands for bytes that are no character
@@ -88,7 +90,10 @@ def too_short(hypothesis: str, references: Sequence[str]) -> Words:
 
 
 def repeated_words(hypothesis: str, references: Sequence[str]) -> Words:
-    """A word that follows itself, or three words in a row that come twice, if no reference repeats them so."""
+    """A word that follows itself, or three words in a row that come twice, if no reference repeats them so.
+
+    Where there are no spaces between words, eight characters in a row. A character often follows itself.
+    """
     repeated = _repeated(letter_words(hypothesis))
     return [
         phrase for phrase in repeated if not any(phrase in _repeated(letter_words(text)) for text in references)
@@ -121,7 +126,13 @@ def copied_words(source: str, hypothesis: str, references: Sequence[str], known_
     expected = set(chain.from_iterable(map(letter_words, references))).union(known_words)
     expected.update(word.casefold() for word in names(source))
     written = set(letter_words(hypothesis))
-    copied = (word for word in letter_words(source) if len(word) > 2 and word in written and word not in expected)
+    # Chinese and Japanese share characters, so one says something only where the target has none of its kind.
+    says_something = not any(map(is_unspaced, references))
+    copied = (
+        word
+        for word in letter_words(source)
+        if word in written and word not in expected and (says_something if is_unspaced(word) else len(word) > 2)
+    )
     return list(dict.fromkeys(copied)) or None
 
 
@@ -178,6 +189,7 @@ def _is_far(longer: int, shorter: int) -> bool:
 
 def _repeated(words: Sequence[str]) -> list[str]:
     """The words that follow themselves, then the phrases that come twice."""
-    doubled = [word for word, following in pairwise(words) if word == following]
-    phrases = Counter(" ".join(words[i : i + _PHRASE]) for i in range(len(words) - _PHRASE + 1))
+    doubled = [word for word, following in pairwise(words) if word == following and not is_unspaced(word)]
+    size, glue = (_PHRASE_WITHOUT_SPACES, "") if any(map(is_unspaced, words)) else (_PHRASE, " ")
+    phrases = Counter(glue.join(words[i : i + size]) for i in range(len(words) - size + 1))
     return list(dict.fromkeys([*doubled, *(phrase for phrase, n in phrases.items() if n > 1)]))

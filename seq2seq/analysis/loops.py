@@ -1,15 +1,18 @@
 """Words, or letters inside a word, that a text repeats: the sign of a model that goes round in circles."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-MARKS = ".,;:!?…\"'’“”«»()[]"
-_WORD = re.compile(rf"[^\s–—{re.escape(MARKS)}]+")
-_LONGEST_UNIT = 8  # in words, or in characters of a text without spaces
-_LETTER = r"[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\U0003ffff]"
+import regex
+
+from seq2seq.characters import LETTERS, LONE_STOPS, UNSPACED, is_unspaced, split_words
+
+_WORD = regex.compile(rf"(?V1)[^\s–—.,;:!?…\"'’“”«»()\[\]،؛{LONE_STOPS}[{UNSPACED}&&\p{{P}}]]+")
+_LONGEST_UNIT = 8  # words
+_LONGEST_WITHOUT_SPACES = 24  # characters
+_LETTER = rf"[{LETTERS}--[{UNSPACED}\p{{Hangul}}]]"  # in Korean, some laughter is one letter
 # Letters inside a word of an alphabet. Laughter ("hahaha") and what is drawn out ("nooo") mostly repeat less.
-_LETTERS_LOOP = re.compile(rf"({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
+_LETTERS_LOOP = regex.compile(rf"(?V1)({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
 _SHOWN = 40  # characters of a repeated unit in a message
 
 
@@ -36,9 +39,11 @@ def find_loop(text: str) -> Loop | None:
 
 def _word_loop(text: str) -> Loop | None:
     words = text.casefold().split()
-    if len(words) == 1 or sum(map(len, words)) > 20 * len(words):
+    has_no_spaces = is_unspaced(text)
+    if has_no_spaces or len(words) == 1 or sum(map(len, words)) > 20 * len(words):
         # Text without spaces: characters repeat by chance more often than words, so ask for more.
-        loop = _repeated("".join(words), "", n_single=10, n_longer=5, share=0.3)
+        characters = split_words(text.casefold()) if has_no_spaces else "".join(words)
+        loop = _repeated(characters, "", n_single=10, n_longer=5, share=0.3, longest=_LONGEST_WITHOUT_SPACES)
         if loop is not None:
             return loop
     # Without the marks: "oui, oui oui," says one thing three times.
@@ -49,15 +54,17 @@ def _word_loop(text: str) -> Loop | None:
     return None if loop is None or _WORD.search(loop.unit) else loop  # of marks alone: ". . . ."
 
 
-def _repeated(items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float) -> Loop | None:
-    for size in range(1, _LONGEST_UNIT + 1):
+def _repeated(
+    items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float, longest: int = _LONGEST_UNIT
+) -> Loop | None:
+    for size in range(1, longest + 1):
         run = 0  # items in a row that equal the one `size` before them
-        longest, end = 0, 0
+        longest_run, end = 0, 0
         for i in range(size, len(items)):
             run = run + 1 if items[i] == items[i - size] else 0
-            if run > longest:
-                longest, end = run, i + 1
-        n_times = longest // size + 1
+            if run > longest_run:
+                longest_run, end = run, i + 1
+        n_times = longest_run // size + 1
         if n_times >= (n_single if size == 1 else n_longer) and n_times * size >= share * len(items):
             return Loop(glue.join(items[end - size : end]), n_times)
     return None

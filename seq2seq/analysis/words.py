@@ -4,7 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-_LETTERS = re.compile(r"[^\W\d_]+")
+from seq2seq import characters
+
 # Digits in groups of three are one number, whatever the separator of a language: 1,000 and 1.000 and 1 000.
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,'’]\d+)*")
 _ENDS = ".!?…:;"  # a word after one of these may have a capital because a sentence begins
@@ -12,8 +13,8 @@ _QUOTES = "\"“”«»„‘’'"  # and so may what is quoted
 
 
 def letter_words(text: str) -> list[str]:
-    """The words of letters, without case: `l'Homme` has two. Marks and numbers are left out."""
-    return _LETTERS.findall(unicodedata.normalize("NFKC", text).casefold())
+    """The words of letters, without case: `l'Homme` has two. Without spaces between words, each character is one."""
+    return characters.letter_words(unicodedata.normalize("NFKC", text).casefold())
 
 
 def numbers(text: str) -> dict[str, str]:
@@ -35,7 +36,7 @@ def names(text: str) -> Iterator[str]:
         return
     begins = True
     for token in text.split():
-        words = _LETTERS.findall(token)
+        words = characters.letter_words(token)
         if not begins and token[0] not in _QUOTES:
             yield from (word for word in words if word[0].isupper() and len(word) > 1)
         end = token.rstrip(_QUOTES + ")]")[-1:]
@@ -43,5 +44,5 @@ def names(text: str) -> Iterator[str]:
 
 
 def scripts(text: str) -> set[str]:
-    """The alphabets of the letters of a text, by the names of Unicode: LATIN, CYRILLIC, CJK."""
-    return {unicodedata.name(character, "?").split(" ")[0] for character in set(text) if character.isalpha()}
+    """The alphabets of the letters of a text: Latin, Cyrillic, Cjk."""
+    return {characters.script_of(character) for character in set(text) if character.isalpha()}

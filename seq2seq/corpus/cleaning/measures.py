@@ -10,6 +10,9 @@ from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
+import regex
+
+from seq2seq.characters import STOPS, is_unspaced, n_words, split_words
 from seq2seq.corpus.cleaning.languages import surely_other, written_in
 
 
@@ -32,25 +35,30 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]
 # Of 1 to 3 digits, then groups of three after the marks that languages put between thousands.
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[ .,'\u2019\u00a0\u202f]\d{3})+(?!\d)|\d+")
 _NOT_A_DIGIT = re.compile(r"\D")
-_SENTENCE_END = re.compile(r"[.?!…。？！؟।]+")
+_SENTENCE_END = regex.compile(f"(?V1){STOPS}+")
 # An abbreviation, or an initial: its full stop ends no sentence.
 _SHORT_FORM = re.compile(r"\b(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mme|Mlle|etc|vs|[Nn]o|[ap]\.m)\.|(?<=\d)[.,](?=\d)")
 # Zero-width characters that no text needs. Joiners and marks of direction are left out: emoji and some scripts do.
 _ZERO_WIDTH = frozenset("\u00ad\u200b\u2060\ufeff\u2028\u2029")
 _NEEDED = frozenset("\t")
+_LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 _LOST = "\ufffd"
 _WORD_FROM = 3  # words from which a copy is one; a name or an exclamation is the same in both languages
 _LONGEST_PERIOD = 8  # words of a phrase that repeats
+_CHARACTERS_OF_A_WORD = 2  # where there are no spaces; one may repeat, as in laughter
 _IN_WORDS_BELOW = 100  # smaller numbers are often written in words in one of the languages
 _YEARS = range(1000, 2100)
 _CLOCK = 12
 
 
 def copy(pair: Pair) -> float:
-    """The share of words that both sides have, case aside. 0 if a side has fewer than three words."""
-    src, tgt = (side.casefold().split() for side in pair.sides)
-    if min(len(src), len(tgt)) < _WORD_FROM:
+    """The share of words that both sides have, case aside. 0 if a side has fewer than three words.
+
+    Where there are no spaces between words, here and below, each character is a word, but two of them count as one.
+    """
+    if min(map(n_words, pair.sides)) < _WORD_FROM:
         return 0.0
+    src, tgt = (split_words(side.casefold()) for side in pair.sides)
     n_common = sum((Counter(src) & Counter(tgt)).values())
     return 2 * n_common / (len(src) + len(tgt))
 
@@ -95,7 +103,7 @@ def language(pair: Pair) -> float:
 
 def words(pair: Pair) -> float:
     """Words of the longer side."""
-    return float(max(len(side.split()) for side in pair.sides))
+    return float(max(map(n_words, pair.sides)))
 
 
 def char_ratio(pair: Pair) -> float:
@@ -182,25 +190,23 @@ def _share_without_letters(text: str) -> float:
     n_characters = sum(map(len, text.split()))
     if not n_characters:
         return 0.0
-    n_letters = sum(map(str.isalpha, text))
-    if not text.isascii():
-        n_letters += sum(unicodedata.category(character).startswith("M") for character in text)
-    return 1 - n_letters / n_characters
+    return 1 - sum(map(len, _LETTERS.findall(text))) / n_characters
 
 
 def _longest_word(text: str) -> int:
-    longest = max(map(len, text.split()), default=0)
+    longest = max(map(len, split_words(text)), default=0)
     if longest > 20 and _URL.search(text):
-        return max(map(len, _URL.sub("", text).split()), default=0)
+        return max(map(len, split_words(_URL.sub("", text))), default=0)
     return longest
 
 
 def _longest_repetition(text: str) -> int:
-    found = text.casefold().split()
+    found = split_words(text.casefold())
     if len(found) == len(set(found)):
         return 1
     longest = 1
-    for period in range(1, min(_LONGEST_PERIOD, len(found) // 2) + 1):
+    shortest_period = _CHARACTERS_OF_A_WORD if is_unspaced(text) else 1
+    for period in range(shortest_period, min(_LONGEST_PERIOD, len(found) // 2) + 1):
         run = 0  # words in a row that are the same as those one period before
         for word, before in zip(found[period:], found, strict=False):
             run = run + 1 if word == before else 0

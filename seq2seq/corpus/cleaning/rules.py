@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from seq2seq.corpus.cleaning import languages, measures
 from seq2seq.corpus.cleaning.measures import Pair
 
-VERSION = 1  # raise it when a measure changes: prepared text is then made again
+VERSION = 2  # raise it when a measure changes: prepared text is then made again
 NEAR_DUPLICATE = "near_duplicate"
 
 Measured = NDArray[np.float32]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.corpus.cleaning.languages import detected, script_of
+from seq2seq.characters import script_of
+from seq2seq.corpus.cleaning.languages import detected
 from seq2seq.corpus.cleaning.measures import normal_forms_of
 from seq2seq.corpus.cleaning.rules import RULES, Measured
 from seq2seq.corpus.hashes import Hashes, SeenHashes, hash_lines

@@ -1,12 +1,13 @@
 """Several lines as one."""
 
-import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-# Chinese and Japanese, which have no spaces between sentences; Korean has.
-_WITHOUT_SPACES = "[\u2e80-\u3130\u3190-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff]"
-_ENDS_SO, _BEGINS_SO = re.compile(f"{_WITHOUT_SPACES}$"), re.compile(_WITHOUT_SPACES)
+import regex
+
+from seq2seq.characters import EAST_ASIAN
+
+_ENDS_SO, _BEGINS_SO = regex.compile(f"(?V1){EAST_ASIAN}$"), regex.compile(f"(?V1){EAST_ASIAN}")
 
 
 def joined(rows: Sequence[Sequence[str]]) -> list[str]:

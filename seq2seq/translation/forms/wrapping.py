@@ -4,12 +4,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
+import regex
+
+from seq2seq.characters import UNSPACED
+
 SOFT_HYPHEN = "\u00ad"
 _HYPHENS = ("-", "\u2010")
 _OPENING = frozenset(("«", "‹", "“", "„", "‘", "(", "[", "¿", "¡"))
 # At the beginning of a line, these would be a list item, a heading, a row, a quotation, a new speaker or a song.
 _LIKE_A_MARKER = re.compile(r"[-–—](?!\d)|[*+•◦‣>#|♪♫]|(?:\d+[.)]|[a-z]\))$")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_UNSPACED = regex.compile(f"(?V1){UNSPACED}")
 
 
 def unwrap(lines: Iterable[str]) -> str:

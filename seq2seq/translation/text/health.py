@@ -2,7 +2,10 @@
 
 from typing import Literal, NamedTuple
 
-from seq2seq.analysis.loops import MARKS, find_loop
+import regex
+
+from seq2seq.analysis.loops import find_loop
+from seq2seq.characters import LETTERS, bare, composed, is_unspaced, split_words
 
 # The translator finds `long`, `split`, `cut`, `missing` and `untranslated`; `unscored` is of given
 # translations, `tags` of subtitles.
@@ -11,6 +14,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
+_LETTER_WORD = regex.compile(f"(?V1){LETTERS}+")
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 
 
@@ -56,18 +60,18 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
 
 
 def _is_copied(source: str, translation: str) -> bool:
-    # Names, numbers and addresses are the same in both languages; sentences have lower-case words.
-    if sum(word.isalpha() and word.islower() for word in source.split()) < 3:
+    # Names, numbers and addresses are the same in both languages; sentences have words without capitals.
+    if sum(_LETTER_WORD.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:
         return False
     src_words, tgt_words = _letter_words(source), _letter_words(translation)
-    if len(src_words) < 4 or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
+    fewest = 8 if is_unspaced(source) else 4  # a name of four characters is the same in Chinese and Japanese
+    if len(src_words) < fewest or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
         return False
     return _n_in_order(src_words, tgt_words) >= 0.9 * len(src_words)
 
 
 def _letter_words(text: str) -> list[str]:
-    stripped = (word.strip(MARKS) for word in text.casefold().split())
-    return [word for word in stripped if word.isalpha()]
+    return list(filter(_LETTER_WORD.fullmatch, map(bare, split_words(composed(text.casefold())))))
 
 
 def _n_in_order(src_words: list[str], tgt_words: list[str]) -> int:

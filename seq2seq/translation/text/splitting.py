@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import regex
 
-from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED, has_spaces
+from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED, has_spaces_between_sentences
 from seq2seq.corpus.sentences import sentence_ends
 
 SplitName = Literal["auto", "always", "never"]
@@ -99,10 +99,10 @@ def sentences(text: str) -> list[Part]:
 def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) -> str:
     """Join the translations of the parts of a line, with the white space of the line between them.
 
-    Line separators become spaces. A language that is written without spaces gets none. If the source has none between
+    Line separators become spaces. Chinese and Japanese get none. If the source has none between
     two parts, the translations get a space where the source needs none, as in Chinese, and nothing inside a word.
     """
-    is_spaced = has_spaces(tgt_lang)
+    is_spaced = has_spaces_between_sentences(tgt_lang)
     joined: list[str] = []
     for i, (translation, part) in enumerate(zip(translations, parts, strict=True)):
         if joined and translation and is_spaced:

@@ -43,6 +43,23 @@ GOOD = [
     ("Les anticonstitutionnellement-nommés", "Those who were named against the constitution"),
 ]
 
+# In other languages. Only the rules about scripts and languages know which.
+GOOD_ELSEWHERE = [
+    (
+        "他昨天一个人走了很久很久，我们没有听见他说什么，也没有看见他去了哪里，所以我们很担心他，今天还在找他。",
+        "彼は昨日一人で長い間歩いていった。彼の言葉も聞こえず、どこに行ったかも見えなかったので、今日も探している。",
+    ),
+    ("哈哈哈！", "Hahaha!"),
+    ("東京都", "東京都"),
+    (
+        "ฉันไปโรงเรียนทุกวันกับเพื่อนของฉันและกลับบ้านตอนเย็น",
+        "I go to school every day with my friend and come home in the evening",
+    ),
+    ("ሰላም ነው። እንዴት ነህ። ደህና ነኝ።", "It is peace. How are you. I am well."),
+    ("यह है। वह है॥ हम हैं।", "This is. That is. We are."),
+    ("သူသွားသည်။ ငါလာသည်။", "He goes. I come."),
+]
+
 BAD = {
     "copy": [
         ("The weather is nice today.", "The weather is nice today."),
@@ -91,6 +108,12 @@ def test_good_pairs_stay(pair):
     assert [rule.name for rule in RULES if measured(rule.name, *pair) > THRESHOLDS[rule.name]] == []
 
 
+@pytest.mark.parametrize("pair", GOOD_ELSEWHERE, ids=lambda pair: pair[1])
+def test_good_pairs_of_other_scripts_stay(pair):
+    above = {rule.name for rule in RULES if measured(rule.name, *pair) > THRESHOLDS[rule.name]}
+    assert above <= {"script", "language"}
+
+
 @pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in BAD.items() for pair in pairs])
 def test_bad_pairs_go(name, pair):
     assert measured(name, *pair) > THRESHOLDS[name]
@@ -105,6 +128,11 @@ def test_each_rule_has_bad_pairs_here():
     [
         ("copy", ("a b c d", "a b c e"), 0.75),
         ("copy", ("a a b", "a c d"), 1 / 3),
+        ("copy", ("我们昨天去了", "我们昨天走了"), 5 / 6),
+        ("words", ("我们昨天去了北京", "a b c"), 4),
+        ("repetition", ("去北京去北京去北京", "a"), 3),
+        ("punctuation", ("ነው። ነህ፧ ነኝ።", "ab."), 2),
+        ("letters", ("नली है।", "a"), 1 / 6),
         ("letters", ("ab 12", "abcd"), 0.5),
         ("words", ("a b", "a b c"), 3),
         ("char_ratio", ("a" * 20, "b" * 50), 2),

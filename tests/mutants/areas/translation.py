@@ -46,6 +46,30 @@ MUTANTS = [
         tests=["tests/translation/text/test_splitting.py::test_the_white_space_of_a_line_stays"],
     ),
     Mutant(
+        fault="a quotation in brackets is cut",
+        file="seq2seq/corpus/sentences.py",
+        text="if end is not None and end > closed:",
+        becomes="if end is not None:",
+        tests=["tests/corpus/test_sentences.py::test_other_writing"],
+    ),
+    Mutant(
+        fault="a stop that needs no space joins two words",
+        file="seq2seq/translation/text/splitting.py",
+        text='rf"(?V1){UNSPACED}|{LONE_STOPS}"',
+        becomes='rf"(?V1){UNSPACED}"',
+        tests=[
+            "tests/translation/text/test_splitting.py"
+            "::test_stops_that_need_no_space_get_one_in_languages_that_have_them"
+        ],
+    ),
+    Mutant(
+        fault="a vowel of Hindi is no part of its word",
+        file="seq2seq/characters.py",
+        text="|[\\w--[_{UNSPACED}]]+|",
+        becomes="|[\\w--[_{UNSPACED}\\p{{M}}]]+|",
+        tests=["tests/translation/text/test_glossary.py::test_terms_of_every_script"],
+    ),
+    Mutant(
         fault="each part of a line counts the same in its score",
         file="seq2seq/translation/line_parts.py",
         text="share = weight / total",
@@ -86,8 +110,8 @@ MUTANTS = [
     Mutant(
         fault="a repetition has to come once more to be noticed",
         file="seq2seq/analysis/loops.py",
-        text="n_times = longest // size + 1",
-        becomes="n_times = longest // size",
+        text="n_times = longest_run // size + 1",
+        becomes="n_times = longest_run // size",
         tests=["tests/translation/text/test_health.py::test_a_loop_is_found_from_a_number_of_repetitions_on"],
     ),
     Mutant(

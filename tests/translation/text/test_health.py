@@ -58,6 +58,12 @@ def test_findings(source: str, translation: str, n_source: int, n_target: int, e
         # Without spaces
         ("我" * 9, "我" * 10),
         ("我喜欢" * 4, "我喜欢" * 5),
+        ("ในน้ำ" * 4, "ในน้ำ" * 5),
+        ("我们都喜欢吃北京的苹果" * 4, "我们都喜欢吃北京的苹果" * 5),
+        ("他走了 " + "我喜欢" * 4, "他走了 " + "我喜欢" * 5),
+        ("是，是，是。", "是，是，是，是。"),
+        ("نعم، نعم، نعم؟", "نعم، نعم، نعم، نعم؟"),
+        ("कमला नदी। कमला नदी। वह", "कमला नदी। कमला नदी। कमला नदी।"),
         ("这是一个很长的句子没有空格也没有重复的部分" + "我喜欢" * 2, "这是一个很长的句子没有空格" + "我喜欢" * 5),
     ],
 )
@@ -81,6 +87,12 @@ def test_messages_name_what_is_repeated_and_how_often() -> None:
     [
         ("le chat dort ici", "Le chat dort ici.", True),
         ("le chat dort ici", "« Le chat dort ici ! »", True),
+        ("我们昨天去了北京的公园。", "我们昨天去了北京的公园", True),
+        ("我们昨天去了北京的公园。", "私たちは昨日北京に行きました", False),
+        ("東京都庁前", "東京都庁前", False),
+        ("वह कल नदी के पास गया।", "वह कल नदी के पास गया ।", True),
+        ("nu\u031bo\u031b\u0301c sông chảy đi xa", "nước sông chảy đi xa.", True),
+        ("هو ذهب أمس إلى البيت؟", "هو ذهب أمس إلى البيت؟", True),
         ("le chat dort", "le chat dort", False),  # three words may be the same in both languages
         ("Le Chat Dort ici", "Le Chat Dort ici", False),  # names
         ("un deux trois quatre cinq six sept huit neuf dix", "un deux trois quatre cinq six sept huit neuf ten", True),

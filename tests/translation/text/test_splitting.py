@@ -260,9 +260,15 @@ def test_no_line_separator_comes_into_a_translation(end: str) -> None:
     assert joined(line) == "IL EST PARTI HIER. ELLE PLEURE ENCORE."
 
 
-@pytest.mark.parametrize("lang", ["zh", "zh-CN", "ja_JP", "TH", "zho_Hans", "my"])
+@pytest.mark.parametrize("lang", ["zh", "zh-CN", "JA_JP", "zho_Hans"])
 def test_languages_without_spaces_get_none(lang: str) -> None:
     assert joined("Il est parti hier. Elle pleure encore.", lang) == "IL EST PARTI HIER.ELLE PLEURE ENCORE."
+
+
+@pytest.mark.parametrize("lang", ["th", "lo-LA", "km", "my", "bo"])
+def test_thai_and_its_neighbours_have_a_space_between_sentences(lang: str) -> None:
+    assert joined("Il est parti hier. Elle pleure encore.", lang) == "IL EST PARTI HIER. ELLE PLEURE ENCORE."
+    assert joined("他昨天走了。我们没有听见。", lang) == "他昨天走了。 我们没有听见。"
 
 
 @pytest.mark.parametrize(
