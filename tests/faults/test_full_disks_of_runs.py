@@ -51,7 +51,7 @@ def place(request: pytest.FixtureRequest, whole_run: Path, tmp_path: Path) -> It
     run = RunDirectory(whole_run)
     state, model = run.last.stat().st_size, run.best.stat().st_size
     n_models = 2 + 2 + 5 + 1 + 1  # best, to average, every fourth step, the winner; and one that is being written
-    n_states, for_the_rest = 4, 300_000  # last, previous, one to go back to, and one on trial
+    n_states, for_the_rest = 4, 400_000  # last, previous, one to go back to, and one on trial
     with small_disk(tmp_path / "disk", n_states * state + n_models * model + for_the_rest) as folder:
         yield "fill", folder
 
