@@ -117,7 +117,7 @@ def test_blocks_come_long_before_the_end_of_the_text(workers: Workers) -> None:
     most_ahead = 0
     for each, _ in flow(blocks(), Squares(workers), workers):
         most_ahead = max(most_ahead, n_read - each.number)
-    assert most_ahead <= 2 * 3 + 1  # two batches for each worker
+    assert most_ahead <= flowing._MOST_BLOCKS
 
 
 def test_few_blocks_are_held_though_the_first_one_takes_long(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
