@@ -30,7 +30,7 @@ from tests.places import ROOT
 SUFFIXES = ["", ".gz", ".xz", ".bz2", ".zst"]
 LINES = [f"Zeile {i}é" for i in range(11)]
 SETTINGS = {"model": "0123abc", "beam_size": 4, "alpha": 0.6, "lengths": (1, 2)}
-_SIZE = 20  # characters of a block: three lines
+_SIZE = 18  # characters of a block: two lines
 
 
 def record(line: str) -> str:
