@@ -1,9 +1,10 @@
 """Whether a text is written in capitals or in title case, as headlines are."""
 
-import re
 from itertools import pairwise
 
-WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+import regex
+
+WORD = regex.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _LEAST_LETTERS = 6
 _LEAST_WORDS = 4  # of a title: three words with a capital are mostly a name
 _SHORT = 3  # letters of a word that titles may write in lower case ("of", "and")

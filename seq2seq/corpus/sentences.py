@@ -1,10 +1,10 @@
 """Where sentences end in a line, by rules for French, English and, less well, for other languages.
 
-The rules need the text only, take time in proportion to its length, and say the same on every machine. A sentence ends
-after a row of marks (. ? ! …) with what closes quotations and brackets, if white space follows, and then a word that
-can begin a sentence. Most rules below are about the full stop, which also ends abbreviations. Stops that do nothing
-else, as most scripts have them, need no white space after them. docs/text.md says what is done with which script, and
-docs/translation.md how often the rules are right.
+The rules need the text only, take time in proportion to its length, and say the same on every machine that has the same
+version of Unicode. A sentence ends after a row of marks (. ? ! …) with what closes quotations and brackets, if white
+space follows, and then a word that can begin a sentence. Most rules below are about the full stop, which also ends
+abbreviations. Stops that do nothing else, as most scripts have them, need no white space after them. docs/text.md says
+what is done with which script, and docs/translation.md how often the rules are right.
 """
 
 import re

@@ -39,6 +39,7 @@ def test_text_that_is_not_in_capitals(text: str) -> None:
         "A Man With a Red Hat",
         "Two Men Don't Play Football",
         "The Lord of the Rings Is Back",
+        "E\u0301lance Du Matin Bleu",  # with its accent apart
     ],
 )
 def test_titles(text: str) -> None:

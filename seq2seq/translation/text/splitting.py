@@ -99,8 +99,8 @@ def sentences(text: str) -> list[Part]:
 def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) -> str:
     """Join the translations of the parts of a line, with the white space of the line between them.
 
-    Line separators become spaces. Chinese and Japanese get none. If the source has none between
-    two parts, the translations get a space where the source needs none, as in Chinese, and nothing inside a word.
+    Line separators become spaces. Chinese and Japanese get none. If the source has no space between two parts, the
+    translations get one where the source needs none, as in Chinese, and nothing inside a word.
     """
     is_spaced = has_spaces_between_sentences(tgt_lang)
     joined: list[str] = []
