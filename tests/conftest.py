@@ -72,6 +72,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_as_before() -> Iterator[None]:
+    """What a test does to Ctrl-C in this process ends with it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    if before is not None and signal.getsignal(signal.SIGINT) is not before:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def own_signals() -> Iterator[None]:
     """Give this process its signal handlers back: a command that a signal stopped keeps its own to its end."""
