@@ -208,7 +208,7 @@ class _Crew:
             self._end(job)
             if isinstance(result, Done):
                 job.results[job.begin : job.begin + len(job.items)] = result.results
-                if MISSING not in job.results:
+                if all(each is not MISSING for each in job.results):  # `in` would compare arrays
                     job.future.set_result(job.results)
             elif isinstance(result, OutOfMemory):
                 self._tell_once("memory", f"memory ran out for a batch, which is done again in halves; {_REMEDY}")
