@@ -19,7 +19,7 @@ from peers.meter import Job, Meter
 from seq2seq.config import read_config
 from seq2seq.dataset.batches import BatchLoader, Step
 from seq2seq.dataset.prepare import prepare
-from seq2seq.hardware import accelerator_of, speed_up_cpu
+from seq2seq.hardware import accelerator_of, speed_up_cpu, speed_up_gpu
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TranslationModule
 from seq2seq.vocabulary import EOS, PAD
@@ -79,6 +79,8 @@ def main() -> None:
         speed_up_cpu()
         if job.threads:
             torch.set_num_threads(job.threads)
+    elif accelerator == "cuda":
+        speed_up_gpu()
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")
 

@@ -20,7 +20,7 @@ from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.config.trainer import FSDP
 from seq2seq.dataset.batches import Step
 from seq2seq.errors import ConfigError
-from seq2seq.hardware import accelerator_of, give_back_holes, precision_of, speed_up_cpu
+from seq2seq.hardware import accelerator_of, give_back_holes, precision_of, speed_up_cpu, speed_up_gpu
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.sharded import Sharded
 
@@ -50,6 +50,8 @@ def set_up_machine(config: TrainerConfig) -> Machine:
         speed_up_cpu()
         if config.threads:
             torch.set_num_threads(config.threads)
+    elif accelerator == "cuda":
+        speed_up_gpu()
     return Machine(accelerator, precision_of(config, accelerator))
 
 

@@ -1,11 +1,14 @@
 """Runs on a GPU, with what has code of its own there; the first of them also on a CPU, so that the test stays true."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+import seq2seq
 from seq2seq.training.trainer import set_up_machine
 from tests.training.tiny_runs import checkpoint, tiny_config, train_with
 
@@ -33,3 +36,15 @@ def test_a_run_learns_and_is_scored(device: str, changes: dict[str, Any], corpus
     with (tmp_path / "run" / "metrics.csv").open(newline="") as stream:
         losses = [float(row["value"]) for row in csv.DictReader(stream) if row["metric"] == "train/loss"]
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("beam_size", [1, 5])
+def test_a_gpu_translates_as_the_cpu_does(trained_run: Path, beam_size: int) -> None:
+    lines = ["Ba bi.", "Fo fu da.", "Ba fo bi fu."]
+    on_gpu, on_cpu = (
+        [each.text for each in translator.translate(lines, replace(translator.decoding, beam_size=beam_size, n_best=1))]
+        for translator in (seq2seq.load(trained_run, device=name, precision="float32") for name in ("cuda", "cpu"))
+    )
+    assert on_gpu == on_cpu
+    assert not torch.backends.cuda.cudnn_sdp_enabled()

@@ -16,6 +16,7 @@ from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.protocol import Ensemble, mean_log_probs, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
+from seq2seq.hardware import speed_up_gpu
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines.packed import join_products, pack
 from seq2seq.translation.engines.protocol import Needs, Sentence
@@ -67,6 +68,8 @@ class PyTorchEngine:
                 pack(model)
         if device.type != "cpu":
             self.max_batch_tokens = self.max_batch_tokens_on_gpu
+        if device.type == "cuda":
+            speed_up_gpu()
         self.splits_last = device.type == "cpu"
         self.device = device
         self.precision = precision
