@@ -13,6 +13,7 @@ _LONGEST_WITHOUT_SPACES = 24  # characters
 _LETTER = rf"[{LETTERS}--[{UNSPACED}\p{{Hangul}}]]"  # in Korean, some laughter is one letter
 # Letters inside a word of an alphabet. Laughter ("hahaha") and what is drawn out ("nooo") mostly repeat less.
 _LETTERS_LOOP = regex.compile(rf"(?V1)({_LETTER})\1{{7,}}|({_LETTER}{{2,6}}?)\2{{4,}}")
+_FEWEST_AGAIN = 7  # letters of such a word that stood in it before
 _SHOWN = 40  # characters of a repeated unit in a message
 
 
@@ -31,10 +32,14 @@ class Loop(NamedTuple):
 def find_loop(text: str) -> Loop | None:
     """The words, or the letters inside a word, that `text` repeats; None if it repeats none."""
     loop = _word_loop(text)
-    if loop is None and (letters := _LETTERS_LOOP.search(text.casefold())):
-        unit = letters[1] or letters[2]
-        return Loop(unit, len(letters[0]) // len(unit))
-    return loop
+    if loop is not None:
+        return loop
+    for word in text.casefold().split():
+        # The pattern is slow, and only a word with some letters many times can match it.
+        if len(word) - len(set(word)) >= _FEWEST_AGAIN and (letters := _LETTERS_LOOP.search(word)):
+            unit = letters[1] or letters[2]
+            return Loop(unit, len(letters[0]) // len(unit))
+    return None
 
 
 def _word_loop(text: str) -> Loop | None:
