@@ -1,7 +1,7 @@
-"""A worker that is a process, forked from the one that loaded the model (docs/decisions/0008-forked-workers.md).
+"""A process, forked from this one, that answers messages (docs/decisions/0008-forked-workers.md).
 
-It has one connection to its parent, which carries jobs and outcomes, and tells each side when the other is gone. It is
-a plain process: signals end it, at once and without a word, and only the parent reports.
+It has one connection to its parent, which tells each side when the other is gone. It is a plain process: signals end
+it, at once and without a word, and only the parent reports.
 """
 
 import fcntl
@@ -13,14 +13,13 @@ import signal
 import socket
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from seq2seq.errors import TranslationError, UserError
+from seq2seq.errors import TranslationError
 from seq2seq.memory import offer_to_be_killed_first
-from seq2seq.translation.engines.job import Died, Failed, Job, Outcome, outcome
-from seq2seq.translation.engines.protocol import Engine
 
 # Python has handlers for the first and ignores the last; the command line has handlers for the others.
 _PLAIN_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
@@ -30,9 +29,12 @@ _PARENT_CHECK_MS = 1000  # see `_end_with_parent`
 class Forked:
     """A child process as its parent sees it."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, prepare: Callable[[], object], answer: Callable[..., Any]) -> None:
         """Fork it, which is safe only before this process has threads that hold locks.
 
+        Args:
+            prepare: called in the child first.
+            answer: called in the child with the arguments of each `ask`.
         Raises:
             OSError: there is no memory for one more, or there are too many processes.
         """
@@ -42,7 +44,7 @@ class Forked:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             if (process := os.fork()) == 0:
-                _serve(engine, theirs, self._parent, mask)
+                _serve(prepare, answer, theirs, self._parent, mask)
             self._process = process
             self._connection = Connection(ours.detach())
         finally:
@@ -50,37 +52,32 @@ class Forked:
             ours.close()
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def do(self, job: Job | None) -> Outcome:
-        """Let it do a job, and wait for the outcome. Without a job, wait for its end."""
-        message = b"" if job is None else pickle.dumps((job.work, job.items, job.args))
-        if job is None or self.is_dead():  # before it has the job, which would be blamed
-            return Died(self._signal_that_ended(), was_idle=True)
-        try:
-            self._connection.send_bytes(message)
-            kind, value = pickle.loads(self._connection.recv_bytes())
-        except (EOFError, OSError):
-            return Died(self._signal_that_ended(), was_idle=False)
-        if kind is not Failed:
-            return kind(value)
-        error, trace = value
-        if not isinstance(error, UserError):
-            error.__cause__ = _InWorker(trace)
-        return Failed(error)
+    def ask(self, *arguments: Any) -> Any:
+        """The answer to these arguments, or its error.
+
+        Raises:
+            EOFError, OSError: the process has ended.
+        """
+        self._connection.send_bytes(pickle.dumps(arguments))
+        answer, error, trace = pickle.loads(self._connection.recv_bytes())
+        if error is not None:
+            raise error from _InWorker(trace)
+        return answer
 
     def is_dead(self) -> bool:
-        """Whether it has ended, when it has no job: then only its end can be read from the connection."""
+        """Whether it has ended, when it is asked nothing: then only its end can be read from the connection."""
         try:
             return self._connection.poll()
         except OSError:
             return True
 
     def kill(self) -> None:
-        """End it now. It may be called more than once, also while another thread waits for an outcome."""
+        """End it now. It may be called more than once, also while another thread waits for an answer."""
         if os.getpid() == self._parent:  # else this is a copy in a process that something else forked
             with suppress(ProcessLookupError):
                 os.kill(self._process, signal.SIGKILL)
 
-    def _signal_that_ended(self) -> int:
+    def signal_that_ended(self) -> int:
         """Wait for its end; 0 if it ended by itself, or if nobody knows."""
         self._connection.close()
         try:
@@ -97,18 +94,28 @@ class _InWorker(Exception):
         return f"\n{self.args[0]}"
 
 
-def _serve(engine: Engine, theirs: socket.socket, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
-    """Be a worker: do jobs until the parent is gone. Nothing of this process is flushed or freed at its end."""
+def _serve(
+    prepare: Callable[[], object],
+    answer: Callable[..., Any],
+    theirs: socket.socket,
+    parent: int,
+    mask: set[int | signal.Signals],
+) -> NoReturn:
+    """Answer until the parent is gone. Nothing of this process is flushed or freed at its end."""
     try:
         connection = _leave_all_but(theirs)
         _take_plain_signals(mask)
         gc.freeze()  # never collect what the parent left: to free it may mean to wait for threads that are not here
         threading.Thread(target=_end_with_parent, args=(connection.fileno(), parent), daemon=True).start()
         offer_to_be_killed_first()
-        engine.start_worker()
+        prepare()
         while True:
-            work, items, args = pickle.loads(connection.recv_bytes())
-            connection.send_bytes(_reply(outcome(engine, work, items, args)))
+            arguments = pickle.loads(connection.recv_bytes())
+            try:
+                message = pickle.dumps((answer(*arguments), None, ""))
+            except Exception as error:
+                message = _failure(error)
+            connection.send_bytes(message)
     except BaseException as error:
         if not isinstance(error, EOFError | OSError | MemoryError):
             traceback.print_exc()
@@ -155,15 +162,12 @@ def _end_with_parent(connection: int, parent: int) -> None:
     os._exit(1)
 
 
-def _reply(result: Outcome) -> bytes:
-    """What the parent gets, pickled: the kind of outcome, and what it holds."""
-    if not isinstance(result, Failed):
-        return pickle.dumps((type(result), result[0]))
-    trace = "".join(traceback.format_exception(result.error))
+def _failure(error: Exception) -> bytes:
+    trace = "".join(traceback.format_exception(error))
     try:
-        message = pickle.dumps((Failed, (result.error, trace)))
+        message = pickle.dumps((None, error, trace))
         pickle.loads(message)  # some errors can be written, but not read
     except Exception:
-        error = TranslationError(f"a worker process failed: {type(result.error).__name__}: {result.error}")
-        return pickle.dumps((Failed, (error, trace)))
+        sentence = f"a worker process failed: {type(error).__name__}: {error}"
+        return pickle.dumps((None, TranslationError(sentence), trace))
     return message

@@ -345,12 +345,19 @@ MUTANTS = [
         tests=["tests/translation/test_parts.py::test_what_others_have_joined_is_not_made_again"],
     ),
     Mutant(
-        fault="half a batch gives its results to the other half",
+        fault="the halves of a batch change places",
         file="seq2seq/translation/engines/workers.py",
-        text="begin=job.begin + begin",
-        becomes="begin=begin",
+        text="halves = (job.items[:middle], job.items[middle:])",
+        becomes="halves = (job.items[middle:], job.items[:middle])",
         tests=[
             "tests/translation/engines/test_workers.py::test_a_batch_that_does_not_fit_into_memory_is_done_in_halves"
         ],
+    ),
+    Mutant(
+        fault="a thread does what ended a process",
+        file="seq2seq/translation/engines/workers.py",
+        text="is_deadly=job.is_deadly or found.is_death",
+        becomes="is_deadly=False",
+        tests=["tests/translation/engines/test_workers.py::test_what_ended_a_process_is_not_done_in_this_one"],
     ),
 ]

@@ -3,6 +3,7 @@
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def threads_of_torch(engine: Engine, items: list[float]) -> list[int]:
 
 def test_each_worker_has_its_own_number_of_threads(model: TrainedModel) -> None:
     engine = load_engine([model], EngineOptions(threads=6, workers=2, **CPU))
-    with Workers(engine) as workers:
+    with closing(Workers(engine)) as workers:
         tasks = [workers.submit(threads_of_torch, [0.1]) for _ in range(4)]
         assert [task.result() for task in tasks] == [[3]] * 4
 

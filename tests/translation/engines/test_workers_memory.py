@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def short_of_memory() -> None:
                 work(large, sentences)
             assert is_out_of_memory(caught.value)
         said: list[str] = []
-        with Workers(large, said.append) as workers:
+        with closing(Workers(large, said.append)) as workers:
             for work, results in zip(works, expected, strict=True):
                 found = workers.submit(work, sentences).result()
                 if work is search_shortly:
