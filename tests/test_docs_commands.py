@@ -76,7 +76,7 @@ OF_OTHERS = {
     "--rm",
     "--volume",
 }
-OLD_OPTIONS = {("CHANGELOG.md", f"--{name}") for name in ("resume", "diverse-groups", "diversity")}
+OLD_OPTIONS = {("CHANGELOG.md", f"--{name}") for name in ("resume", "diverse-groups", "diversity", "parity-reference")}
 OLD_KEYS = {("CHANGELOG.md", key) for key in (*RENAMED, *REMOVED)}
 PLACEHOLDERS = {"COMMAND", "X"}
 

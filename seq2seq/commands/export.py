@@ -11,7 +11,7 @@ from seq2seq.options import above_zero
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Turn a trained model into a directory to ship: weights, configuration, tokenizer, model card."
-    parser.epilog = "Before the directory appears, the original and the exported model translate the same 100 lines."
+    parser.epilog = "Before the directory appears, CTranslate2 and the original model translate the same 100 lines."
     add = parser.add_argument
     add("run_dir", type=Path, metavar="RUN", help="run directory, checkpoint file or model directory")
     add(
@@ -37,17 +37,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
     add("--force", action="store_true", help="replace a model directory of that name")
-    add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
-    add("--parity-reference", type=Path, metavar="FILE", help="known translations of these lines, for BLEU")
+    add(
+        "--parity-input", type=Path, metavar="FILE", help="lines to compare CTranslate2 on; default: the validation set"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.quantization != "float32" and "ctranslate2" not in args.format:
-        raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
+    if "ctranslate2" not in args.format:
+        if args.quantization != "float32":
+            raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
+        if args.parity_input:
+            raise ConfigError("--parity-input is for CTranslate2, since weights for PyTorch are compared bit by bit")
     if args.tolerance and args.quantization == "float32":
         raise ConfigError("--tolerance is for rounded weights; add --quantization")
-    if args.parity_reference and not args.parity_input:
-        raise ConfigError("--parity-reference translates the lines of --parity-input; give that file too")
     options = ExportOptions(
         source=args.run_dir,
         formats=tuple(name for name in FORMATS if name in args.format),
@@ -56,10 +58,8 @@ def run(args: argparse.Namespace) -> int:
         output=args.output,
         overwrite=args.force,
         parity_input=args.parity_input,
-        parity_reference=args.parity_reference,
     )
-    from seq2seq.export.export import export
-    from seq2seq.export.parity import ParityError
+    from seq2seq.export.export import ParityError, export
 
     try:
         output = export(options)

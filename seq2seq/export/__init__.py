@@ -1,6 +1,6 @@
 """A trained model in a form to ship, and a check that it still translates the same.
 
-Read export.py, conversion.py, parity.py, automatic.py, in this order.
+Read export.py, conversion.py, automatic.py, in this order.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,7 @@ class ExportOptions:
             for what is usual for the type.
         output: the directory to write; None for one of the run's, named by `label`.
         overwrite: replace a model directory of that name.
-        parity_input: lines to compare with; None for the validation set.
-        parity_reference: their translations, for BLEU.
+        parity_input: lines to compare CTranslate2 on; None for the validation set.
     """
 
     source: Path
@@ -33,7 +32,6 @@ class ExportOptions:
     output: Path | None = None
     overwrite: bool = False
     parity_input: Path | None = None
-    parity_reference: Path | None = None
 
     @property
     def label(self) -> str:

@@ -6,7 +6,6 @@ table of positions, which tokens are special, and which are never generated.
 """
 
 import dataclasses
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,17 +26,12 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 if TYPE_CHECKING:
     from ctranslate2.specs import TransformerSpec
 
-# What the code below converts: any value, or those named here. Of all other fields of `ModelConfig`, only the default
-# has a counterpart in CTranslate2.
-_VARIANTS: dict[str, tuple[object, ...]] = {
-    "norm": ("pre", "post"),
-    "norm_type": ("layer", "rms"),
-    "activation": ("relu", "gelu", "swiglu"),
-    "positions": POSITIONS,
-    "embeddings": ("shared", "decoder", "separate"),
+# What the code below converts, with any value. Of all other fields of `ModelConfig`, only the default has a counterpart
+# in CTranslate2.
+_CONVERTED = {
+    *("norm", "norm_type", "norm_eps", "activation", "embeddings", "bias", "max_length", *DROPOUTS),
+    *("d_model", "d_encoder", "d_ff", "d_head", "n_heads", "n_kv_heads", "n_encoder_layers", "n_decoder_layers"),
 }
-_ANY = {"d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "bias", "norm_eps", *DROPOUTS}
-_ANY |= {"d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
 
 
 def check_convertible(config: ModelConfig) -> None:
@@ -46,21 +40,19 @@ def check_convertible(config: ModelConfig) -> None:
     Raises:
         CheckpointError: names all such variants.
     """
-    if unknown := list(_without_counterpart(config)):
+    if config.d_v == config.d_k:  # the only case that CTranslate2 has, whether the key says so or not
+        config = dataclasses.replace(config, d_value=0)
+    unknown = [
+        f"model.{field.name}={value}"
+        for field in dataclasses.fields(config)
+        if (value := getattr(config, field.name)) != field.default
+        and not (field.name in _CONVERTED or (field.name == "positions" and value in POSITIONS))
+    ]
+    if unknown:
         raise CheckpointError(
             f"a model with {', '.join(unknown)} cannot be converted to CTranslate2; export it with "
             "--format safetensors and translate with --engine torch"
         )
-
-
-def _without_counterpart(config: ModelConfig) -> Iterator[str]:
-    if config.d_v == config.d_k:  # the only case that CTranslate2 has, whether the key says so or not
-        config = dataclasses.replace(config, d_value=0)
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        is_known = field.name in _ANY or value in _VARIANTS.get(field.name, (field.default,))
-        if not is_known:
-            yield f"model.{field.name}={value}"
 
 
 def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantization: str | None) -> None:

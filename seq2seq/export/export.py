@@ -1,8 +1,11 @@
 """Export a trained model to a directory to ship. The directory appears only after a comparison with the model."""
 
-import dataclasses
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -15,16 +18,22 @@ from seq2seq.artifacts.model_directory import (
 )
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.errors import CheckpointError
+from seq2seq.config import DecodingConfig, RunConfig
+from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export import ExportOptions
 from seq2seq.export.conversion import convert
-from seq2seq.export.parity import Lines, ParityError, find_lines, measure_parity
+from seq2seq.files import bundled_corpus
+from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
 from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 
-_FEW_LINES = 5  # lines that a copy of the same weights has to translate
+N_LINES = 100  # to compare with
+_MOST_READ = 10 * N_LINES  # to find them
+_BATCH = 10  # lines at once, few enough for the memory of any model
 
 # How much a log-probability (nats) may differ in float32. A trained model of 1.6 M parameters differed by up to 4e-6.
 # With two biases of one layer exchanged, the smallest mistake that we could think of, it was 9e-3.
@@ -37,119 +46,46 @@ _MEAN_DIFFERENCE = {"int8": 0.05, "bfloat16": 0.01, "float16": 0.002, "int16": 0
 _REMEDY = {"int8": ", or export where the processor computes 8 bits without overflow (x86 with VNNI)"}
 
 
+class ParityError(UserError):
+    """The exported model does not compute what the original computes."""
+
+
 def export(options: ExportOptions, say: Callable[[str], None] = print) -> Path:
     """Write a model directory, say how it compares with the model, and return its path.
 
     Raises:
         ParityError: the exported model is not the same as the original; nothing was written.
         CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
+        CorpusError: there are no lines to compare with.
         ConfigError: CTranslate2 is not installed.
     """
-    original = _Original(options.source)
-    lines = find_lines(original.config, original.tokenizer, options.parity_input, options.parity_reference)
+    trained = TrainedModel.read(options.source)
+    _check_finite(trained)
+    run = None if is_model_directory(options.source) else RunDirectory.of_checkpoint(trained.path)
 
     def write_weights(directory: Path) -> None:
         if "safetensors" in options.formats:
-            write_safetensors(directory, original.trained.weights, original.tokenizer.fingerprint)
-            say(_check_safetensors(original, directory, lines))
+            write_safetensors(directory, trained.weights, trained.tokenizer.fingerprint)
+            _check_stored(trained, directory)
+            say(f"safetensors: {len(trained.weights)} tensors equal bit for bit")
         if "ctranslate2" in options.formats:
-            _write_ctranslate2(original, directory, options, lines, say)
+            _write_ctranslate2(trained, directory, options, say)
 
-    output = options.output or original.export_dir / options.label
-    card = model_card(
-        original.config,
-        original.model.n_parameters,
-        original.tokenizer.vocab_size,
-        [_description(name, options.quantization) for name in options.formats],
-        original.run,
-        original.trained.seen,
-    )
-    write_model_directory(output, original.trained.saved, card, write_weights, overwrite=options.overwrite)
+    output = options.output or (run.export if run else options.source.parent) / options.label
+    weights = [
+        "`model.safetensors`: weights for PyTorch"
+        if name == "safetensors"
+        else f"`ctranslate2/`: weights for CTranslate2, {options.quantization}"
+        for name in options.formats
+    ]
+    n_parameters = trained.build().n_parameters
+    card = model_card(trained.config, n_parameters, trained.tokenizer.vocab_size, weights, run, trained.seen)
+    write_model_directory(output, trained.saved, card, write_weights, overwrite=options.overwrite)
     return output
 
 
-class _Original:
-    """The model to export, the run it came from, and the engine that the export is compared with."""
-
-    def __init__(self, path: Path) -> None:
-        self.trained = TrainedModel.read(path)
-        check_finite(self.trained)
-        self.run = None if is_model_directory(path) else RunDirectory.of_checkpoint(self.trained.path)
-        self.export_dir = self.run.export if self.run else path.parent
-        self.config = self.trained.config
-        self.tokenizer = self.trained.tokenizer
-        self.model = self.trained.build()  # not the one in the engine, which changes its models to compute faster
-        self.engine = _engine(self.trained)
-
-
-def _engine(trained: TrainedModel) -> PyTorchEngine:
-    """The model in float32 on the CPU, where the export is computed too."""
-    return PyTorchEngine([trained.build()], torch.device("cpu"), "float32")
-
-
-def _description(name: str, quantization: str) -> str:
-    if name == "safetensors":
-        return "`model.safetensors`: weights for PyTorch"
-    return f"`ctranslate2/`: weights for CTranslate2, {quantization}"
-
-
-def _check_safetensors(original: _Original, directory: Path, lines: Lines) -> str:
-    """Read what was written, compare each bit, and translate a few lines. Returns what to say about it."""
-    copy = read_back(original.trained, directory)
-    stored = copy.weights
-    sentences = [Sentence(source) for source in original.tokenizer.encode(lines.sources[:_FEW_LINES])]
-    decoding = dataclasses.replace(original.config.decoding, n_best=1)
-    if original.engine.decode(sentences, decoding) != _engine(copy).decode(sentences, decoding):
-        raise ParityError("the weights in model.safetensors do not translate as the model does; report this")
-    return f"safetensors: {len(stored)} tensors equal bit for bit; {len(sentences)} lines of {lines.origin} alike"
-
-
-def _write_ctranslate2(
-    original: _Original, directory: Path, options: ExportOptions, lines: Lines, say: Callable[[str], None]
-) -> None:
-    """Convert the model, and compare what CTranslate2 makes of the lines.
-
-    Rounding can hide a wrong weight, so the conversion is compared in float32 first, whatever type is kept.
-    """
-    require_ctranslate2()
-    quantization = options.quantization
-
-    def converted(quantization: str | None) -> CTranslate2Engine:
-        convert(original.model, original.tokenizer, directory / CTRANSLATE2, quantization)
-        return load(directory, original.tokenizer, original.config.model.max_length, EngineOptions(device="cpu"))
-
-    report = measure_parity(original.engine, converted(None), original.tokenizer, original.config.decoding, lines)
-    say(f"PyTorch and CTranslate2 in float32, {report.n_lines} lines of {lines.origin}:\n{report}")
-    if report.largest > _LARGEST_DIFFERENCE:
-        raise ParityError(
-            f"CTranslate2 gives a token a log-probability {report.largest:.3g} from PyTorch's, more than "
-            f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
-        )
-    if quantization == "float32":
-        return
-    engine = converted(quantization)  # in the place of the float32 files
-    computed = engine.translator.compute_type
-    report = measure_parity(original.engine, engine, original.tokenizer, original.config.decoding, lines)
-    say(f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {computed}:\n{report}")
-    allowed = options.tolerance or max(_mean_difference(quantization), _mean_difference(computed))
-    if report.mean > allowed:
-        raise ParityError(
-            f"with {quantization}, log-probabilities are {report.mean:.3g} from PyTorch's on average, more than "
-            f"{allowed:g}; nothing was written, choose another --quantization{_REMEDY.get(computed.split('_')[0], '')}"
-            ", or allow more with --tolerance if the model is hardly trained"
-        )
-
-
-def _mean_difference(compute_type: str) -> float:
-    return _MEAN_DIFFERENCE.get(compute_type.split("_")[0], 0.0)
-
-
-def check_finite(trained: TrainedModel) -> None:
-    """Refuse a model that diverged. A relu can hide such a weight from every output, and from every comparison.
-
-    Raises:
-        CheckpointError: a weight is not a finite number.
-    """
+def _check_finite(trained: TrainedModel) -> None:
+    """Refuse a model that diverged. A relu can hide such a weight from every output, and from every comparison."""
     damaged = [name for name, weight in trained.weights.items() if not weight.isfinite().all()]
     if damaged:
         names = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if damaged[3:] else "")
@@ -159,14 +95,9 @@ def check_finite(trained: TrainedModel) -> None:
         )
 
 
-def read_back(original: TrainedModel, directory: Path) -> TrainedModel:
-    """Read what was written, and compare each bit.
-
-    Raises:
-        ParityError: something differs.
-    """
-    copy = TrainedModel.read(directory)
-    expected, stored = original.weights, copy.weights
+def _check_stored(original: TrainedModel, directory: Path) -> None:
+    """Read what was written, and compare each bit."""
+    expected, stored = original.weights, TrainedModel.read(directory).weights
     different = [
         name
         for name, weight in expected.items()
@@ -174,4 +105,150 @@ def read_back(original: TrainedModel, directory: Path) -> TrainedModel:
     ]
     if different or len(stored) != len(expected):
         raise ParityError(f"model.safetensors did not come back as it was written ({', '.join(different)}); try again")
-    return copy
+
+
+def _write_ctranslate2(
+    trained: TrainedModel, directory: Path, options: ExportOptions, say: Callable[[str], None]
+) -> None:
+    """Convert the model, and compare what CTranslate2 makes of the lines.
+
+    Rounding can hide a wrong weight, so the conversion is compared in float32 first, whatever type is kept.
+    """
+    require_ctranslate2()
+    quantization, config, tokenizer = options.quantization, trained.config, trained.tokenizer
+    lines = find_lines(config, tokenizer, options.parity_input)
+    # In float32 on the CPU, where the export is computed too.
+    before = PyTorchEngine([trained.build()], torch.device("cpu"), "float32")
+
+    def compared(quantization: str | None) -> tuple[CTranslate2Engine, Parity]:
+        # A model of its own: the engine changes its models to compute faster.
+        convert(trained.build(), tokenizer, directory / CTRANSLATE2, quantization)
+        after = load(directory, tokenizer, config.model.max_length, EngineOptions(device="cpu"))
+        return after, measure_parity(before, after, tokenizer, config.decoding, lines.sources)
+
+    _, parity = compared(None)
+    say(f"PyTorch and CTranslate2 in float32, {len(lines.sources)} lines of {lines.origin}:\n{parity}")
+    if parity.largest > _LARGEST_DIFFERENCE:
+        raise ParityError(
+            f"CTranslate2 gives a token a log-probability {parity.largest:.3g} from PyTorch's, more than "
+            f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
+        )
+    if quantization == "float32":
+        return
+    engine, parity = compared(quantization)  # in the place of the float32 files
+    say(
+        f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {engine.precision}:\n{parity}"
+    )
+    kept, computed = (name.split("_")[0] for name in (quantization, engine.precision))
+    allowed = options.tolerance or max(_MEAN_DIFFERENCE[kept], _MEAN_DIFFERENCE.get(computed, 0.0))
+    if parity.mean > allowed:
+        raise ParityError(
+            f"with {quantization}, log-probabilities are {parity.mean:.3g} from PyTorch's on average, more than "
+            f"{allowed:g}; nothing was written, choose another --quantization{_REMEDY.get(computed, '')}"
+            ", or allow more with --tolerance if the model is hardly trained"
+        )
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How two engines differ on the same lines.
+
+    Attributes:
+        n_identical: lines for which both found the same translation.
+        score_difference: largest difference between the two scores of such a translation.
+        largest, mean: largest and mean absolute difference between the log-probabilities (nats) that both engines give
+            to each token of the same hypotheses.
+    """
+
+    n_lines: int
+    n_identical: int
+    score_difference: float
+    largest: float
+    mean: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_identical} of {self.n_lines} translations identical, their scores up to "
+            f"{self.score_difference:.2g} apart\n"
+            f"log-probabilities of the same tokens: {self.largest:.2g} apart at most, {self.mean:.2g} on average"
+        )
+
+
+def measure_parity(
+    before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Sequence[str]
+) -> Parity:
+    """Translate the lines with both engines, and score the hypotheses of `before` with both.
+
+    Args:
+        before: the engine with the original model, in float32.
+        after: the engine with the exported model.
+        lines: at least one, each of at most `max_length - 1` tokens for both.
+    Raises:
+        ParityError: one of them computes something that is not a finite number, which no comparison can judge.
+    """
+    # Only what both engines can do.
+    normalization = "length" if decoding.normalization == "gnmt" else decoding.normalization
+    decoding = replace(decoding, n_best=1, sampling=False, normalization=normalization)
+    score_differences: list[float] = []  # of identical translations
+    differences: list[float] = []
+    for begin in range(0, len(lines), _BATCH):
+        texts = lines[begin : begin + _BATCH]
+        sources = tokenizer.encode(texts)
+        sentences = [Sentence(source) for source in sources]
+        ours, theirs = ([best for best, *_ in engine.decode(sentences, decoding)] for engine in (before, after))
+        score_differences += [abs(a.score - b.score) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
+        targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in ours]  # room for eos
+        scores = [engine.score(sources, targets) for engine in (before, after)]
+        for text, expected, found in zip(texts, *scores, strict=True):
+            for model, log_probs in (("original", expected), ("exported", found)):
+                if not all(map(math.isfinite, log_probs)):
+                    raise ParityError(
+                        f"the {model} model gives a token of the translation of {text[:60]!r} a log-probability that "
+                        "is no finite number, so it cannot be compared with the other; nothing was written"
+                    )
+            differences += [abs(a - b) for a, b in zip(found, expected, strict=True)]
+    mean = sum(differences) / len(differences)
+    return Parity(len(lines), len(score_differences), max(score_differences, default=0.0), max(differences), mean)
+
+
+class Lines(NamedTuple):
+    """Text to compare two engines on."""
+
+    origin: str
+    sources: list[str]
+
+
+def find_lines(config: RunConfig, tokenizer: Tokenizer, given: Path | None = None) -> Lines:
+    """Up to `N_LINES` lines to compare with: of `given`, else of the validation set, else of the sample corpus.
+
+    Raises:
+        CorpusError: `given` cannot be read, or none of them has a line that the model can translate.
+    """
+    if given is not None:
+        if sources := _fitting(read_lines(given), config, tokenizer):
+            return Lines(str(given), sources)
+        raise CorpusError(f"{given}: has no line that the model can translate; choose another --parity-input")
+    if sources := _fitting(_validation(config), config, tokenizer):
+        return Lines("the validation set", sources)
+    sample = bundled_corpus("sample") / f"valid.{config.data.src_lang}"
+    if sample.is_file() and (sources := _fitting(read_lines(sample), config, tokenizer)):
+        return Lines(f"the sample corpus ({sample.name})", sources)
+    raise CorpusError(
+        "the validation set of the run is not here, so there are no lines to compare the exported model on; "
+        "name a file with some in --parity-input"
+    )
+
+
+def _validation(config: RunConfig) -> list[str]:
+    try:
+        sources = fetch_sources(config.data, config.data.valid_sources, is_offline=True)
+        return [src for src, _ in islice(chain.from_iterable(map(read_pairs, sources)), _MOST_READ)]
+    except (CorpusError, ConfigError):  # not on this machine, or not any more
+        return []
+
+
+def _fitting(lines: Iterable[str], config: RunConfig, tokenizer: Tokenizer) -> list[str]:
+    """The first `N_LINES` that are not blank, and not too long for the model."""
+    texts = [text for text in islice(lines, _MOST_READ) if text.strip()]
+    ids = tokenizer.encode(texts)
+    return [text for text, each in zip(texts, ids, strict=True) if 0 < len(each) < config.model.max_length][:N_LINES]

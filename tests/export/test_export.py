@@ -15,6 +15,7 @@ import torch
 
 from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
+from seq2seq.export import export
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
 from tests.export.exporting import MODEL, main, needs_ctranslate2, needs_exact_int8, refused
 from tests.nightly import drawn
@@ -31,7 +32,7 @@ def test_a_run_becomes_a_directory_for_ctranslate2(run_dir: Path, capsys: pytest
     main([str(run_dir), "--format", "ctranslate2"])
     shown = capsys.readouterr().out
     assert "PyTorch and CTranslate2 in float32, 100 lines of the sample corpus (valid.fr):" in shown
-    assert "against each other (no references)" in shown
+    assert "100 of 100 translations identical, their scores up to" in shown
     output = run_dir / "export" / "ctranslate2"
     assert f"wrote {output}; translate with: python translate.py --model {output}" in shown
     assert is_model_directory(output)
@@ -61,11 +62,11 @@ def test_weights_are_stored_as_asked_for_and_checked_as_this_machine_can(
 
 
 def test_weights_for_pytorch_come_back_bit_for_bit(
-    run_dir: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "shipped"
-    main([str(run_dir), "--format", "safetensors", "--output", str(output), "--parity-input", str(lines)])
-    assert "tensors equal bit for bit; 4 lines of" in capsys.readouterr().out
+    main([str(run_dir), "--format", "safetensors", "--output", str(output)])
+    assert "tensors equal bit for bit" in capsys.readouterr().out
     expected = dict(run_content(MODEL).weights)
     torch.testing.assert_close(dict(read_model_directory(output).weights), expected, rtol=0, atol=0)
 
@@ -81,13 +82,13 @@ def test_one_directory_may_hold_both_and_be_exported_again(run_dir: Path, lines:
     assert is_model_directory(run_dir / "export" / "ctranslate2-float16")
 
 
-def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path, lines: Path) -> None:
-    main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines)])
+def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path) -> None:
+    main([str(run_dir), "--format", "safetensors"])
     assert "had not been scored" in (run_dir / "export" / "safetensors" / "README.md").read_text()
     bleu = {"score": 41.2345, "mean": 41.2, "half_width": 1.057, "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
     (run_dir / "scores.json").write_text(json.dumps({"news": {"bleu": bleu}}))
     (run_dir / "selection.json").write_text(json.dumps({"selected": "last", "valid": {"last": {"bleu": 40.0}}}))
-    main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines), "--force"])
+    main([str(run_dir), "--format", "safetensors", "--force"])
     card = (run_dir / "export" / "safetensors" / "README.md").read_text()
     for part in (
         "fr to en",
@@ -101,10 +102,10 @@ def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path, lines:
         assert part in card
 
 
-def test_damaged_scores_are_named(run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_scores_are_named(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run_dir / "selection.json").write_text('{"selected": "last", "valid": {"last": {}}}')
     (run_dir / "scores.json").write_text('{"news": ')
-    message = refused(capsys, 2, run_dir, "--format", "safetensors", "--parity-input", lines)
+    message = refused(capsys, 2, run_dir, "--format", "safetensors")
     assert "scores.json: is not JSON, so it is damaged" in message
 
 
@@ -112,7 +113,6 @@ def test_damaged_scores_are_named(run_dir: Path, lines: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(("signum", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGTERM, "")])
 def test_a_signal_leaves_nothing(
     run_dir: Path,
-    lines: Path,
     signum: int,
     said: str,
     own_signals: None,
@@ -125,9 +125,9 @@ def test_a_signal_leaves_nothing(
         began.extend((run_dir / "export").glob(".*.tmp/new/model.safetensors"))
         os.kill(os.getpid(), signum)
 
-    monkeypatch.setattr("seq2seq.translation.engines.pytorch.PyTorchEngine.decode", interrupted)
+    monkeypatch.setattr(export, "_check_stored", interrupted)
     with pytest.raises(SystemExit) as stopped:
-        main([str(run_dir), "--format", "safetensors", "--parity-input", str(lines)])
+        main([str(run_dir), "--format", "safetensors"])
     assert stopped.value.code == 128 + signum
     assert capsys.readouterr().err == said
     assert began and not list((run_dir / "export").iterdir())
@@ -150,9 +150,9 @@ def test_sigterm_at_any_moment_leaves_nothing_or_all(run_dir: Path, number: int)
 
 
 def test_an_existing_directory_is_replaced_only_if_asked_for_also_through_a_link(
-    run_dir: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = [str(run_dir), "--format", "safetensors", "--parity-input", str(lines)]
+    args = [str(run_dir), "--format", "safetensors"]
     main([*args, "--output", str(tmp_path / "disk" / "model")])
     assert "exists already, and is kept; add --force" in refused(capsys, 2, *args, "--output", tmp_path / "disk/model")
     old = tmp_path / "disk" / "model" / "old"
@@ -163,7 +163,7 @@ def test_an_existing_directory_is_replaced_only_if_asked_for_also_through_a_link
     assert is_model_directory(tmp_path / "link")
     assert not old.exists()
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "lines.fr", "link", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link", "run"]
 
 
 # --- what is refused ---
@@ -175,8 +175,8 @@ def test_an_existing_directory_is_replaced_only_if_asked_for_also_through_a_link
         (["nowhere", "--format", "safetensors"], "nowhere: no such run directory or checkpoint"),
         (["RUN", "--format", "safetensors", "--quantization", "int8"], "is for CTranslate2; add --format ctranslate2"),
         (["RUN", "--format", "ctranslate2", "--tolerance", "1"], "--tolerance is for rounded weights"),
-        (["RUN", "--format", "safetensors", "--parity-reference", "x"], "--parity-reference translates the lines of"),
-        (["RUN", "--format", "safetensors", "--parity-input", "nowhere"], "nowhere"),
+        (["RUN", "--format", "safetensors", "--parity-input", "x"], "--parity-input is for CTranslate2"),
+        (["RUN", "--format", "ctranslate2", "--parity-input", "nowhere"], "nowhere"),
         (["RUN", "--format", "safetensors", "--output", "RUN"], "exists already, and is kept; choose another --output"),
     ],
 )

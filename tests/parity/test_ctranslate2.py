@@ -115,22 +115,6 @@ def test_rules_for_tokens_mean_the_same(changes: dict[str, Any], end_bonus: floa
         assert theirs.tokens == ours.tokens
 
 
-def test_a_forced_prefix_means_the_same(tmp_path: Path) -> None:
-    model = random_model(seed=3, end_bonus=2.0)
-    convert(model, tokenizer(), tmp_path / "ctranslate2", None)
-    engine = load(tmp_path, tokenizer(), 50, EngineOptions(device="cpu", threads=1))
-    config = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=6)
-    prefixes = [[9, 40], [], [17], [30] * 8]
-    src = pad_sequence([torch.tensor([*source, EOS]) for source in SOURCES], batch_first=True, padding_value=PAD)
-    with torch.inference_mode():
-        expected = search(model, src, config, 50, prefixes)
-    found = engine.decode([Sentence(s, p) for s, p in zip(SOURCES, prefixes, strict=True)], config)
-    for (theirs,), (ours,) in zip(found, expected, strict=True):
-        assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
-        assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
-        assert theirs.score == pytest.approx(ours.score, abs=1e-4)
-
-
 @pytest.mark.parametrize("embeddings", ["shared", "decoder", "separate"])
 def test_shared_tables_are_stored_once(embeddings: str, tmp_path: Path) -> None:
     sizes: dict[str, Any] = {
@@ -163,8 +147,10 @@ def test_only_what_the_conversion_was_written_for_is_converted() -> None:
         gate: int = 0
 
     check_convertible(Later(d_head=5, d_value=5))
-    with pytest.raises(CheckpointError, match=r"model with model\.norm=rms, model\.gate=3 cannot .*--engine torch"):
-        check_convertible(Later(norm="rms", gate=3))
+    with pytest.raises(
+        CheckpointError, match=r"model with model\.positions=other, model\.gate=3 cannot .*--engine torch"
+    ):
+        check_convertible(Later(positions="other", gate=3))
     with pytest.raises(CheckpointError, match=r"^a model with model\.d_value=7 cannot be .*--engine torch$"):
         check_convertible(ModelConfig(d_head=5, d_value=7))
 

@@ -4,14 +4,12 @@ It finds what `seq2seq/decoding` finds, except for one rule: a beam of CTranslat
 hypotheses have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same.
 """
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from math import expm1, inf, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,28 +31,11 @@ if TYPE_CHECKING:
 # stop: as soon as the best hypothesis of the beam has ended.
 _NO_PENALTY = 1e-12
 
-# The settings that the code below follows or refuses, and those of sampling, which it refuses as a whole. Any other
-# setting did not exist when this was written.
-_SETTINGS = {
-    *("beam_size", "n_best", "normalization", "alpha", "patience", "max_batch_tokens"),
-    *("max_length_a", "max_length_b", "min_length_a", "min_length_b", "no_repeat_ngram", "repetition_penalty"),
-    *("sampling", "temperature", "top_k", "top_p", "seed"),
-}
 
-# The rules for tokens, and the values that switch them off. Under a rule, the score of a token is a share among the
-# tokens that it allows. CTranslate2's search adds these scores up and does not return them; its scoring has no rules.
-_NO_RULES: dict[str, float] = {"no_repeat_ngram": 0, "repetition_penalty": 1.0, "min_length_a": 0.0, "min_length_b": 0}
-
-_NO_ATTENTION = "CTranslate2 gives no attention to align words by"
-
-
-@dataclass(frozen=True)
-class _Job:
+class _Job(NamedTuple):
     """One sentence in CTranslate2's terms."""
 
     source: list[str]  # pieces; CTranslate2 adds eos
-    prefix: list[str]  # pieces
-    prefix_log_prob: float
     limit: int  # most tokens of a hypothesis, eos counted
     minimum: int  # fewest tokens of a hypothesis, eos not counted
 
@@ -96,29 +77,17 @@ class CTranslate2Engine:
         """See `Engine.check`."""
         problems = list(search_problems(config, needs, len(self._pieces)))
         if needs.attention and self._attending is None:
-            problems.append(_NO_ATTENTION)
+            problems.append("CTranslate2 gives no attention to align words by")
         if problems:
-            raise _refusal(problems)
+            raise ConfigError("\n".join(f"{problem}; use engine=torch" for problem in problems))
 
     def decode(
         self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
     ) -> list[list[Hypothesis]]:
-        """See `Engine.decode`.
-
-        Raises:
-            ConfigError: CTranslate2 cannot do what is asked for; `check` finds that out earlier.
-        """
-        needs = Needs(
-            prefixes=any(sentence.prefix for sentence in sentences),
-            token_scores=token_scores,
-            required=any(sentence.required for sentence in sentences),
-        )
-        self.check(config, needs)
-        found = self._search(sentences, config)
-        return self._with_token_scores(sentences, found) if token_scores else found
-
-    def _search(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
-        jobs = self._jobs(sentences, config)
+        """See `Engine.decode`."""
+        assert not token_scores  # `check` has refused that, and prefixes and required phrases
+        assert not any(sentence.prefix or sentence.required for sentence in sentences)
+        jobs = [self._job(sentence.source, config) for sentence in sentences]
         found: dict[int, list[Hypothesis]] = {}
         # One call of CTranslate2 takes one least length and one limit for all sentences.
         for indices in _alike(range(len(jobs)), lambda i: jobs[i].minimum):
@@ -129,23 +98,6 @@ class CTranslate2Engine:
                 cut = self._translate([jobs[i] for i in group], jobs[group[0]].limit, config, reaches_limit=True)
                 found.update(zip(group, cut, strict=True))
         return [found[i][: config.n_best] for i in range(len(jobs))]
-
-    def _with_token_scores(
-        self, sentences: Sequence[Sentence], found: list[list[Hypothesis]]
-    ) -> list[list[Hypothesis]]:
-        """The hypotheses with `token_log_probs`. No rule was set, so they are what `score` gives."""
-        pairs = [(sentence.source, each) for sentence, some in zip(sentences, found, strict=True) for each in some]
-        # `score` appends eos, for which a hypothesis of `max_length` tokens has no place.
-        targets = [each.tokens[: self.max_length - 1] for _, each in pairs]
-        scores = iter(self.score([source for source, _ in pairs], targets))
-
-        def scored(hypothesis: Hypothesis) -> Hypothesis:
-            log_probs = next(scores)[: len(hypothesis.tokens) + hypothesis.finished]
-            if len(hypothesis.tokens) == self.max_length:  # what the other tokens leave of the sum
-                log_probs[-1] = min(hypothesis.log_prob - sum(log_probs[:-1]), 0.0)
-            return dataclasses.replace(hypothesis, token_log_probs=log_probs)
-
-        return [[scored(each) for each in hypotheses] for hypotheses in found]
 
     def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
         """See `Engine.score`."""
@@ -161,31 +113,12 @@ class CTranslate2Engine:
 
     def attention(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[np.ndarray]:
         """See `Engine.attention`."""
-        if self._attending is None:
-            raise _refusal([_NO_ATTENTION])
+        assert self._attending is not None  # `check` has refused that
         return self._attending.attention(sources, targets)
 
-    def _jobs(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[_Job]:
-        prefixed = [sentence for sentence in sentences if sentence.prefix]
-        prefix_log_probs = iter(
-            sum(log_probs[:-1])
-            for log_probs in (
-                self.score([s.source for s in prefixed], [s.prefix for s in prefixed]) if prefixed else ()
-            )
-        )
-        jobs = []
-        for source, prefix, *_ in sentences:
-            limit = length_limit(len(source), config, self.max_length, len(prefix))
-            jobs.append(
-                _Job(
-                    source=self._to_pieces(source),
-                    prefix=self._to_pieces(prefix),
-                    prefix_log_prob=next(prefix_log_probs) if prefix else 0.0,
-                    limit=limit,
-                    minimum=min_length(len(source), config, limit),
-                )
-            )
-        return jobs
+    def _job(self, source: Sequence[int], config: DecodingConfig) -> _Job:
+        limit = length_limit(len(source), config, self.max_length)
+        return _Job(self._to_pieces(source), limit, min_length(len(source), config, limit))
 
     def _translate(
         self, jobs: Sequence[_Job], limit: int, config: DecodingConfig, *, reaches_limit: bool = False
@@ -204,7 +137,6 @@ class CTranslate2Engine:
             enough += config.beam_size
         results = self.translator.translate_batch(
             [job.source for job in jobs],
-            target_prefix=[job.prefix for job in jobs] if any(job.prefix for job in jobs) else None,
             max_batch_size=0,
             beam_size=config.beam_size,
             patience=enough / config.beam_size,
@@ -218,16 +150,15 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,
         )
-        return [self._hypotheses(job, result, config) for job, result in zip(jobs, results, strict=True)]
+        return [self._hypotheses(result, config) for result in results]
 
-    def _hypotheses(self, job: _Job, result: Any, config: DecodingConfig) -> list[Hypothesis]:
+    def _hypotheses(self, result: Any, config: DecodingConfig) -> list[Hypothesis]:
         hypotheses = []
         for pieces, score in zip(result.hypotheses, result.scores, strict=True):
             ids = [self._id_of[piece] for piece in pieces]
             penalty = length_penalty(len(ids), config.normalization, config.alpha)
-            log_prob = score * penalty + job.prefix_log_prob
             finished = ids[-1] == EOS
-            hypotheses.append(Hypothesis(ids[:-1] if finished else ids, log_prob, log_prob / penalty, finished))
+            hypotheses.append(Hypothesis(ids[:-1] if finished else ids, score * penalty, score, finished))
         return sorted(hypotheses, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))
 
     def _to_pieces(self, ids: Sequence[int]) -> list[str]:
@@ -240,38 +171,15 @@ def search_problems(config: DecodingConfig, needs: Needs, vocab_size: int) -> It
         yield "decoding.sampling=true draws other random numbers in CTranslate2"
     if config.normalization == "gnmt" and config.alpha:
         yield "decoding.normalization=gnmt is unknown to CTranslate2, which knows only none and length"
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if field.name not in _SETTINGS and value != field.default:
-            yield f"decoding.{field.name}={value} is unknown to CTranslate2"
     # Each hypothesis needs spare candidates; beyond the vocabulary CTranslate2 would take forbidden tokens.
     if 2 * config.beam_size > (widest := vocab_size - 4):
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
     if needs.prefixes:
-        yield from _prefix_problems(config)
+        yield "CTranslate2 cannot let a translation begin with given words"
     if needs.token_scores:
-        yield from _rule_problems("scores of tokens", "does not return them", config)
+        yield "CTranslate2 does not return the scores of tokens"
     if needs.required:
         yield "CTranslate2 cannot make a translation contain given phrases"
-
-
-def _prefix_problems(config: DecodingConfig) -> Iterator[str]:
-    if config.beam_size > 1:
-        yield (
-            f"a forced prefix with decoding.beam_size={config.beam_size}: CTranslate2 does not let a beam end right "
-            "after the prefix"
-        )
-    yield from _rule_problems("a forced prefix", "does not return the scores of the prefix", config)
-
-
-def _rule_problems(what: str, lack: str, config: DecodingConfig) -> Iterator[str]:
-    for name, off in _NO_RULES.items():
-        if (asked := getattr(config, name)) != off:
-            yield f"{what} with decoding.{name}={asked}: CTranslate2 {lack} under this setting"
-
-
-def _refusal(problems: Sequence[str]) -> ConfigError:
-    return ConfigError("\n".join(f"{problem}; use engine=torch" for problem in problems))
 
 
 def _alike(indices: Iterable[int], key: Callable[[int], int]) -> Iterator[list[int]]:
@@ -312,19 +220,6 @@ def _scores(target: Sequence[int], log_probs: list[float], end_at_once: float) -
     return [scores[0] - log(-expm1(end_at_once)), *scores[1:]]
 
 
-PRECISIONS = (
-    "auto",  # what the directory was quantised to
-    "float32",
-    "float16",
-    "bfloat16",
-    "int8",
-    "int8_float32",
-    "int8_float16",
-    "int8_bfloat16",
-    "int16",
-)
-
-
 def load(
     directory: Path, tokenizer: Tokenizer, max_length: int, options: EngineOptions, attending: Engine | None = None
 ) -> CTranslate2Engine:
@@ -343,8 +238,6 @@ def load(
         TokenizerError: the weights belong to another tokenizer.
     """
     ctranslate2 = require_ctranslate2()
-    if options.precision not in PRECISIONS:
-        raise ConfigError(f"precision={options.precision!r} is not one of {', '.join(PRECISIONS)}")
     weights = directory / CTRANSLATE2
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     _check_vocabulary(weights, pieces)
@@ -398,10 +291,6 @@ def require_ctranslate2() -> Any:
 
 def _check_vocabulary(weights: Path, pieces: list[str]) -> None:
     file = weights / "shared_vocabulary.json"
-    if not file.is_file() or not (weights / "model.bin").is_file():
-        raise CheckpointError(
-            f"{weights}: holds no CTranslate2 model; make one with: python -m seq2seq export RUN --format ctranslate2"
-        )
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
