@@ -4,7 +4,6 @@ Shapes: B sentences, S source tokens, K live hypotheses, N finished ones, C cand
 V vocabulary
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -63,14 +62,13 @@ def beam_search(
     batch = SearchBatch(model, src, constraints)
     last = batch.first_tokens  # (B, 1), then (B, K)
     beam = _empty_beam(src, config, constraints.limits.tolist(), token_scores)
-    stuck: defaultdict[int, list[Hypothesis]] = defaultdict(list)  # of each sentence
     n_tokens = 0
     while True:
         n_tokens += 1
         n_before = last.size(1)
         logits = batch.step(last)  # (B, K, V)
         n_live = min(config.beam_size, n_before * (logits.size(-1) - EOS - 1))  # fewer if the vocabulary is tiny
-        candidates, is_stuck = _candidates(logits, beam, 2 * config.beam_size, constraints)
+        candidates = _candidates(logits, beam, 2 * config.beam_size, constraints)
         if constraints.required is not None:
             candidates = constraints.required.divide(candidates, config.beam_size, n_live)
         penalty = length_penalty(n_tokens, config.normalization, config.alpha)
@@ -80,18 +78,14 @@ def beam_search(
         moved = (parents != torch.arange(parents.size(1), device=src.device)).any(-1)  # (B,)
         is_at_limit = constraints.limits <= n_tokens  # (B,)
         # The only wait for the device in a step.
-        done_rows, moved_rows, stuck_rows = torch.stack(
-            [_is_done(beam) | is_at_limit, moved, is_stuck.any(-1)]
-        ).tolist()
-        for row, has_stuck in enumerate(stuck_rows):
-            if has_stuck:
-                stuck[batch.sentences[row]] += _stuck(before, is_stuck, row, config)
+        done_rows, moved_rows = torch.stack([_is_done(beam) | is_at_limit, moved]).tolist()
         if newly_done := batch.newly_done(done_rows):
-            rows, sentences = zip(*newly_done, strict=True)
-            leaving = torch.tensor(rows, device=src.device)
+            leaving = torch.tensor([row for row, _ in newly_done], device=src.device)
             endings = _hypotheses(beam.rows(leaving), is_at_limit[leaving], config)
-            for row, sentence, found in zip(rows, sentences, endings, strict=True):
-                batch.found[sentence] = _best(constraints.with_missing(row, found + stuck[sentence]), config.n_best)
+            cut = [] if all(endings) else _hypotheses(before.rows(leaving), torch.ones_like(leaving), config)
+            for place, (row, sentence) in enumerate(newly_done):
+                found = endings[place] or cut[place]  # the latter if the rules leave no token to any of them
+                batch.found[sentence] = _best(constraints.with_missing(row, found), config.n_best)
         if batch.all_done:
             return batch.found
         if parents.size(1) != n_before or any(moved_rows):
@@ -117,8 +111,8 @@ def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int], token_sc
     )
 
 
-def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints) -> tuple[Candidates, Tensor]:
-    """The best extensions by one token of the live hypotheses, from logits (B, K, V); and which are stuck, (B, K)."""
+def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Constraints) -> Candidates:
+    """The best extensions by one token of the live hypotheses, from logits (B, K, V)."""
     # On a CPU, a few sentences at a time: their logits then stay in its cache, which takes a quarter less time.
     n_sentences = max(1, CACHED_ROWS // logits.size(1)) if logits.device.type == "cpu" else len(logits)
     parts = []
@@ -128,23 +122,20 @@ def _candidates(logits: Tensor, beam: Beam, n_candidates: int, constraints: Cons
         constraints.apply(scores, beam.tokens[some], some)
         # The log-probability of an extension is log_probs + scores - normalizer. Only that of the best is computed.
         offsets = beam.log_probs[some].unsqueeze(-1) - log_normalizer(scores)  # (B, K, 1)
-        is_possible = offsets.isfinite()  # not if every token is forbidden, or the hypothesis itself has probability 0
-        offsets = offsets.where(is_possible, -torch.inf)
-        if constraints.narrow(scores, beam.tokens.size(-1), some):
-            is_possible = is_possible & (scores.amax(-1, keepdim=True) > -torch.inf)
-        sums, parents, tokens = best_extensions(scores, offsets, n_candidates)
+        # It is not finite if every token is forbidden, or the hypothesis itself has probability 0.
+        offsets = offsets.where(offsets.isfinite(), -torch.inf)
+        constraints.narrow(scores, beam.tokens.size(-1), some)
+        best = best_extensions(scores, offsets, n_candidates)
         if constraints.required is not None:
             more = constraints.required.extensions(scores, offsets, some)
-            sums, parents, tokens = (torch.cat(pair, 1) for pair in zip((sums, parents, tokens), more, strict=True))
-        parts.append((sums, parents, tokens, is_possible.squeeze(-1)))
-    log_probs, parents, tokens, is_possible = (torch.cat(column) for column in zip(*parts, strict=True))
+            best = Candidates(*(torch.cat(pair, 1) for pair in zip(best, more, strict=True)))
+        parts.append(best)
+    parents, tokens, log_probs = (torch.cat(column) for column in zip(*parts, strict=True))
     is_broken = log_probs.isnan().any(-1, keepdim=True)  # (B, 1): the logits of one of the hypotheses are
-    log_probs = log_probs.masked_fill(is_broken, -torch.inf)
-    is_stuck = beam.log_probs.isfinite() & (is_broken | ~is_possible)
-    return Candidates(parents, tokens, log_probs), is_stuck
+    return Candidates(parents, tokens, log_probs.masked_fill(is_broken, -torch.inf))
 
 
-def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> Candidates:
     """The n highest of scores + offsets in each sentence, best first; all of them if n is larger.
 
     The n best tokens lie in the n groups of tokens with the highest maxima. To look only there takes a third of the
@@ -154,8 +145,8 @@ def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Te
         scores: (B, K, V).
         offsets: (B, K, 1), added to the scores of each hypothesis.
     Returns:
-        Sums, hypotheses and tokens, each (B, n). Equal sums are in the order of hypothesis and token, as far as top-k
-        returned them.
+        The sums as `log_probs`, and whose they are, (B, n). Equal sums are in the order of hypothesis and token, as far
+        as top-k returned them.
     """
     n_hypotheses, vocab_size = scores.shape[1:]
     n_groups = vocab_size // GROUP
@@ -180,7 +171,7 @@ def best_extensions(scores: Tensor, offsets: Tensor, n: int) -> tuple[Tensor, Te
     place, by_place = place.sort()
     best, by_sum = best.gather(1, by_place).sort(dim=1, descending=True, stable=True)
     place = place.gather(1, by_sum)
-    return best, place // vocab_size, place % vocab_size
+    return Candidates(place // vocab_size, place % vocab_size, best)
 
 
 def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) -> Beam:
@@ -239,16 +230,6 @@ def _is_done(beam: Beam) -> Tensor:
     """
     best_attainable = beam.log_probs.amax(-1) / beam.limit_penalties
     return best_attainable <= beam.finished_scores[:, -1]
-
-
-def _stuck(beam: Beam, is_stuck: Tensor, row: int, config: DecodingConfig) -> list[Hypothesis]:
-    """The hypotheses of one sentence that no token may follow, as they were before the step."""
-    return [
-        Hypothesis.from_tokens(
-            beam.tokens[row, k].tolist(), beam.log_probs[row, k].item(), config, beam.running[row, k].tolist()
-        )
-        for k in is_stuck[row].nonzero().flatten().tolist()
-    ]
 
 
 def _hypotheses(beam: Beam, is_at_limit: Tensor, config: DecodingConfig) -> list[list[Hypothesis]]:

@@ -115,20 +115,16 @@ class Constraints:
             logits.scatter_(-1, exempt, untouched)
         forbid_special(logits, may_end=n_tokens > 0)
 
-    def narrow(self, scores: Tensor, n_tokens: int, sentences: slice = ALL) -> bool:
+    def narrow(self, scores: Tensor, n_tokens: int, sentences: slice = ALL) -> None:
         """Set scores (B, K, V) to -inf, in place, of tokens that a prefix or a missing phrase leaves no choice about.
 
         They keep their share of the probability: to force what comes anyway changes no score.
-
-        Returns:
-            Whether there is a prefix or a phrase.
         """
         if (forced := self.forced(n_tokens, sentences)) is not None:
             is_other = (forced != PAD) & (forced != torch.arange(scores.size(-1), device=scores.device))  # (B, V)
             scores.masked_fill_(is_other.unsqueeze(1), -torch.inf)
         if self.required is not None:
             self.required.forbid_end(scores, sentences)
-        return forced is not None or self.required is not None
 
     def with_missing(self, row: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """The same hypotheses of a sentence, with the number of phrases that each of them lacks."""

@@ -3,6 +3,8 @@
 Shapes: B sentences, S source tokens, T tokens generated so far, V vocabulary
 """
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor
 
@@ -13,6 +15,14 @@ from seq2seq.decoding.protocol import NextTokenScores, State
 from seq2seq.decoding.search_batch import SearchBatch
 from seq2seq.vocabulary import EOS, PAD
 
+# From logits (B, 1, V), the numbers of their B sentences, and how many tokens came before: the next token, (B, 1).
+Choice = Callable[[Tensor, Sequence[int], int], Tensor]
+
+
+def most_probable(logits: Tensor, sentences: Sequence[int], n_tokens: int) -> Tensor:
+    """Of equally probable tokens the one with the lowest id."""
+    return logits.argmax(-1)
+
 
 def greedy_search(
     model: NextTokenScores[State],
@@ -20,21 +30,23 @@ def greedy_search(
     config: DecodingConfig,
     constraints: Constraints,
     token_scores: bool = False,
+    choose: Choice = most_probable,
+    n_copies: int = 1,
 ) -> list[list[Hypothesis]]:
-    """One hypothesis for each source (B, S); see `search`.
+    """One hypothesis for each source (B, S), or for each of its `n_copies`; see `search`.
 
     Greedy search stops at the first eos. `beam_search` with a beam of one would go on while a longer hypothesis could
-    still get a better normalised score. Of equally probable tokens the lowest id is taken.
+    still get a better normalised score. `choose` may take other tokens than the most probable ones.
     """
-    batch = SearchBatch(model, src, constraints)
+    batch = SearchBatch(model, src, constraints, n_copies)
     last = batch.first_tokens  # (B, 1)
-    tokens = src.new_empty((len(src), 1, 0))  # (B, 1, T)
-    log_probs = torch.zeros((len(src), 1), device=src.device)  # (B, 1)
-    running = log_probs.new_zeros((len(src), int(token_scores)))  # (B, T + 1) if asked for, else (B, 0)
+    tokens = last.new_empty((len(last), 1, 0))  # (B, 1, T)
+    log_probs = torch.zeros(last.shape, device=src.device)  # (B, 1)
+    running = log_probs.new_zeros((len(last), int(token_scores)))  # (B, T + 1) if asked for, else (B, 0)
     while True:
         logits = batch.step(last).float()  # (B, 1, V)
         constraints.apply(logits, tokens)
-        chosen = constraints.force(logits.argmax(-1), tokens.size(-1))  # (B, 1)
+        chosen = constraints.force(choose(logits, batch.sentences, tokens.size(-1)), tokens.size(-1))  # (B, 1)
         chosen_logits = logits.gather(-1, chosen.unsqueeze(-1))  # (B, 1, 1)
         extended = (chosen_logits + (log_probs.unsqueeze(-1) - log_normalizer(logits))).squeeze(-1)
         is_possible = extended.isfinite()  # False if the rules leave no token

@@ -70,18 +70,10 @@ def length_penalty(n_tokens: int, normalization: str, alpha: float) -> float:
         alpha: at least 0; 0 makes all three equal.
     Returns:
         What to divide a hypothesis's summed log-probability (nats) by.
-    Raises:
-        ValueError: a length below 1, an alpha below 0, or a name that is none of the three.
     """
-    if n_tokens < 1 or alpha < 0:
-        raise ValueError(f"expected n_tokens >= 1 and alpha >= 0, found {n_tokens} and {alpha}")
     if normalization == "none":
         return 1.0
-    if normalization == "length":
-        return float(n_tokens**alpha)
-    if normalization == "gnmt":
-        return float(((5 + n_tokens) / 6) ** alpha)
-    raise ValueError(f"normalization={normalization!r} is not one of none, length, gnmt")
+    return float((n_tokens if normalization == "length" else (5 + n_tokens) / 6) ** alpha)
 
 
 def length_limit(n_src: int, config: DecodingConfig, max_length: int, n_forced: int = 0) -> int:

@@ -33,7 +33,7 @@ class NextTokenScores(Protocol[State]):
         """Make hypothesis k of sentence b a copy of hypothesis `parents[b, k]` of that sentence; (B, K')."""
 
     def select(self, state: State, sentences: Tensor) -> State:
-        """Keep only these sentences, (B',) row numbers in ascending order."""
+        """Keep only these sentences, (B',) row numbers in ascending order, some of them as several copies."""
 
 
 def shares_of(weights: Sequence[float], n_models: int) -> list[float]:
@@ -55,31 +55,19 @@ def shares_of(weights: Sequence[float], n_models: int) -> list[float]:
     return [weight / total for weight in weights]
 
 
-def mean_log_probs(logits: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
-    """log of the weighted mean over models of softmax(logits), each (..., V), in float32.
-
-    Args:
-        shares: of each model, from `shares_of`.
-    """
-    return _log_mean([each.float().log_softmax(-1) for each in logits], shares)
-
-
 def mean_logits(logits: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
-    """`mean_log_probs` plus a constant for each row, so that a model together with itself has its own logits.
+    """log of the weighted mean over models of softmax(logits), each (..., V), in float32, plus a constant for each row.
 
-    The constant is the weighted mean of what log_softmax subtracts in each model. It changes no probability. But a
-    repetition penalty acts on the sign of a logit, and a log-probability is never positive.
+    The constant is the weighted mean of what log_softmax subtracts in each model, so a model together with itself has
+    its own logits. It changes no probability. But a repetition penalty acts on the sign of a logit, and a
+    log-probability is never positive.
     """
     scores = [each.float() for each in logits]
     log_probs = [each.log_softmax(-1) for each in scores]
     subtracted = [a.amax(-1, keepdim=True) - b.amax(-1, keepdim=True) for a, b in zip(scores, log_probs, strict=True)]
     level = sum(share * each for share, each in zip(shares, subtracted, strict=True))  # (..., 1)
-    return _log_mean(log_probs, shares) + level
-
-
-def _log_mean(log_probs: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
     weighted = [each + math.log(share) for each, share in zip(log_probs, shares, strict=True)]
-    return torch.stack(weighted).logsumexp(0)  # (M, ..., V) -> (..., V)
+    return torch.stack(weighted).logsumexp(0) + level  # (M, ..., V) -> (..., V)
 
 
 class Ensemble(Generic[State]):

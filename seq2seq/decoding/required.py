@@ -121,20 +121,20 @@ class Required:
         """Set the scores (B, K, V) of eos to -inf, in place, where a phrase is missing."""
         scores[..., EOS].masked_fill_(~self._may_end[sentences], -torch.inf)
 
-    def extensions(self, scores: Tensor, offsets: Tensor, sentences: slice) -> tuple[Tensor, Tensor, Tensor]:
+    def extensions(self, scores: Tensor, offsets: Tensor, sentences: slice) -> Candidates:
         """Extensions of each hypothesis that must not be overlooked: wanted tokens, the best token, and eos.
 
         Args:
             scores: (B, K, V).
             offsets: (B, K, 1), added to the scores of each hypothesis.
         Returns:
-            Sums, hypotheses and tokens, each (B, K (W + 2)).
+            Each (B, K (W + 2)), in no order.
         """
         best = scores[..., EOS + 1 :].argmax(-1, keepdim=True) + EOS + 1  # (B, K, 1)
         tokens = torch.cat([self.wanted[sentences], best, torch.full_like(best, EOS)], -1)  # (B, K, W + 2)
         sums = scores.gather(-1, tokens) + offsets
         parents = torch.arange(tokens.size(1), device=tokens.device).view(1, -1, 1).expand_as(tokens)
-        return sums.flatten(1), parents.flatten(1), tokens.flatten(1)
+        return Candidates(parents.flatten(1), tokens.flatten(1), sums.flatten(1))
 
     def divide(self, candidates: Candidates, beam_size: int, n_live: int) -> Candidates:
         """Choose among candidates of which the last K (W + 2) are those of `extensions`.

@@ -44,13 +44,17 @@ def search(
     Returns:
         For each source at least one and up to `n_best` hypotheses, best first. Those that ended come first, by score.
         If they are fewer than `n_best`, those that were cut follow: with fewer missing phrases first, then by score.
-        A hypothesis is cut at the length limit, or where the rules leave no token that could follow it. Fewer than
-        `n_best` come back only if the beam never held as many, as with a vocabulary of a few tokens.
+        A hypothesis is cut at the length limit, or, if there is no other, where the rules leave no token that could
+        follow it. Fewer than `n_best` come back only if the beam did not hold as many, as with a vocabulary of a few
+        tokens.
     """
-    constraints = Constraints(src, config, max_length, prefixes, required)
+    prefixes = prefixes or [()] * len(src)
     if config.sampling:
-        assert constraints.required is None
+        assert not required or not any(required)
+        prefixes = [prefix for prefix in prefixes for _ in range(config.n_best)]
+        constraints = Constraints(src.repeat_interleave(config.n_best, 0), config, max_length, prefixes)
         return sample(model, src, config, constraints, numbers or range(len(src)), token_scores)
+    constraints = Constraints(src, config, max_length, prefixes, required)
     assert config.n_best <= config.beam_size
     if config.beam_size == 1:
         assert constraints.required is None

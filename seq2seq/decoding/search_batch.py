@@ -116,14 +116,19 @@ class SearchBatch(Rows):
     are `newly_done`, and keeps of its tensors the rows that `shrink` names.
     """
 
-    def __init__(self, model: "NextTokenScores[Any]", src: "Tensor", constraints: "Constraints") -> None:
-        """src: (B, S)."""
-        super().__init__(len(src))
+    def __init__(
+        self, model: "NextTokenScores[Any]", src: "Tensor", constraints: "Constraints", n_copies: int = 1
+    ) -> None:
+        """Search for sources (B', S), each as `n_copies` sentences; B = B' * `n_copies`."""
+        n = len(src) * n_copies
+        super().__init__(n)
         self._model = model
         self._constraints = constraints
         self._state = model.start(src, constraints.longest)
-        self.first_tokens = src.new_full((len(src), 1), BOS)  # (B, 1): a search begins with one hypothesis a sentence
-        self.found: list[list[Hypothesis]] = [[] for _ in range(len(src))]  # in the order of the sources
+        self.first_tokens = src.new_full((n, 1), BOS)  # (B, 1): a search begins with one hypothesis a sentence
+        if n_copies > 1:
+            self._state = model.select(self._state, self.first_tokens.new_tensor(range(n)) // n_copies)
+        self.found: list[list[Hypothesis]] = [[] for _ in range(n)]  # in the order of the sources
 
     def step(self, tokens: "Tensor") -> "Tensor":
         """Append one token (B, K) to each hypothesis; logits (B, K, V) of the token after it."""

@@ -53,10 +53,10 @@ class KeyValueCache:
         return self._rooms
 
     def select(self, sentences: Tensor) -> None:
-        """Keep these sentences, in this order."""
-        assert self._rooms is not None
-        k, v = self._rooms
-        self._rooms = k.index_select(0, sentences), v.index_select(0, sentences)
+        """Keep these sentences, in this order; a sentence may come several times."""
+        if self._rooms is not None:  # else nothing is stored yet
+            k, v = self._rooms
+            self._rooms = k.index_select(0, sentences), v.index_select(0, sentences)
 
     def keep(self, places: Tensor) -> None:
         """Keep the tokens at these places, (B, P'), in this order. A place may come twice."""

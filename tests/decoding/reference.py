@@ -96,11 +96,11 @@ def beam_search(
 ) -> tuple[list[Hypothesis], int]:
     """Beam search that always goes to the limit, and the first step after which it could have stopped.
 
-    What nothing may follow is cut there.
+    If nothing may follow any of the last ones, and none has ended, they are cut there.
     """
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended: list[Hypothesis] = []
-    stuck: list[tuple[tuple[int, ...], float]] = []
+    last: list[tuple[tuple[int, ...], float]] = []
     could_stop = []
     for n in range(1, limit + 1):
         extensions = [
@@ -108,7 +108,7 @@ def beam_search(
             for tokens, log_prob in live
             for token, gain in next_log_probs(tokens).items()
         ]
-        stuck += [each for each in live if not next_log_probs(each[0])]
+        last = live or last
         extensions.sort(key=lambda extension: -extension[1])
         for tokens, log_prob in extensions[:beam_size]:
             if tokens[-1] == EOS:
@@ -125,7 +125,7 @@ def beam_search(
         Hypothesis(
             list(tokens), log_prob, log_prob / penalty(max(1, len(tokens)), normalization, alpha), finished=False
         )
-        for tokens, log_prob in stuck + live
+        for tokens, log_prob in (live or ([] if ended else last))
     ]
     return (by_score(ended) + by_score(cut))[:n_best], could_stop[0]
 

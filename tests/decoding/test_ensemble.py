@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.protocol import Ensemble, mean_log_probs, mean_logits, shares_of
+from seq2seq.decoding.protocol import Ensemble, mean_logits, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 
@@ -22,18 +22,18 @@ def test_probabilities_are_averaged_by_hand() -> None:
     one = torch.tensor([[0.2, 0.8], [0.5, 0.5]]).log() + 3.0  # logits: their level says nothing
     other = torch.tensor([[0.6, 0.4], [1.0, 0.0]]).log() - 40.0
     expected = torch.tensor([[0.4, 0.6], [0.75, 0.25]]).log()
-    torch.testing.assert_close(mean_log_probs([one, other], [0.5, 0.5]), expected)
+    torch.testing.assert_close(mean_logits([one, other], [0.5, 0.5]).log_softmax(-1), expected)
     third = torch.tensor([[0.1, 0.9], [0.0, 1.0]]).log()
     torch.testing.assert_close(
-        mean_log_probs([one, other, third], shares_of([], 3)).exp()[:, 0], torch.tensor([0.3, 0.5])
+        mean_logits([one, other, third], shares_of([], 3)).softmax(-1)[:, 0], torch.tensor([0.3, 0.5])
     )
 
 
 def test_bfloat16_models_are_averaged_in_float32() -> None:
     logits = torch.randn(3, 5, 7).bfloat16()
-    mean = mean_log_probs(list(logits), shares_of([], 3))
+    mean = mean_logits(list(logits), shares_of([], 3))
     assert mean.dtype == torch.float32
-    torch.testing.assert_close(mean.exp(), logits.float().softmax(-1).mean(0))
+    torch.testing.assert_close(mean.softmax(-1), logits.float().softmax(-1).mean(0))
 
 
 def next_logits(

@@ -59,7 +59,7 @@ def test_the_best_extensions_are_the_first_of_all_sums_sorted(
     scores = scores.masked_fill(torch.rand(shape, generator=generator) < share_forbidden, NEVER)
     offsets = torch.randint(4, (n_sentences, n_hypotheses, 1), generator=generator) / 8
     offsets[:, seed % n_hypotheses] = NEVER if seed % 3 == 0 else 0.5
-    sums, hypotheses, tokens = best_extensions(scores, offsets, n)
+    hypotheses, tokens, sums = best_extensions(scores, offsets, n)
     n_expected = min(n, n_hypotheses * vocab_size)
     assert sums.shape == hypotheses.shape == tokens.shape == (n_sentences, n_expected)
     all_sums = scores + offsets
@@ -79,5 +79,5 @@ def test_no_token_of_a_large_vocabulary_is_out_of_reach() -> None:
         for hypothesis in range(4):
             scores, offsets = torch.zeros(1, 4, V), torch.tensor([[[0.0], [-1.0], [-2.0], [-3.0]]])
             scores[0, hypothesis, token] = 10.0
-            sums, hypotheses, tokens = best_extensions(scores, offsets, 2)
+            hypotheses, tokens, sums = best_extensions(scores, offsets, 2)
             assert [x[0, 0].item() for x in (sums, hypotheses, tokens)] == [10.0 - hypothesis, hypothesis, token]

@@ -107,8 +107,8 @@ class ToyModel:
         return ToyState(state.use().gather(1, parents), state.steps_left)
 
     def select(self, state: ToyState, sentences: Tensor) -> ToyState:
-        assert (sentences.diff() > 0).all(), "not in ascending order"
-        assert 0 < len(sentences) < len(state.hashes), "a selection that changes nothing"
+        assert (sentences.diff() >= 0).all(), "not in ascending order"
+        assert 0 < len(sentences) != len(state.hashes), "a selection that changes nothing"
         return ToyState(state.use()[sentences], state.steps_left)
 
 

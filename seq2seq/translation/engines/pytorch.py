@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.constraints import forbid_special
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.protocol import Ensemble, mean_log_probs, shares_of
+from seq2seq.decoding.protocol import Ensemble, mean_logits, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import speed_up_gpu
@@ -126,7 +126,7 @@ class PyTorchEngine:
         src, tgt_in, tgt_out = self.batch(sources, targets)
         with torch.inference_mode(), self.autocast():
             logits = [model(src, tgt_in) for model in self.models]  # for each model (B, T, V)
-            joint = logits[0].float() if len(logits) == 1 else mean_log_probs(logits, self.shares)
+            joint = logits[0].float() if len(logits) == 1 else mean_logits(logits, self.shares)
             forbid_special(joint, may_end=True)
             joint[:, 0, EOS] = -torch.inf
             log_probs = joint.log_softmax(-1).gather(-1, tgt_out.unsqueeze(-1)).squeeze(-1)  # (B, T)

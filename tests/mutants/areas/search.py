@@ -123,8 +123,8 @@ MUTANTS = [
     Mutant(
         fault="the penalty of GNMT is not divided by that of one token",
         file="seq2seq/decoding/hypothesis.py",
-        text="((5 + n_tokens) / 6) ** alpha",
-        becomes="(5 + n_tokens) ** alpha",
+        text="(5 + n_tokens) / 6) ** alpha",
+        becomes="5 + n_tokens) ** alpha",
         tests=["tests/decoding/test_hypothesis.py::test_penalties_match_their_formulas_by_hand"],
     ),
     Mutant(
@@ -172,8 +172,8 @@ MUTANTS = [
     Mutant(
         fault="an ensemble averages log-probabilities, not probabilities",
         file="seq2seq/decoding/protocol.py",
-        text="torch.stack(weighted).logsumexp(0)",
-        becomes="torch.stack([share * each for share, each in zip(shares, log_probs, strict=True)]).sum(0)",
+        text="torch.stack(weighted).logsumexp(0) + level",
+        becomes="torch.stack([share * each for share, each in zip(shares, log_probs, strict=True)]).sum(0) + level",
         tests=["tests/decoding/test_ensemble.py::test_probabilities_are_averaged_by_hand"],
     ),
     Mutant(
