@@ -45,12 +45,9 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
             )
     for name, n in (("threads", options.threads), ("workers", options.workers)):
-        if n < 0:
-            raise ConfigError(f"{name}={n} is below 0, the smallest value that works")
-        if n > MOST_AT_ONCE:
-            raise ConfigError(
-                f"{name}={n} is more than {MOST_AT_ONCE}; give as many as this machine has cores, or fewer"
-            )
+        if not 0 <= n <= MOST_AT_ONCE:
+            bound = f"more than {MOST_AT_ONCE}" if n > 0 else "below 0"
+            raise ConfigError(f"{name}={n} is {bound}; give as many as this machine has cores, or fewer")
     if options.attention and options.attention not in ATTENTIONS:
         raise TranslationError(f"attention={options.attention!r} is not one of {', '.join(ATTENTIONS)}")
     if choose_engine(models, options) == "ctranslate2":
@@ -59,10 +56,20 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 f"attention={options.attention} cannot be chosen for CTranslate2, whose models attend as they were "
                 "converted; use --engine torch"
             )
-        return _ctranslate2(models, options)
-    if options.converted is not None:
-        return _both(models[0], options.converted, options)
-    return _pytorch(models, options)
+        if len(models) > 1:
+            raise ConfigError("CTranslate2 has no ensembles; use --engine torch, or one model")
+        if not (first.path / CTRANSLATE2).is_dir():
+            raise CheckpointError(
+                f"{first.path}: has no weights for CTranslate2; make them with "
+                "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
+            )
+        return _ctranslate2(first, first.path, options)
+    if (converted := options.converted) is None:
+        return _pytorch(models, options)
+    # PyTorch gives the attention, which only the few lines need that something is taken out of.
+    n_workers = options.workers or options.threads or n_cores()
+    options = replace(options, device="cpu", precision="float32", workers=n_workers)
+    return _ctranslate2(first, converted, options, _pytorch(models, replace(options, forks=False)))
 
 
 def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str:
@@ -78,20 +85,6 @@ def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str
     return options.engine
 
 
-def _ctranslate2(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
-    from seq2seq.translation.engines.ctranslate2 import load
-
-    (model, *others) = models
-    if others:
-        raise ConfigError("CTranslate2 has no ensembles; use --engine torch, or one model")
-    if not (model.path / CTRANSLATE2).is_dir():
-        raise CheckpointError(
-            f"{model.path}: has no weights for CTranslate2; make them with "
-            "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
-        )
-    return load(model.path, model.tokenizer, model.config.model.max_length, options)
-
-
 def computes_float32_on_cpu(options: EngineOptions) -> bool:
     """Whether PyTorch would multiply in float32, and on a CPU.
 
@@ -102,14 +95,12 @@ def computes_float32_on_cpu(options: EngineOptions) -> bool:
     return device.type == "cpu" and _precision(options.precision, device) == "float32"
 
 
-def _both(model: TrainedModel, converted: Path, options: EngineOptions) -> Engine:
-    """CTranslate2's search with PyTorch's attention, which only the few lines need that something is taken out of."""
+def _ctranslate2(
+    model: TrainedModel, directory: Path, options: EngineOptions, attending: Engine | None = None
+) -> Engine:
     from seq2seq.translation.engines.ctranslate2 import load
 
-    n_workers = options.workers or options.threads or n_cores()
-    options = replace(options, device="cpu", precision="float32", workers=n_workers)
-    attending = _pytorch([model], replace(options, forks=False))
-    return load(converted, model.tokenizer, model.config.model.max_length, options, attending)
+    return load(directory, model.tokenizer, model.config.model.max_length, options, attending)
 
 
 def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
@@ -117,32 +108,30 @@ def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:
 
     from seq2seq.translation.engines.pytorch import PyTorchEngine
 
-    weights = options.weights
     device = _device(options.device, options.local_rank)
     precision = _precision(options.precision, device)
-    with torch.random.fork_rng(devices=[]):  # a new model draws its weights, before it gets those of the file
-        if device.type != "cpu":
-            built = [model.build(options.attention) for model in models]
-            return PyTorchEngine(built, device, precision, options.workers or 1, weights=weights)
-        can_fork = options.forks and CAN_FORK
-        n_threads = options.threads or n_cores()
+    n_workers, per_worker, forks = options.workers or 1, 0, False
+    if device.type == "cpu":
         max_batch_tokens = options.max_batch_tokens or PyTorchEngine.max_batch_tokens
-        n_fitting = _n_fitting(models, precision, max_batch_tokens, options.n_local)
-        n_workers = options.workers or min(n_threads if can_fork else min(n_threads, MOST_THREADS), n_fitting)
-        per_worker = max(1, n_threads // n_workers)
-        if can_fork and not options.workers and n_workers == n_fitting:
-            per_worker = 1  # where memory is short, processes are better: the kernel can kill one and leave the rest
-        forks = can_fork and n_workers > per_worker == 1
-        with _one_thread() if forks else nullcontext():  # matrices are packed for the threads that will multiply them
-            return PyTorchEngine(
-                [model.build(options.attention) for model in models],
-                device,
-                precision,
-                n_workers,
-                per_worker,
-                forks,
-                weights,
-            )
+        n_workers, per_worker, forks = _layout(
+            options, _n_fitting(models, precision, max_batch_tokens, options.n_local)
+        )
+    # A new model draws its weights, before it gets those of the file. Matrices are packed for the threads that will
+    # multiply them.
+    with torch.random.fork_rng(devices=[]), _one_thread() if forks else nullcontext():
+        built = [model.build(options.attention) for model in models]
+        return PyTorchEngine(built, device, precision, n_workers, per_worker, forks, options.weights)
+
+
+def _layout(options: EngineOptions, n_fitting: int) -> tuple[int, int, bool]:
+    """How many workers a CPU has, the threads of each, and whether they are processes."""
+    can_fork = options.forks and CAN_FORK
+    n_threads = options.threads or n_cores()
+    n_workers = options.workers or min(n_threads if can_fork else min(n_threads, MOST_THREADS), n_fitting)
+    per_worker = max(1, n_threads // n_workers)
+    if can_fork and not options.workers and n_workers == n_fitting:
+        per_worker = 1  # where memory is short, processes are better: the kernel can kill one and leave the rest
+    return n_workers, per_worker, can_fork and n_workers > per_worker == 1
 
 
 @contextmanager
