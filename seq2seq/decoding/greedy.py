@@ -57,9 +57,12 @@ def greedy_search(
             running = torch.cat([running, log_probs], -1)
 
         is_done = (last == EOS).logical_or_(last == PAD).squeeze(-1) | (constraints.limits <= tokens.size(-1))  # (B,)
-        for row, sentence in batch.newly_done(is_done.tolist()):  # the only wait for the device in a step
-            ids, log_prob = tokens[row, 0].tolist(), log_probs[row].item()
-            batch.found[sentence] = [Hypothesis.from_tokens(ids, log_prob, config, running[row].tolist())]
+        # The device is waited for once in a step, and three times where sentences end.
+        if newly_done := batch.newly_done(is_done.tolist()):
+            rows, sentences = zip(*newly_done, strict=True)
+            ended = [x[list(rows)].tolist() for x in (tokens[:, 0], log_probs[:, 0], running)]
+            for sentence, ids, log_prob, before in zip(sentences, *ended, strict=True):
+                batch.found[sentence] = [Hypothesis.from_tokens(ids, log_prob, config, before)]
         if batch.all_done:
             return batch.found
         if (kept := batch.shrink()) is not None:
