@@ -354,10 +354,10 @@ MUTANTS = [
         ],
     ),
     Mutant(
-        fault="a thread does what ended a process",
+        fault="an error of the work is taken for the end of its process",
         file="seq2seq/translation/engines/workers.py",
-        text="is_deadly=job.is_deadly or found.is_death",
-        becomes="is_deadly=False",
-        tests=["tests/translation/engines/test_workers.py::test_what_ended_a_process_is_not_done_in_this_one"],
+        text="                if not worker.is_dead():  # it is the work's own error\n                    raise\n",
+        becomes="",
+        tests=["tests/translation/engines/test_workers.py::test_errors_arrive_as_they_are"],
     ),
 ]
