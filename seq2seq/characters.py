@@ -26,11 +26,19 @@ STOPS = r"[[\p{Sentence_Terminal}…།༎]--[၊․]]"
 LONE_STOPS = rf"[{STOPS}--[.!?．…‼⁇⁈⁉]]"  # that stand nowhere else, as in abbreviations, numbers or names
 
 LETTERS = r"[\w--[\d_]]"
+# A letter with its marks, an emoji, a flag. By itself, \X looks back to the first flag of a row.
+CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 # A letter of such a script with all that is written around it; Unicode's clusters leave out some marks of Burmese.
 _CHARACTER = rf"(?=[\w&&{UNSPACED}])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Invisible_Stacker}}\w)*+"
 _UNSPACED_LETTER = regex.compile(rf"(?V1)[\w&&{UNSPACED}]")
 _SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![\w&&{UNSPACED}])\S)+")
 _LETTER_WORDS = regex.compile(rf"(?V1)(?=[{LETTERS}&&{UNSPACED}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
+# No letter, or one letter of an alphabet, which is a name in a list and no word.
+_NO_WORD = regex.compile(
+    r"(?V1)\P{L}*|[^\p{L}\p{N}]*[\p{Cased_Letter}[\p{L}&&[\p{Bidi_Class=R}\p{Bidi_Class=AL}]]]\p{M}*[^\p{L}\p{N}]*"
+)
+# Of a longer row of marks only so many at a time are composed: Python takes the square of its length to sort it.
+_MARKED = regex.compile(r"\P{M}*\p{M}{0,32}+")
 _AROUND = regex.compile(r"^\W++|\W++$")
 TOKEN = regex.compile(rf"(?V1){_CHARACTER}|[\w--[_{UNSPACED}]]+|[^\w\s]|_")  # a word, a character, or a sign
 
@@ -76,6 +84,13 @@ def bare(word: str) -> str:
     return _AROUND.sub("", word)
 
 
+def has_word(text: str) -> bool:
+    """Whether there is a word to translate: numbers, marks and a single letter are none, but each character is one
+    where letters are syllables or more, as in Chinese or Hindi.
+    """
+    return not _NO_WORD.fullmatch(text)
+
+
 @cache
 def script_of(letter: str) -> str:
     """The script of a letter by its name in Unicode, such as Latin or Cjk; empty if it has none."""
@@ -84,4 +99,4 @@ def script_of(letter: str) -> str:
 
 def composed(text: str) -> str:
     """The text with each letter and its marks in one form, so that texts which look alike are equal."""
-    return unicodedata.normalize("NFC", text)
+    return text if text.isascii() else "".join(unicodedata.normalize("NFC", part) for part in _MARKED.findall(text))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from seq2seq.corpus.sentences import n_sentences, sentence_ends
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.splitting import Part, split_line
@@ -28,41 +27,27 @@ class LineSplitter:
     max_tokens: int
     max_sentences: int | None
 
-    def split(self, text: str) -> tuple[list[Part], list[list[int]]]:
+    def split(self, text: str, ends: Sequence[int] | None = None) -> tuple[list[Part], list[list[int]]]:
         """The parts of a line, and the token ids of each. A line without tokens has no parts.
 
+        Args:
+            ends: where its sentences end, if that is known.
         Raises:
             TokenizerError: the line is not Unicode.
         """
-        (ids,) = self.encode([text.strip()])
-        if not ids:
-            return [], []
-        is_whole = self.max_sentences is None or n_sentences(text) <= self.max_sentences
-        if is_whole and len(ids) <= self.max_tokens:
-            return [Part(text.strip(), len(text) - len(text.lstrip()))], [ids]
-        parts = split_line(text, self.max_tokens, self._count_tokens, max_sentences=self.max_sentences)
-        if len(parts) == 1:
-            return parts, [ids]
+        found = split_line(text, self.max_tokens, self.tokenizer.encode, ends=ends, max_sentences=self.max_sentences)
         # A part may hold nothing but characters that the tokenizer leaves out.
-        kept = [
-            (part, ids)
-            for part, ids in zip(parts, self.tokenizer.encode([part.text for part in parts]), strict=True)
-            if ids
-        ]
+        kept = [(part, ids) for part, ids in zip(*found, strict=True) if ids]
         return [part for part, _ in kept], [ids for _, ids in kept]
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text. A blank one has none, even if the tokenizer would make tokens of spaces."""
         return self.tokenizer.encode(["" if text.isspace() else text for text in texts])
 
-    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [len(ids) for ids in self.tokenizer.encode(texts)]
 
-
-def n_cut_sentences(text: str, parts: Sequence[Part]) -> int:
+def n_cut_sentences(ends: Sequence[int], parts: Sequence[Part]) -> int:
     """How many parts end inside a sentence."""
-    ends = set(sentence_ends(text)) if len(parts) > 1 else set()
-    return sum(part.start + len(part.text) not in ends for part in parts[:-1])
+    return sum(part.start + len(part.text) not in set(ends) for part in parts[:-1])
 
 
 Found = Sequence[Hypothesis]  # for one part, best first

@@ -1,24 +1,41 @@
 """A line as people write it, made a line as training had them, and what is needed to give a translation back its looks.
 
-First marks, spaces and letter forms are replaced, then what the model has never seen is taken out (to be put back, see
-text/putting_back.py), and last a headline becomes a sentence. All of it is one `Text`, whose characters know which ones
-of the line they come from.
+First marks, spaces and letter forms are replaced, and it is seen where sentences end. Then what the model has never
+seen is taken out (to be put back, see text/putting_back.py), and so are sentences without a word. Last, a headline
+becomes a sentence. All of it is one `Text`, whose characters know which ones of the line they come from.
 """
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
+import regex
+
+from seq2seq.characters import has_word
 from seq2seq.config import RunConfig
+from seq2seq.corpus.sentences import sentence_ends
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.casing import Style, Styled, in_sentence_case, styled_sentences
-from seq2seq.translation.text.kept import Thing, things, unknown_things
+from seq2seq.translation.text.kept import Thing, merged, things, unknown_things
 from seq2seq.translation.text.origins import Edit, Text
-from seq2seq.translation.text.rewriting import AUTO, Change, Kind, form_edits, kinds_of, quote_edits, space_edits
-from seq2seq.translation.text.splitting import sentences
+from seq2seq.translation.text.rewriting import (
+    AUTO,
+    Change,
+    Kind,
+    form_edits,
+    kinds_of,
+    last_stop,
+    mark_edits,
+    quote_edits,
+    space_edits,
+    stop_edits,
+    with_stop_of,
+)
+from seq2seq.translation.text.splitting import Part
 from seq2seq.translation.text.taking_out import Item, take_out
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
@@ -30,6 +47,7 @@ _PROTECTED = ("markup", "urls", "placeholders")  # text in which no mark and no 
 # Capital i is İ there, and capital ı is I: letters alone do not say which one a headline had.
 _DOTLESS = ("tr", "az")
 _MOST_GROUPS = 16  # of edits, each of which is tried by itself
+_PIECE = regex.compile(r"[^\p{C}\p{Z}]+")
 
 
 class Reading(NamedTuple):
@@ -39,6 +57,7 @@ class Reading(NamedTuple):
         source: what is translated of it; its characters come from those of the line.
         items: what was taken out.
         original: the source before it was put in sentence case.
+        ends: where its sentences end.
         styled: the headlines in it.
         changes: what was changed, in all.
     """
@@ -47,6 +66,7 @@ class Reading(NamedTuple):
     source: Text
     items: list[Item]
     original: str
+    ends: list[int]
     styled: list[Styled]
     changes: list[Change]
 
@@ -54,7 +74,15 @@ class Reading(NamedTuple):
     def is_mixed(self) -> bool:
         """Whether some sentences are headlines and others are not, or are headlines of another style."""
         n_styles = len({each.style for each in self.styled})
-        return n_styles > 1 or (n_styles == 1 and len(self.styled) < len(sentences(self.source.text)))
+        return n_styles > 1 or (n_styles == 1 and len(self.styled) <= len(self.ends))
+
+    def stopped(self, translation: str, part: Part) -> str:
+        """The translation of a part with the end mark of the line, if the model has read one of another kind."""
+        place = last_stop(part.text)
+        if place is None:
+            return translation
+        origin = self.source.origins[part.start + place]
+        return with_stop_of(translation, self.line[origin], part.text[place])
 
 
 class Normaliser:
@@ -89,24 +117,27 @@ class Normaliser:
         """
         rewritten, changes = self.rewritten(line)
         found = self.things(rewritten.text)
+        if self.takes_out and not keeps_case:
+            found = merged(found, _wordless(rewritten.text, found))
         text, items = take_out(rewritten, found)
-        if items and not any(map(str.isalnum, text.text)):
+        if items and not has_word(text.text):
             text = Text.of("")  # nothing is to translate
+        ends = list(sentence_ends(text.text))
         wanted = {thing.start for thing in things(rewritten.text, self._keep)} if found else set()
         changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
         original, styled = text.text, list[Styled]()
         if self._styles and not keeps_case:
-            text, styled = self._in_sentence_case(text)
+            text, styled = self._in_sentence_case(text, ends)
             pairs = ((original[start:end], text.text[start:end]) for start, end, _ in styled)
             changes += [Change("case", before, after) for before, after in pairs if before != after]
-        return Reading(line, text, items, original, styled, changes)
+        return Reading(line, text, items, original, ends, styled, changes)
 
     def rewritten(self, line: str) -> tuple[Text, list[Change]]:
         """The line with the marks, spaces and letter forms of training, where that changes what the model reads."""
         rewritten = Text.of(line)
         changes: list[Change] = []
         for kind, find in self._edits.items():
-            edits = self._that_matter(rewritten.text, self._outside(rewritten.text, find(rewritten.text)))
+            edits = self._that_matter(rewritten.text, self._outside(rewritten.text, find(rewritten.text), kind))
             if edits:
                 changes += dict.fromkeys(Change(kind, rewritten.text[a:b], new) for a, b, new in edits)
                 rewritten = rewritten.edited(edits)
@@ -149,17 +180,19 @@ class Normaliser:
         return ("emoji",)
 
     @cached_property
-    def _edits(self) -> dict[str, Callable[[str], list[Edit]]]:
+    def _edits(self) -> dict[Kind, Callable[[str], list[Edit]]]:
         finders: dict[Kind, Callable[[str], list[Edit]]] = {
             "spaces": lambda text: space_edits(text, self._share),
+            "stops": lambda text: stop_edits(text, self._share, self._config.data.src_lang),
             "forms": lambda text: form_edits(text, self._share),
+            "marks": lambda text: mark_edits(text, self._share),
             "quotes": lambda text: quote_edits(text, self._share, self._config.data.src_lang),
         }
         return {kind: find for kind, find in finders.items() if kind in self._kinds}
 
     def _share(self, character: str) -> float:
-        """The share of the lines of training that have a character."""
-        if self._looks is not None:
+        """The share of the lines of training that have a character; of letters it is only known whether any has."""
+        if self._looks is not None and not character.isalnum():
             return self._looks.characters.get(character, 0.0)
         return float(self._has_piece(character))
 
@@ -174,11 +207,17 @@ class Normaliser:
     def _n_pieces(self, word: str) -> int:
         return len(self._tokenizer.encode([word])[0])
 
-    def _outside(self, text: str, edits: list[Edit]) -> list[Edit]:
-        """The edits that touch nothing that must come through as it is: addresses, placeholders, tags."""
+    def _outside(self, text: str, edits: list[Edit], kind: Kind) -> list[Edit]:
+        """The edits that touch nothing that must come through as it is: addresses, placeholders, tags.
+
+        An end mark that is taken out together with an unknown word stays, too.
+        """
         if not edits:
             return []
-        kept = things(text, {*_PROTECTED, *self._keep})
+        if kind == "stops":
+            kept = self.things(_masked(text, (edit[:2] for edit in edits), "."))
+        else:
+            kept = things(text, {*_PROTECTED, *self._keep})
         firsts = [bisect_right(kept, edit.start, key=lambda thing: thing.end) for edit in edits]
         return [
             edit
@@ -199,13 +238,13 @@ class Normaliser:
                 matter += group
         return sorted(matter)
 
-    def _in_sentence_case(self, text: Text) -> tuple[Text, list[Styled]]:
+    def _in_sentence_case(self, text: Text, ends: Sequence[int]) -> tuple[Text, list[Styled]]:
         """The text with its headlines in sentence case, and where they are.
 
         Not if that takes no fewer pieces: training had such capitals, or the tokenizer makes all letters small.
         """
         old, src_lang = text.text, self._config.data.src_lang
-        styled = styled_sentences(old, self._n_pieces, self._styles)
+        styled = styled_sentences(old, ends, self._n_pieces, self._styles)
         if not styled:
             return text, []
         characters = list(old)
@@ -216,3 +255,22 @@ class Normaliser:
         if not has_title and self._n_pieces(new) >= self._n_pieces(old):
             return text, []
         return Text(new, text.origins), styled
+
+
+def _masked(text: str, spans: Iterable[tuple[int, int]], by: str) -> str:
+    """The text with another character in place of each one of the spans, which are in order."""
+    pieces, done = list[str](), 0
+    for start, end in spans:
+        pieces += (text[done:start], by * (end - start))
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _wordless(text: str, found: Sequence[Thing]) -> list[Thing]:
+    """What things leave of sentences without a word: a model would invent something for numbers and marks alone."""
+    rest = _masked(text, ((thing.start, thing.end) for thing in found), " ")
+    spans = [(start, end) for start, end in pairwise([0, *sentence_ends(rest), len(text)])]
+    pieces = (
+        match for start, end in spans if not has_word(rest[start:end]) for match in _PIECE.finditer(rest, start, end)
+    )
+    return [Thing(match[0], match.start()) for match in pieces]

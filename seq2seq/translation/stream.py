@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from seq2seq.characters import has_word
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
@@ -108,7 +109,7 @@ class Stream:
         reading = self._reading(text, prefix)
         # A part has one style, so that its translation can be given that.
         splitter = dataclasses.replace(self.splitter, max_sentences=1) if reading.is_mixed else self.splitter
-        parts, sources = splitter.split(reading.source.text)
+        parts, sources = splitter.split(reading.source.text, reading.ends)
         own_prefix = without(prefix, reading.items, self.normaliser.things)
         prefixes = [self._prefix(own_prefix, number), *[[]] * (len(parts) - 1)] if parts else []
         # In the letters of the line, since a term with capitals is found by its capitals.
@@ -171,7 +172,7 @@ class Stream:
         text = line.translate(LINE_ENDS)
         pairs = [(word, word) for word in range(len(text.split()))] if self.options.alignment else None
         suspicions = []
-        if foreign := [change.before for change in changes if is_foreign(change.before)]:
+        if foreign := [change.before for change in changes if is_foreign(change.before) and has_word(change.before)]:
             message = f"nothing of the line is translated, since training had no such letters ({foreign[0]!r})"
             suspicions.append(Finding("untranslated", message))
         kept = [item.text for item in reading.items]
@@ -193,7 +194,7 @@ class Stream:
                     f"{self.longest_seen}), so the translation may leave something out",
                 )
             )
-        if n_cut := n_cut_sentences(source, line.payload.parts):
+        if n_cut := n_cut_sentences(line.payload.reading.ends, line.payload.parts):
             suspicions.append(
                 Finding(
                     "split",
@@ -246,8 +247,8 @@ class Stream:
         return _Joined(joined, plain)
 
     def _given_back(self, text: str, source: _Source, index: int) -> str:
-        """The translation of a part as a headline, if the part was one."""
-        style = source.style(index)
+        """The translation of a part with the looks of the line: its end mark, and a headline if the part was one."""
+        style, text = source.style(index), source.reading.stopped(text, source.parts[index])
         return given_back(text, style, source.original_of(index), source.terms[index]) if style else text
 
     def _attention(self, line: _Line, parts: Sequence[Rendered]) -> list[Attention]:

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.characters import has_word
 from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.text.origins import Text
+from seq2seq.translation.text.splitting import Part
 from tests.translation.engines.models import tokenizer
 
 LOOKS = Looks({"'": 0.3, ".": 0.9, '"': 0.1}, 0.0, 0.0)
@@ -53,7 +55,7 @@ def test_twice_is_once(line: str) -> None:
     assert (again.text, changes) == (once, [])
 
 
-@given(st.text("ahié .,'", max_size=24).filter(lambda line: "  " not in line.strip()))
+@given(st.text("ahié .,'", max_size=24).map(lambda line: f"ah {line}").filter(lambda line: "  " not in line.strip()))
 def test_a_line_as_training_had_them_stays(line: str) -> None:
     reading = IDENTITY.read(line)
     assert (reading.source, reading.changes, reading.items) == (Text.of(line), [], [])
@@ -79,6 +81,41 @@ def test_what_the_tokenizer_does_is_not_done_twice(normaliser: Normaliser, line:
 def test_nothing_inside_a_thing_is_replaced(normaliser: Normaliser) -> None:
     line = "l’été http://a.fr/l’été {l’été} <a href='l’été'>"
     assert normaliser.rewritten(line)[0].text == "l'été http://a.fr/l’été {l’été} <a href='l’été'>"
+
+
+@pytest.mark.parametrize(
+    ("line", "source"),
+    [
+        ("12 345,67 €", ""),
+        ("!" * 30, ""),
+        ("--- *** 1.2.3", ""),
+        ("(b)", ""),
+        ("ب", ""),
+        ("<b>12</b> {x}", ""),
+        ("Le chien. 12345. Un chat dort. 6!", "Le chien. Un chat dort."),
+        ("Le chien. 12 <b>%s</b> 6000. Un chat dort.", "Le chien. Un chat dort."),
+        ("Le chien a 12 ans. 3 chats.", "Le chien a 12 ans. 3 chats."),
+        ("oui", "oui"),
+    ],
+)
+def test_no_model_reads_sentences_without_a_word(line: str, source: str) -> None:
+    normaliser = Normaliser(RunConfig(), tokenizer(), LOOKS, "auto", ["markup", "placeholders"])
+    assert " ".join(normaliser.read(line).source.text.split()) == source
+    assert normaliser.read("12", keeps_case=True).source.text == "12"  # a prefix wants a translation
+    assert Normaliser(RunConfig(), tokenizer(), LOOKS, "case").read(line).items == []
+
+
+@pytest.mark.parametrize("word", ["好", "네", "न", "न.", "été", "я в", "x3"])
+def test_one_character_may_be_a_word(word: str) -> None:
+    assert has_word(word)
+
+
+def test_an_unseen_end_mark_stays_beside_a_word_that_is_taken_out() -> None:
+    reading = IDENTITY.read("Привет! Un chat dort! Le chien court؟ Oui।")
+    assert reading.source.text == "Un chat dort. Le chien court. Oui."
+    assert [item.text for item in reading.items] == ["Привет!"]
+    parts = [Part("Un chat dort.", 0), Part("Le chien court.", 14), Part("Oui.", 30)]
+    assert [reading.stopped("A b.", part) for part in parts] == ["A b!", "A b؟", "A b."]
 
 
 def test_turkish_keeps_its_case() -> None:

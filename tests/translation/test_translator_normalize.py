@@ -76,6 +76,32 @@ def test_every_change_is_told(trained: Translator) -> None:
     assert (plain.changes, plain.translated_as) == ([], "")
 
 
+def test_a_line_without_a_word_comes_out_as_it_was(trained: Translator) -> None:
+    lines = ["12 345,67", "!" * 30, "a", "--- ***", "1.2.3", "(b)", " 50 % "]
+    found = trained.translate(lines)
+    assert texts(found) == lines and not any(each.findings for each in found)
+    (between,) = trained.translate(["Ba be bi bo. 12345. Da di do ga. 6 / 7!"])
+    first, second = texts(trained.translate(["Ba be bi bo.", "Da di do ga."]))
+    assert between.text == f"{first} 12345. {second} 6 / 7!"
+
+
+def test_sentences_end_where_the_line_ends_them_with_marks_that_training_had_not(trained: Translator) -> None:
+    first, second = texts(trained.translate(["Ba be bi bo.", "Da di do ga."]))
+    for line, expected in [
+        ("Ba be bi bo! Da di do ga?", f"{first[:-1]}! {second[:-1]}?"),
+        ("Ba be bi bo। Da di do ga۔", f"{first} {second}"),
+        ("Ba be bi bo。Da di do ga！", f"{first} {second[:-1]}！"),
+        ("Ba be bi bo! da di do ga.", None),  # no end
+    ]:
+        (found,) = trained.translate([line], alignment=True)
+        if expected is None:
+            assert len(found.parts) == 1
+        else:
+            assert (found.text, found.parts) == (expected, ["Ba be bi bo.", "Da di do ga."])
+            assert {change.kind for change in found.changes} == {"stops"}
+            assert found.hypotheses[0].alignment is not None
+
+
 def test_only_the_kinds_that_are_named_are_changed(trained: Translator) -> None:
     line = "BA B\u00adE BI 😀 BO."
     for normalize in ("case,pieces", "spaces", "quotes"):

@@ -10,14 +10,17 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+import regex
+
+from seq2seq.characters import LETTERS
 from seq2seq.corpus.letter_case import is_capitalised, is_in_capitals, is_in_title_case
-from seq2seq.translation.text.splitting import sentences
+from seq2seq.translation.text.splitting import cut
 
 Style = Literal["capitals", "title"]
 CountPieces = Callable[[str], int]
 
-_MARK = "\u0300-\u036f"
-_LETTERS = re.compile(rf"(?:[^\W\d_][{_MARK}]*)+")
+_LETTERS = regex.compile(f"(?V1){LETTERS}+")
+_LATIN = regex.compile(r"\p{Latin}")
 _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")  # up to 39; with L and C, words such as DIX would be numbers
 _ONE_LETTER_WORDS = {"en": "a", "fr": "aàyô"}
 _VOWELS = "aàeèioòuy"
@@ -34,16 +37,19 @@ class Styled(NamedTuple):
     style: Style
 
 
-def styled_sentences(text: str, count_pieces: CountPieces, styles: Collection[Style]) -> list[Styled]:
+def styled_sentences(
+    text: str, ends: Sequence[int], count_pieces: CountPieces, styles: Collection[Style]
+) -> list[Styled]:
     """The sentences of `text` that are in one of these styles: all of them, if the whole text is.
 
     Args:
+        ends: where sentences end.
         count_pieces: of a word. In a title, at least half of the words must be better known in lower case,
             since a list of names looks like a title.
     """
     if sum(map(str.isupper, text)) < _FEWEST_CAPITALS:
         return []
-    parts = [(part.start, part.start + len(part.text)) for part in sentences(text)]
+    parts = cut(text, 0, len(text), ends)
     whole = _style(text, count_pieces, styles)
     of_each = [whole or _style(text[start:end], count_pieces, styles) for start, end in parts]
     return [Styled(start, end, style) for (start, end), style in zip(parts, of_each, strict=True) if style]
@@ -80,7 +86,7 @@ def _style(text: str, count_pieces: CountPieces, styles: Collection[Style]) -> S
     return None
 
 
-def _word(text: str, match: re.Match[str], style: Style, count_pieces: CountPieces, src_lang: str) -> str:
+def _word(text: str, match: regex.Match[str], style: Style, count_pieces: CountPieces, src_lang: str) -> str:
     """A word of a headline as it is written inside a sentence."""
     word = match[0]
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
@@ -105,8 +111,7 @@ def _stays_capital(letter: str, before: str, after: str, src_lang: str) -> bool:
         return False  # don't
     if "." in (before, after) and before + after != ".":
         return True
-    is_latin = letter < "\u0250"
-    return is_latin and _lower(letter) not in _ONE_LETTER_WORDS.get(language, _VOWELS)
+    return _LATIN.match(letter) is not None and _lower(letter) not in _ONE_LETTER_WORDS.get(language, _VOWELS)
 
 
 def _title(text: str, source: str) -> str:
@@ -132,7 +137,8 @@ def _upper(text: str) -> str:
 
 
 def _lower(text: str) -> str:
-    return "".join(_same_length(letter, letter.lower()) for letter in text)
+    lower = text.lower()  # as a whole, since a sigma at the end of a word is another letter
+    return lower if len(lower) == len(text) else "".join(_same_length(letter, letter.lower()) for letter in text)
 
 
 def _same_length(letter: str, other: str) -> str:

@@ -11,10 +11,11 @@ part of a tag or of a placeholder.
 
 import html
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
+
+from seq2seq.characters import composed
 
 Kind = Literal["markup", "urls", "placeholders", "emoji", "numbers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -180,10 +181,10 @@ def unknown_things(text: str, kinds: Collection[str], has_piece: Callable[[str],
     """
     found = things(text, kinds)
     # Composed, since the tokenizer composes letters and marks by itself.
-    unknown = {character for character in set(_composed(text)) if not (character.isdigit() or has_piece(character))}
+    unknown = {character for character in set(composed(text)) if not (character.isdigit() or has_piece(character))}
     if not unknown:
         return found
-    return _merged(found, [Thing(text[a:b], a) for a, b in _unknown_spans(text, unknown, found)])
+    return merged(found, [Thing(text[a:b], a) for a, b in _unknown_spans(text, unknown, found)])
 
 
 def is_foreign(thing: str) -> bool:
@@ -199,7 +200,7 @@ def _unknown_spans(text: str, unknown: set[str], found: Sequence[Thing]) -> list
     spans: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
-        if unknown.isdisjoint(_composed(match[0])) or any(is_taken[start:end]):
+        if unknown.isdisjoint(composed(match[0])) or any(is_taken[start:end]):
             continue
         if spans and spans[-1][1] == start and not (text[start - 1].isalnum() or text[start].isalnum()):
             spans[-1] = (spans[-1][0], end)
@@ -226,11 +227,7 @@ def _with_marks(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, 
     return widened
 
 
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
-def _merged(found: Sequence[Thing], others: Sequence[Thing]) -> list[Thing]:
+def merged(found: Sequence[Thing], others: Sequence[Thing]) -> list[Thing]:
     """All in order, with partners that still know each other."""
     merged = sorted([*found, *others], key=lambda thing: thing.start)
     index_of = {thing.start: i for i, thing in enumerate(merged)}

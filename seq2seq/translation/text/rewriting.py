@@ -1,13 +1,16 @@
 """What to change in a line so that it has the marks, spaces and letter forms of training.
 
-- Quotation marks and apostrophes: a mark is replaced only by a sibling that training had at least 20 times as often.
-  Prime signs (5′10″) are no quotation marks and stay. A straight mark becomes a curly one only where that is certain:
-  an apostrophe between letters, quotation marks that come in pairs. So those of code and of inches (5'10") stay.
 - Spaces and characters that nobody sees: a plain space, or nothing. Some of them carry meaning, and stay: a joiner
   inside a word of Arabic, Persian or an Indian script makes another word, and emoji are held together by joiners.
   White space between sentences stays too: the model does not read it, and it comes back between their translations.
-- Letters: composed accents, plain Latin letters for ligatures and wide ones. Only forms of the same letters are
-  changed. Signs with a meaning of their own, such as x², ½ or ™, stay.
+- Marks that end sentences: one that training had, of the same kind (it asks, it exclaims, it states) if there is one.
+- Letters: composed accents, plain letters for ligatures, wide ones and those of Arabic fonts. Only forms of the same
+  letters are changed. Signs with a meaning of their own, such as x², ½ or ™, stay.
+- Marks that writers may leave out: vowel signs and the tatweel of Arabic, points of Hebrew, stress in Cyrillic. Marks
+  that make another letter stay, and so do the vowels of Indian scripts and of Thai.
+- Quotation marks and apostrophes: a mark is replaced only by a sibling that training had at least 20 times as often.
+  Prime signs (5′10″) are no quotation marks and stay. A straight mark becomes a curly one only where that is certain:
+  an apostrophe between letters, quotation marks that come in pairs. So those of code and of inches (5'10") stay.
 """
 
 import re
@@ -15,11 +18,14 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, get_args
 
+import regex
+
+from seq2seq.characters import CHARACTER, LETTERS, STOPS, composed, has_word, is_unspaced
 from seq2seq.errors import ConfigError
 from seq2seq.translation.text.origins import Edit
 from seq2seq.translation.text.splitting import sentences
 
-Kind = Literal["quotes", "spaces", "forms", "case", "pieces"]
+Kind = Literal["quotes", "spaces", "stops", "forms", "marks", "case", "pieces"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 AUTO, NEVER, ALWAYS = "auto", "never", "always"
 
@@ -50,13 +56,17 @@ class Change(NamedTuple):
     after: str
 
 
+Share = Callable[[str], float]  # of the lines of training that have a character
+
 _KNOWN = 0.001  # of the lines of training; what is rarer, a model hardly knows
-_UNSEEN = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
-_ODD_ROW = re.compile(rf"(?! [^\s{_UNSEEN}])[\s{_UNSEEN}]+")
+# Emoji have joiners and tags in them.
+_UNSEEN = r"[[\p{Default_Ignorable_Code_Point}&&\p{Cf}]--\p{Emoji_Component}][\p{Cc}--\s]\u200d"
+_ODD_ROW = regex.compile(rf"(?V1)(?! [^\s{_UNSEEN}])[\s{_UNSEEN}]+")
 _JOINERS = "\u200c\u200d"
+_JOINED = regex.compile(r"(?V1)[[\p{L}\p{M}\p{S}]--[\p{Latin}\p{Inherited}\p{ASCII}]]")
 
 
-def space_edits(text: str, share: Callable[[str], float]) -> list[Edit]:
+def space_edits(text: str, share: Share) -> list[Edit]:
     """What to change in `text`, so that its sentences have the spaces of training."""
     if not _ODD_ROW.search(text.strip(" ")):
         return []
@@ -68,11 +78,11 @@ def space_edits(text: str, share: Callable[[str], float]) -> list[Edit]:
             if match.start() == sentence.start or match.end() == end:
                 new = new.strip()
             if new != match[0]:
-                edits.append(Edit(*match.span(), new))
+                edits.append(Edit(match.start(), match.end(), new))
     return edits
 
 
-def _plain(text: str, row: re.Match[str], share: Callable[[str], float]) -> str:
+def _plain(text: str, row: regex.Match[str], share: Share) -> str:
     """What stands for a row of such characters."""
     known = [
         character
@@ -86,45 +96,120 @@ def _plain(text: str, row: re.Match[str], share: Callable[[str], float]) -> str:
 
 def _joins(text: str, place: int) -> bool:
     """Whether a joiner stands beside a letter, mark or picture that is not Latin."""
-    around = text[max(0, place - 1) : place] + text[place + 1 : place + 2]
-    return any(map(_is_joined, around))
+    return _JOINED.search(text[max(0, place - 1) : place + 2]) is not None
 
 
-def _is_joined(character: str) -> bool:
-    is_latin = "\u0300" <= character <= "\u036f" or "LATIN" in unicodedata.name(character, "")
-    return not is_latin and not character.isascii() and unicodedata.category(character)[0] in "LMS"
+_STOP = regex.compile(f"(?V1){STOPS}")
+_LAST_STOPS = regex.compile(rf"(?V1)(?<!{STOPS}){STOPS}++(?=[[^\w\s]--{STOPS}]*$)")
+_STATES, _ASKS, _EXCLAIMS = ".", "?", "!"
+_USUAL = {_STATES: ".。।۔።།။។։", _ASKS: "?？؟፧", _EXCLAIMS: "!！"}  # best known first
 
 
-_ACCENT = "[\u0300-\u036f\u0653-\u0655\u3099\u309a]"
-_CLUSTER = re.compile(rf"[^\W_]{_ACCENT}+|[\u1100-\u11ff]+|[\u212a\u212b\u2126]")
-_COMPATIBLE = re.compile(f"(?:[\ufb00-\ufb06\uff01-\uff5e\U0001d400-\U0001d7ff]{_ACCENT}*)+")
+def stop_edits(text: str, share: Share, src_lang: str) -> list[Edit]:
+    """What to change in `text`, so that its sentences end with marks that training had.
+
+    Only where a sentence ends: a mark inside one is no stop there. If training had no mark of that kind, it is one that
+    states, and `with_stop_of` gives the translation the mark of the line.
+    """
+    if all(share(mark) for mark in set(_STOP.findall(text))):
+        return []
+    edits = []
+    for sentence in sentences(text):
+        match = _LAST_STOPS.search(sentence.text)
+        if match and has_word(sentence.text):
+            start, end = sentence.start + match.start(), sentence.start + match.end()
+            new = _known_stops(match[0], share, src_lang)
+            if new != match[0]:
+                before, after = text[start - 1 : start], text[end : end + 1]
+                needs_space = after.isalnum() and not (is_unspaced(before) and is_unspaced(after))
+                edits.append(Edit(start, end, new + " " * needs_space))
+    return edits
 
 
-def form_edits(text: str, share: Callable[[str], float]) -> list[Edit]:
+def last_stop(text: str) -> int | None:
+    """Where the last mark is of those that end a sentence, if it ends with some."""
+    match = _LAST_STOPS.search(text)
+    return match.end() - 1 if match else None
+
+
+def with_stop_of(text: str, written: str, read: str) -> str:
+    """A translation with the end mark that was written, if the model has read one of another kind for it."""
+    place = last_stop(text)
+    if place is None or not _STOP.fullmatch(written) or _kind(written) == _kind(read):
+        return text
+    return text[:place] + written + text[place + 1 :]
+
+
+def _known_stops(marks: str, share: Share, src_lang: str) -> str:
+    """What training had for a row of marks; the row if it had nothing."""
+    usual = _USUAL | ({_ASKS: ";"} if src_lang.lower()[:2] == "el" else {})
+
+    def known(mark: str, kind: str) -> str:
+        if share(mark):
+            return mark
+        plain = unicodedata.normalize("NFKC", mark)
+        if all(map(share, plain)):
+            return plain if kind == _STATES else "".join(dict.fromkeys(plain))  # ‼ is one mark
+        best = max(usual[kind], key=share)
+        return best * bool(share(best))
+
+    return "".join(known(mark, _kind(mark)) for mark in marks) or known(marks[0], _STATES) or marks
+
+
+def _kind(stop: str) -> str:
+    name = unicodedata.name(stop, "")
+    if "QUESTION" in name or name == "INTERROBANG":
+        return _ASKS
+    return _EXCLAIMS if "EXCLAMATION" in name else _STATES
+
+
+# Letters as fonts and narrow or wide columns have them.
+_FORM = (
+    r"[[\p{L}\p{M}&&[\p{dt=narrow}\p{dt=initial}\p{dt=medial}\p{dt=final}\p{dt=isolated}\p{dt=font}]]"
+    r"--\p{Block=Letterlike_Symbols}]|[\p{dt=wide}--\s]|[\p{dt=compat}&&\p{Block=Alphabetic_Presentation_Forms}]"
+)
+_FORMS = regex.compile(rf"(?V1)(?:(?:{_FORM})\p{{M}}{{0,32}}+)+")  # Python takes the square of a row of marks
+
+
+def form_edits(text: str, share: Share) -> list[Edit]:
     """What to change in `text`, so that its letters have the form of training."""
     if text.isascii():
         return []
     return sorted([*_composed(text, share), *_compatible(text, share)])
 
 
-def _composed(text: str, share: Callable[[str], float]) -> Iterator[Edit]:
-    for match in _CLUSTER.finditer(text):
-        composed = unicodedata.normalize("NFC", match[0])
-        if composed != match[0] and not any(share(mark) >= _KNOWN for mark in match[0][1:] if not mark.isalnum()):
-            yield Edit(*match.span(), composed)
+def _composed(text: str, share: Share) -> Iterator[Edit]:
+    if composed(text) == text:
+        return
+    for match in CHARACTER.finditer(text):
+        new = composed(match[0])
+        if new != match[0] and not any(share(mark) >= _KNOWN for mark in set(match[0][1:]) - set(new)):
+            yield Edit(match.start(), match.end(), new)
 
 
-def _compatible(text: str, share: Callable[[str], float]) -> Iterator[Edit]:
-    for match in _COMPATIBLE.finditer(text):
-        if not any(share(character) >= _KNOWN for character in match[0] if not character.isalnum()):
-            yield Edit(*match.span(), unicodedata.normalize("NFKC", match[0]))
+def _compatible(text: str, share: Share) -> Iterator[Edit]:
+    for match in _FORMS.finditer(text):
+        new = unicodedata.normalize("NFKC", match[0])
+        if " " not in new and not any(share(character) >= _KNOWN for character in match[0]):
+            yield Edit(match.start(), match.end(), new)
 
 
-Share = Callable[[str], float]  # of the lines of training that have a character
+_OPTIONAL = regex.compile(
+    r"(?V1)[[\p{M}&&[\p{Script_Extensions=Arabic}\p{Hebrew}]]--\p{NFC_Quick_Check=Maybe}]|\u0640"
+    r"|(?<=\p{Cyrillic})[\u0300\u0301]"
+)
+
+
+def mark_edits(text: str, share: Share) -> list[Edit]:
+    """What to leave out of `text`, so that its letters have no marks that training had not."""
+    if text.isascii():
+        return []
+    return [Edit(match.start(), match.end(), "") for match in _OPTIONAL.finditer(text) if share(match[0]) < _KNOWN]
+
 
 _MUCH_RARER = 20
 _CURLY_SINGLE = re.compile("[’‘ʼ‛]")
-_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])'(?=[^\W\d_])")
+_BETWEEN_LETTERS = regex.compile(rf"(?V1)(?<={LETTERS})'(?={LETTERS})")
 _CODE = re.compile(r"[=(){}<>\[\]\\/_;`]|'.*'")  # a word with any of these is no word
 _WORD = re.compile(r"\S+")
 _STYLES = {"straight": '"', "curly": "“", "guillemets": "«"}  # each by the mark that opens

@@ -1,33 +1,29 @@
 """Cut a line into parts that a model can translate, and join their translations.
 
-A line is cut into sentences. Sentences that are too long are cut into clauses, these into words, and these into
-characters. The white space between parts is kept, so the joined line has it too.
+A line is cut into sentences. Sentences that are too long are cut into clauses, and these between words, or characters.
+The white space between parts is kept, so the joined line has it too.
 """
 
-import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import regex
 
-from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED, has_spaces_between_sentences
+from seq2seq.characters import CHARACTER, LONE_STOPS, STOPS, UNSPACED, has_spaces_between_sentences
 from seq2seq.corpus.sentences import sentence_ends
 
 SplitName = Literal["auto", "always", "never"]
 SPLITS: tuple[SplitName, ...] = get_args(SplitName)
 
-CountTokens = Callable[[Sequence[str]], list[int]]
+Encode = Callable[[Sequence[str]], list[list[int]]]
 
 # Each of these ends a line for some program, so a translation has a space in its place.
 LINE_ENDS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
 _CLAUSE_ENDS = rf"[[\p{{Terminal_Punctuation}}--{STOPS}]\p{{Pe}}]"
 _CLAUSE_END = regex.compile(rf"(?V1)[{_CLAUSE_ENDS}»—–](?=\s)|[{_CLAUSE_ENDS}&&{UNSPACED}]|[\n\r\v\f\x85\u2028\u2029]")
-_WORD = re.compile(r"\S+")
+_SPACE = regex.compile(r"\s+")
 _NOT_IN_A_WORD = regex.compile(rf"(?V1){UNSPACED}|{LONE_STOPS}")
-# A letter with its marks, an emoji, a flag. By itself, \X looks back to the first flag of a row.
-_CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 _LONGEST_CHARACTER = 64  # code points; a longer row of marks is cut
 _FULL = 0.9  # how full a part cut by characters should be, since tokens are not spread evenly over them
 
@@ -43,12 +39,14 @@ class Part(NamedTuple):
 class _Span(NamedTuple):
     start: int
     end: int
-    n_tokens: int
+    ids: list[int]
     n_sentences: int = 1
 
 
-def split_line(text: str, max_tokens: int, count_tokens: CountTokens, *, max_sentences: int | None = 1) -> list[Part]:
-    """Cut `text` into parts of at most `max_sentences` sentences and `max_tokens` tokens, in order.
+def split_line(
+    text: str, max_tokens: int, encode: Encode, *, ends: Iterable[int] | None = None, max_sentences: int | None = 1
+) -> tuple[list[Part], list[list[int]]]:
+    """Cut `text` into parts of at most `max_sentences` sentences and `max_tokens` tokens, in order; with their tokens.
 
     White space around the line is left out; all other characters are in a part or between two parts. A blank line has
     no parts. A single character of more than `max_tokens` tokens is still one part.
@@ -58,7 +56,8 @@ def split_line(text: str, max_tokens: int, count_tokens: CountTokens, *, max_sen
 
     Args:
         max_tokens: at least 1.
-        count_tokens: counts the tokens of each text, and special ids if the limit includes them.
+        encode: the tokens of each text, and special ids if the limit includes them.
+        ends: where sentences end; None: where the rules of `sentence_ends` say.
         max_sentences: at least 1; None: as many as fit, so a line that is short enough is one part.
     Raises:
         ValueError: max_tokens or max_sentences is below 1.
@@ -67,32 +66,26 @@ def split_line(text: str, max_tokens: int, count_tokens: CountTokens, *, max_sen
         raise ValueError(f"max_tokens={max_tokens}; a part needs at least 1 token")
     if max_sentences is not None and max_sentences < 1:
         raise ValueError(f"max_sentences={max_sentences}; a part needs at least 1 sentence")
-    sentences = _cut(text, 0, len(text), sentence_ends(text))
-    if not sentences:
-        return []
-    whole = sentences[0][0], sentences[-1][1]
-    if max_sentences is None or len(sentences) <= max_sentences:
-        (span,) = _counted(text, [whole], count_tokens)
-        if span.n_tokens <= max_tokens:
-            return _parts(text, [whole])
-    limit = max_sentences or len(sentences)
-    spans = _counted(text, sentences, count_tokens)
-    spans = [span._replace(n_sentences=int(_has_word(text, span))) for span in spans]
-    spans = _pack(spans, max_tokens, lambda a, b: a.n_sentences + b.n_sentences <= limit)
-    for cut in (_clauses, _words):
-        spans = _refine(text, spans, cut, max_tokens, count_tokens)
-    pieces: list[tuple[int, int]] = []
-    for span in spans:
-        if span.n_tokens > max_tokens:
-            pieces += _cut(text, span.start, span.end, _windows(text, span, max_tokens))
-        else:
-            pieces.append((span.start, span.end))
-    return _parts(text, _within(text, pieces, max_tokens, count_tokens))
+    pieces = cut(text, 0, len(text), sentence_ends(text) if ends is None else ends)
+    if not pieces:
+        return [], []
+    whole = [(pieces[0][0], pieces[-1][1])]
+    if max_sentences is None or len(pieces) <= max_sentences:
+        spans = _encoded(text, whole, encode)
+        if len(spans[0].ids) <= max_tokens:
+            return _parts(text, whole), [spans[0].ids]
+    sentences = [span._replace(n_sentences=_has_word(text, span)) for span in _encoded(text, pieces, encode)]
+    spans = _pack(sentences, max_tokens, max_sentences or len(sentences))
+    for ends_of in (_CLAUSE_END, _SPACE):
+        spans = [each for span in spans for each in _shorter(text, span, ends_of, max_tokens, encode)]
+    pieces = [(span.start, span.end) for span in spans]
+    spans = _within(text, pieces, max_tokens, encode)
+    return _parts(text, [(span.start, span.end) for span in spans]), [span.ids for span in spans]
 
 
 def sentences(text: str) -> list[Part]:
     """The sentences of a text, however long or short they are."""
-    pieces = _cut(text, 0, len(text), sentence_ends(text))
+    pieces = cut(text, 0, len(text), sentence_ends(text))
     return _parts(text, pieces) if pieces else []
 
 
@@ -120,40 +113,28 @@ def _parts(text: str, pieces: list[tuple[int, int]]) -> list[Part]:
     ]
 
 
-def _clauses(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    return _cut(text, start, end, (match.end() for match in _CLAUSE_END.finditer(text, start, end)))
+def _shorter(text: str, span: _Span, end: regex.Pattern[str], max_tokens: int, encode: Encode) -> list[_Span]:
+    """A span, or what it is cut into at such ends if it is too long, packed as full as fits."""
+    if len(span.ids) <= max_tokens:
+        return [span]
+    pieces = cut(text, span.start, span.end, (match.end() for match in end.finditer(text, span.start, span.end)))
+    return _pack(_encoded(text, pieces, encode), max_tokens, len(pieces))
 
 
-def _words(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    return [match.span() for match in _WORD.finditer(text, start, end)]
+def _even_places(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
+    """Where to cut a span, so that most parts are nearly full: at spaces, else between characters if there are."""
+    size = max(1, int(_FULL * max_tokens * (span.end - span.start) / len(span.ids)))
+    done, space = span.start, 0
+    for character in CHARACTER.finditer(text, span.start, span.end):
+        start, end = character.span()
+        if text[start].isspace():
+            space = start
+        while end - done > (size if done < start else max(size, _LONGEST_CHARACTER)):
+            done = space if space > done else start if start > done else done + size
+            yield done
 
 
-def _windows(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
-    """Where to cut a span without spaces, so that most parts are nearly full. A part may still be too long."""
-    size = max(1, int(_FULL * max_tokens * (span.end - span.start) / span.n_tokens))
-    start = span.start
-    for character in _CHARACTER.finditer(text, span.start, span.end):
-        if character.end() - start > size and character.start() > start:
-            start = character.start()
-            yield start
-        while character.end() - start > max(size, _LONGEST_CHARACTER):
-            start += size
-            yield start
-
-
-def _middle(text: str, start: int, end: int) -> int:
-    """Where to cut text[start:end] in two: at a space before the middle, else between two characters if there are."""
-    middle = (start + end) // 2
-    space = next((i for i in range(middle, start, -1) if text[i].isspace()), None)
-    if space is not None:
-        return space
-    ends = [character.end() for character in _CHARACTER.finditer(text, start, end)]
-    if ends[0] > middle:
-        return ends[0] if ends[0] < end else middle
-    return ends[bisect_right(ends, middle) - 1]
-
-
-def _cut(text: str, start: int, end: int, places: Iterator[int]) -> list[tuple[int, int]]:
+def cut(text: str, start: int, end: int, places: Iterable[int]) -> list[tuple[int, int]]:
     """The spans of text[start:end] between `places`, without white space around them and without blank ones."""
     spans = []
     for place in [*places, end]:
@@ -164,56 +145,43 @@ def _cut(text: str, start: int, end: int, places: Iterator[int]) -> list[tuple[i
     return spans
 
 
-def _counted(text: str, pieces: list[tuple[int, int]], count_tokens: CountTokens) -> list[_Span]:
-    counts = count_tokens([text[a:b] for a, b in pieces])
-    return [_Span(a, b, n) for (a, b), n in zip(pieces, counts, strict=True)]
+def _encoded(text: str, pieces: list[tuple[int, int]], encode: Encode) -> list[_Span]:
+    ids = encode([text[a:b] for a, b in pieces])
+    return [_Span(a, b, each) for (a, b), each in zip(pieces, ids, strict=True)]
 
 
 def _has_word(text: str, span: _Span) -> bool:
     return any(map(str.isalnum, text[span.start : span.end]))
 
 
-def _pack(spans: list[_Span], max_tokens: int, may_join: Callable[[_Span, _Span], bool]) -> list[_Span]:
+def _pack(spans: list[_Span], max_tokens: int, max_sentences: int) -> list[_Span]:
+    """The spans, as many joined as fit by the sum of their tokens."""
     packed: list[_Span] = []
+    n_tokens = 0
     for span in spans:
-        if packed and packed[-1].n_tokens + span.n_tokens <= max_tokens and may_join(packed[-1], span):
+        n_tokens += len(span.ids)
+        if packed and n_tokens <= max_tokens and packed[-1].n_sentences + span.n_sentences <= max_sentences:
             last = packed.pop()
-            n_sentences = last.n_sentences + span.n_sentences
-            span = _Span(last.start, span.end, last.n_tokens + span.n_tokens, n_sentences)
+            span = _Span(last.start, span.end, last.ids + span.ids, last.n_sentences + span.n_sentences)
+        else:
+            n_tokens = len(span.ids)
         packed.append(span)
     return packed
 
 
-def _refine(
-    text: str,
-    spans: list[_Span],
-    cut: Callable[[str, int, int], list[tuple[int, int]]],
-    max_tokens: int,
-    count_tokens: CountTokens,
-) -> list[_Span]:
-    """Replace each span that is too long by the pieces that `cut` makes of it, packed as full as fits."""
-    cuts = [cut(text, span.start, span.end) if span.n_tokens > max_tokens else [] for span in spans]
-    counted = iter(_counted(text, [piece for pieces in cuts for piece in pieces], count_tokens))
-    refined = []
-    for span, pieces in zip(spans, cuts, strict=True):
-        refined += _pack([next(counted) for _ in pieces], max_tokens, lambda a, b: True) if pieces else [span]
-    return refined
+def _within(text: str, pieces: list[tuple[int, int]], max_tokens: int, encode: Encode) -> list[_Span]:
+    """Cut pieces, again and again, until each one fits.
 
-
-def _within(
-    text: str, pieces: list[tuple[int, int]], max_tokens: int, count_tokens: CountTokens
-) -> list[tuple[int, int]]:
-    """Halve pieces, again and again, until each one fits.
-
-    A packed piece may have more tokens than its words had one by one, and characters may have more than expected.
+    A packed piece may have more tokens than those in it had one by one, and characters may have more than expected.
     """
-    done: list[tuple[int, int]] = []
+    done: list[_Span] = []
     while pieces:
-        longer: list[tuple[int, int]] = []
-        for span in _counted(text, pieces, count_tokens):
-            if span.n_tokens <= max_tokens or span.end - span.start == 1:
-                done.append((span.start, span.end))
+        longer = []
+        for span in _encoded(text, pieces, encode):
+            if len(span.ids) <= max_tokens or span.end - span.start == 1:
+                done.append(span)
             else:
-                longer += _cut(text, span.start, span.end, iter([_middle(text, span.start, span.end)]))
+                places = list(_even_places(text, span, max_tokens)) or [(span.start + span.end) // 2]
+                longer += cut(text, span.start, span.end, places)
         pieces = longer
     return sorted(done)

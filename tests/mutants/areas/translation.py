@@ -26,16 +26,16 @@ MUTANTS = [
     ),
     Mutant(
         fault="a blank line reaches the model",
-        file="seq2seq/translation/line_parts.py",
-        text="        if not ids:\n            return [], []\n",
-        becomes="",
+        file="seq2seq/translation/text/splitting.py",
+        text="    if not pieces:\n        return [], []\n",
+        becomes="    pieces = pieces or [(0, len(text))]\n",
         tests=["tests/translation/test_translator.py::test_blank_lines_stay_blank_and_do_not_reach_the_model"],
     ),
     Mutant(
         fault="lines are never split into sentences",
-        file="seq2seq/translation/line_parts.py",
-        text="is_whole = self.max_sentences is None or n_sentences(text) <= self.max_sentences",
-        becomes="is_whole = True",
+        file="seq2seq/translation/text/splitting.py",
+        text="if max_sentences is None or len(pieces) <= max_sentences:",
+        becomes="if True:",
         tests=["tests/translation/test_translator_splitting.py::test_never_splitting_leaves_the_line_to_the_model"],
     ),
     Mutant(
@@ -61,6 +61,34 @@ MUTANTS = [
             "tests/translation/text/test_splitting.py"
             "::test_stops_that_need_no_space_get_one_in_languages_that_have_them"
         ],
+    ),
+    Mutant(
+        fault="an end mark that training had not stays",
+        file="seq2seq/translation/text/rewriting.py",
+        text="            if new != match[0]:\n                before",
+        becomes="            if not new:\n                before",
+        tests=["tests/translation/text/test_stops.py"],
+    ),
+    Mutant(
+        fault="the translation of an exclamation states",
+        file="seq2seq/translation/stream.py",
+        text="source.reading.stopped(text, source.parts[index])",
+        becomes="text",
+        tests=["tests/translation/test_translator_normalize.py"],
+    ),
+    Mutant(
+        fault="vowel signs that training had go",
+        file="seq2seq/translation/text/rewriting.py",
+        text="for match in _OPTIONAL.finditer(text) if share(match[0]) < _KNOWN]",
+        becomes="for match in _OPTIONAL.finditer(text)]",
+        tests=["tests/translation/text/test_marks.py"],
+    ),
+    Mutant(
+        fault="the model translates numbers and marks alone",
+        file="seq2seq/translation/normalising.py",
+        text="if self.takes_out and not keeps_case:",
+        becomes="if False:",
+        tests=["tests/translation/test_normalising.py"],
     ),
     Mutant(
         fault="a vowel of Hindi is no part of its word",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.corpus.sentences import sentence_ends
 from seq2seq.translation.text.casing import Style, given_back, in_sentence_case, styled_sentences
 
 SMALL = (
@@ -27,6 +28,8 @@ def count_pieces(word: str) -> int:
         ("en", "THE U.S.A. PLAN, THE HAT OF J. R. R. TOLKIEN", "The U.S.A. plan, the hat of J. R. R. tolkien"),
         ("fr", "2 HOMMES ET LE CHAT", "2 hommes et le chat"),
         ("de", "DIE STRAẞE IST LANG", "Die straße ist lang"),
+        ("el", "Ο ΔΡΌΜΟΣ ΤΗΣ ΠΌΛΗΣ", "Ο δρόμος της πόλης"),
+        ("ru", "БОЛЬШО\u0301Й ДОМ, Я И ОН", "Большо\u0301й дом, я и он"),
     ],
 )
 def test_capitals_become_small_but_for_names_and_signs(lang: str, text: str, expected: str) -> None:
@@ -55,9 +58,9 @@ def test_titles_become_small_but_for_names() -> None:
     ],
 )
 def test_headlines_are_found(text: str, styles: list[str]) -> None:
-    found = styled_sentences(text, count_pieces, ("capitals", "title"))
+    found = styled_sentences(text, [*sentence_ends(text)], count_pieces, ("capitals", "title"))
     assert [each.style for each in found] == styles
-    assert styled_sentences(text, count_pieces, ()) == []
+    assert styled_sentences(text, [*sentence_ends(text)], count_pieces, ()) == []
 
 
 @pytest.mark.parametrize(
@@ -87,4 +90,4 @@ def test_places_stay_places(text: str, style: Style) -> None:
 
 @given(st.text("abcé .,'", max_size=20))
 def test_small_letters_are_no_headline(text: str) -> None:
-    assert styled_sentences(text, len, ("capitals", "title")) == []
+    assert styled_sentences(text, [*sentence_ends(text)], len, ("capitals", "title")) == []
