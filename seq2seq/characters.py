@@ -84,6 +84,15 @@ def bare(word: str) -> str:
     return _AROUND.sub("", word)
 
 
+@cache
+def stop_kind(stop: str) -> str:
+    """What a mark that ends sentences says: `?` if it asks, `!` if it exclaims, and `.` if it does neither."""
+    name = unicodedata.name(stop, "")
+    if "QUESTION" in name or name == "INTERROBANG":
+        return "?"
+    return "!" if "EXCLAMATION" in name else "."
+
+
 def has_word(text: str) -> bool:
     """Whether there is a word to translate: numbers, marks and a single letter are none, but each character is one
     where letters are syllables or more, as in Chinese or Hindi.

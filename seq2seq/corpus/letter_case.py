@@ -4,7 +4,9 @@ from itertools import pairwise
 
 import regex
 
-WORD = regex.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+from seq2seq.characters import LETTERS, composed
+
+_WORD = regex.compile(rf"(?V1){LETTERS}+(?:['’-]{LETTERS}+)*")
 _LEAST_LETTERS = 6
 _LEAST_WORDS = 4  # of a title: three words with a capital are mostly a name
 _SHORT = 3  # letters of a word that titles may write in lower case ("of", "and")
@@ -19,7 +21,7 @@ def is_in_capitals(text: str) -> bool:
 
 def is_in_title_case(text: str) -> bool:
     """Whether every word begins with a capital, except that short ones need not: "A Man With a Red Hat"."""
-    words = WORD.findall(text)
+    words = _WORD.findall(text)
     if len(words) < _LEAST_WORDS or any(len(word) > _SHORT and not is_capitalised(word) for word in words):
         return False
     n_capitalised = sum(map(is_capitalised, words))
@@ -32,4 +34,5 @@ def _is_long(word: str) -> bool:
 
 def is_capitalised(word: str) -> bool:
     """Whether the first letter is a capital, and no letter of the word is one that another letter comes before."""
+    word = composed(word)
     return word[:1].isupper() and not any(letter.isupper() and before.isalpha() for before, letter in pairwise(word))

@@ -38,12 +38,12 @@ _NO_ELLIPSIS = re.compile(r"\.|[!?‼⁇⁈⁉]+")
 _UNSPACED = regex.compile(f"(?V1){UNSPACED}")
 _AROUND_A_POINT = regex.compile(r"\d\d|\p{Latin}\p{Latin}")  # of a number, or between initials
 _BRACKETS = regex.compile(r"(?V1)(?:([\p{Ps}--[„‚]])|\p{Pe})(?<![:;=]-?.)")  # no emoticons
-_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d"
+_PICTURE = r"[[\p{So}\p{Emoji_Modifier}\ufe0f\u200d]--[\p{Block=Latin_1_Supplement}\p{Block=Letterlike_Symbols}]]"
 _CLOSERS = regex.compile(
-    r"(?:[\u00a0\u202f ]?[»›]"
+    r"(?V1)(?:[\u00a0\u202f ]?[»›]"
     r"|[\"'”’*_\p{Pe}]"
     r"|\[\d{1,3}\]"  # the footnotes of Wikipedia
-    rf"|\s?[{_EMOJI}]+"
+    rf"|\s?{_PICTURE}+"
     r"|\s?(?:[:;=]-?[()DP]|<3)(?!\w))*"
 )
 _QUOTE_APART = re.compile(r'\s"(?!\S)')  # opens or closes a quotation

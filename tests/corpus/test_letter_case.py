@@ -1,10 +1,12 @@
 """What counts as capitals and as title case."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.letter_case import is_in_capitals, is_in_title_case
+from seq2seq.corpus.letter_case import is_capitalised, is_in_capitals, is_in_title_case
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,8 @@ def test_text_that_is_no_title(text: str) -> None:
 @given(st.text())
 def test_no_text_is_both(text: str) -> None:
     assert not (is_in_capitals(text) and is_in_title_case(text))
+
+
+@pytest.mark.parametrize("word", ["Été", "ÉTÉ", "L'Été", "Ёж", "ЁЖ"])
+def test_a_capital_with_an_accent_is_one_in_every_form(word: str) -> None:
+    assert is_capitalised(unicodedata.normalize("NFD", word)) == is_capitalised(word) == (word not in ("ÉTÉ", "ЁЖ"))

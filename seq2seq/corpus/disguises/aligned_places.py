@@ -4,11 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+import regex
+
+from seq2seq.characters import STOPS, stop_kind
+
 Place = tuple[int, ...]  # characters before the place, in each text
 
-_FINAL_MARKS = ".!?…。！？"
-_SAME_MARK = str.maketrans("。！？", ".!?")
-_COMMA = re.compile(r"(?<!\d),(?=\s)|,(?=\s(?!\d))|[，、]")
+_FINAL_MARKS = regex.compile(rf"(?V1)(?<!{STOPS}){STOPS}++$")
+_COMMA = re.compile(r"(?<!\d),(?=\s)|,(?=\s(?!\d))|[，、،፣၊]")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"(?<![\w.,:'’/@-])\w[\w:.-]*(?<=\w)(?![\w/@-]|['’.,:]\w)")
 
@@ -25,8 +28,8 @@ def aligned_places(texts: Sequence[str]) -> list[Place]:
     the same one; the beginning; after each comma, if all have equally many; after each name or number that all share.
     """
     stripped = [text.rstrip() for text in texts]
-    bodies = [text.rstrip(_FINAL_MARKS) for text in stripped]
-    marks = {text[len(body) :].translate(_SAME_MARK) for text, body in zip(stripped, bodies, strict=True)}
+    bodies = [_FINAL_MARKS.sub("", text) for text in stripped]
+    marks = {"".join(map(stop_kind, text[len(body) :])) for text, body in zip(stripped, bodies, strict=True)}
     places = [ends(texts)]
     if len(marks) == 1 and marks != {""} and all(bodies):
         places.append(tuple(len(body.rstrip()) for body in bodies))

@@ -5,13 +5,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+import regex
+
 _OPENING = r"[\"'’‘“„«‹(\[{<¿¡*–—-]*"  # may stand before a word without a space
 _FIRST_LETTER = re.compile(rf"(?<!\S){_OPENING}[^\W\d_]")
 _ELIDED = re.compile(rf"(?<!\S){_OPENING}(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu)['’][^\W\d_]", re.IGNORECASE)
 
-_LIGATURE = re.compile("[ŒÆ]")
-_LIGATURES = {"Œ": ("Oe", "OE"), "Æ": ("Ae", "AE")}
-_MARKED = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
+_LIGATURE = re.compile("[ŒÆœæ]")
+_LIGATURES = {"Œ": ("Oe", "OE"), "Æ": ("Ae", "AE"), "œ": ("oe", "oe"), "æ": ("ae", "ae")}
+_MARKED = regex.compile(r"(?V1)[\p{Latin}--\p{ASCII}]\p{M}*|[A-Za-z]\p{M}+")
 
 
 def upper(texts: Sequence[str], draw: random.Random) -> list[str]:
@@ -30,7 +32,12 @@ def title(texts: Sequence[str], draw: random.Random) -> list[str]:
 
 def without_accents(text: str, draw: random.Random) -> str:
     """Latin letters without accents and ligatures. In other scripts marks belong to the letter (й, ё), so they stay."""
-    return _MARKED.sub("", _LIGATURE.sub(_two_letters, text).translate(_PLAIN))
+    return _MARKED.sub(_plain, _LIGATURE.sub(_two_letters, text))
+
+
+def _plain(match: regex.Match[str]) -> str:
+    letter = unicodedata.normalize("NFD", match[0][0])[0]
+    return letter if letter.isascii() else match[0]
 
 
 def _with_capital(match: re.Match[str]) -> str:
@@ -41,15 +48,3 @@ def _two_letters(match: re.Match[str]) -> str:
     """`Œuvre` becomes `Oeuvre`, and `ŒUVRE` becomes `OEUVRE`."""
     before_small, otherwise = _LIGATURES[match[0]]
     return before_small if match.string[match.end() : match.end() + 1].islower() else otherwise
-
-
-def _plain_letters() -> dict[int, str]:
-    plain = {ord("œ"): "oe", ord("æ"): "ae"}
-    for code in (*range(0x00C0, 0x0250), *range(0x1E00, 0x1F00)):
-        base = unicodedata.normalize("NFD", chr(code))[0]
-        if base.isascii():
-            plain[code] = base
-    return plain
-
-
-_PLAIN = _plain_letters()

@@ -3,6 +3,10 @@
 import random
 import re
 
+import regex
+
+from seq2seq.characters import STOPS, stop_kind
+
 _TYPOGRAPHIC = re.compile("[’‘“”„«»‹›]")
 _TO_STRAIGHT = str.maketrans({"’": "'", "‘": "'", "‹": "'", "›": "'"} | dict.fromkeys("“”„«»", '"'))
 _AFTER_OPENING = re.compile("(?<=[«‹])[ \u00a0\u202f\u2009]")
@@ -11,9 +15,9 @@ _OPENING_APOSTROPHE = re.compile(r"(?<![^\s(\[{\"“«])'(?=\w)")
 _QUOTED = re.compile(r"(?<!\w)\"(?=\S)([^\"]*)(?<=\S)\"(?!\w)")
 _QUOTED_AS = (r"“\1”", "«\u00a0\\1\u00a0»")
 
-_STOPS = ".…"
-_CLOSING = "\"'”’»›)]} \u00a0\u202f\u2009"
-_ONLY_OPENED = re.compile(r"[(\[{«‹“„‘]$|(?<!\S)[\"']$")
+_STOP = regex.compile(f"(?V1){STOPS}")
+_CLOSING = regex.compile(r"(?r)[\"'\p{Pf}\p{Pe}\s]*$")
+_ONLY_OPENED = regex.compile(r"[\p{Ps}\p{Pi}]$|(?<!\S)[\"']$")
 
 
 def other_quotes(text: str, draw: random.Random) -> str:
@@ -29,9 +33,12 @@ def other_quotes(text: str, draw: random.Random) -> str:
 
 def without_stop(text: str, draw: random.Random) -> str:
     """No full stop or ellipsis at the end, nor before the quotes and brackets that end the text."""
-    while True:
-        head = text.rstrip(_CLOSING)
-        body = head.rstrip(_STOPS)
-        if body == head or not (body := body.rstrip()) or _ONLY_OPENED.search(body):
-            return text
-        text = body + text[len(head) :]
+    while match := _CLOSING.search(text):
+        end = match.start()
+        while end and _STOP.match(text, end - 1) and stop_kind(text[end - 1]) == ".":
+            end -= 1
+        body = text[:end].rstrip()
+        if end == match.start() or not body or _ONLY_OPENED.search(body):
+            break
+        text = body + text[match.start() :]
+    return text

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 
 import regex
 
-from seq2seq.characters import CHARACTER, LETTERS, STOPS, composed, has_word, is_unspaced
+from seq2seq.characters import CHARACTER, LETTERS, STOPS, composed, has_word, is_unspaced, stop_kind
 from seq2seq.errors import ConfigError
 from seq2seq.translation.text.origins import Edit
 from seq2seq.translation.text.splitting import sentences
@@ -101,8 +101,7 @@ def _joins(text: str, place: int) -> bool:
 
 _STOP = regex.compile(f"(?V1){STOPS}")
 _LAST_STOPS = regex.compile(rf"(?V1)(?<!{STOPS}){STOPS}++(?=[[^\w\s]--{STOPS}]*$)")
-_STATES, _ASKS, _EXCLAIMS = ".", "?", "!"
-_USUAL = {_STATES: ".。।۔።།။។։", _ASKS: "?？؟፧", _EXCLAIMS: "!！"}  # best known first
+_USUAL = {".": ".。।۔።།။។։", "?": "?？؟፧", "!": "!！"}  # of each kind, best known first
 
 
 def stop_edits(text: str, share: Share, src_lang: str) -> list[Edit]:
@@ -135,32 +134,25 @@ def last_stop(text: str) -> int | None:
 def with_stop_of(text: str, written: str, read: str) -> str:
     """A translation with the end mark that was written, if the model has read one of another kind for it."""
     place = last_stop(text)
-    if place is None or not _STOP.fullmatch(written) or _kind(written) == _kind(read):
+    if place is None or not _STOP.fullmatch(written) or stop_kind(written) == stop_kind(read):
         return text
     return text[:place] + written + text[place + 1 :]
 
 
 def _known_stops(marks: str, share: Share, src_lang: str) -> str:
     """What training had for a row of marks; the row if it had nothing."""
-    usual = _USUAL | ({_ASKS: ";"} if src_lang.lower()[:2] == "el" else {})
+    usual = _USUAL | ({"?": ";"} if src_lang.lower()[:2] == "el" else {})
 
     def known(mark: str, kind: str) -> str:
         if share(mark):
             return mark
         plain = unicodedata.normalize("NFKC", mark)
         if all(map(share, plain)):
-            return plain if kind == _STATES else "".join(dict.fromkeys(plain))  # ‼ is one mark
+            return plain if kind == "." else "".join(dict.fromkeys(plain))  # ‼ is one mark
         best = max(usual[kind], key=share)
         return best * bool(share(best))
 
-    return "".join(known(mark, _kind(mark)) for mark in marks) or known(marks[0], _STATES) or marks
-
-
-def _kind(stop: str) -> str:
-    name = unicodedata.name(stop, "")
-    if "QUESTION" in name or name == "INTERROBANG":
-        return _ASKS
-    return _EXCLAIMS if "EXCLAMATION" in name else _STATES
+    return "".join(known(mark, stop_kind(mark)) for mark in marks) or known(marks[0], ".") or marks
 
 
 # Letters as fonts and narrow or wide columns have them.
