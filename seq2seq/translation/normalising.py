@@ -1,12 +1,10 @@
 """A line as people write it, made a line as training had them, and what is needed to give a translation back its looks.
 
-First marks, spaces and letter forms are replaced, and it is seen where sentences end. Then what the model has never
-seen is taken out (to be put back, see text/putting_back.py), and so are sentences without a word. Last, a headline
-becomes a sentence. All of it is one `Text`, whose characters know which ones of the line they come from.
+First marks, spaces and letter forms are replaced. Then what the model has never seen is taken out (to be put back, see
+text/putting_back.py), and so are sentences without a word. Last, a headline becomes a sentence. All of it is one
+`Text`, whose characters know which ones of the line they come from.
 """
 
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -46,7 +44,6 @@ _KNOWN = 0.001  # of the lines of training that have emoji: a model has learned 
 _PROTECTED = ("markup", "urls", "placeholders")  # text in which no mark and no space is replaced
 # Capital i is İ there, and capital ı is I: letters alone do not say which one a headline had.
 _DOTLESS = ("tr", "az")
-_MOST_GROUPS = 16  # of edits, each of which is tried by itself
 _PIECE = regex.compile(r"[^\p{C}\p{Z}]+")
 
 
@@ -137,8 +134,8 @@ class Normaliser:
         rewritten = Text.of(line)
         changes: list[Change] = []
         for kind, find in self._edits.items():
-            edits = self._that_matter(rewritten.text, self._outside(rewritten.text, find(rewritten.text), kind))
-            if edits:
+            if edits := find(rewritten.text):
+                edits = self._that_matter(rewritten.text, self._outside(rewritten.text, edits, kind))
                 changes += dict.fromkeys(Change(kind, rewritten.text[a:b], new) for a, b, new in edits)
                 rewritten = rewritten.edited(edits)
         return rewritten, changes
@@ -212,31 +209,16 @@ class Normaliser:
 
         An end mark that is taken out together with an unknown word stays, too.
         """
-        if not edits:
-            return []
-        if kind == "stops":
-            kept = self.things(_masked(text, (edit[:2] for edit in edits), "."))
-        else:
-            kept = things(text, {*_PROTECTED, *self._keep})
-        firsts = [bisect_right(kept, edit.start, key=lambda thing: thing.end) for edit in edits]
-        return [
-            edit
-            for edit, first in zip(edits, firsts, strict=True)
-            if first == len(kept) or kept[first].start >= edit.end
-        ]
+        kept = self.things(_masked(text, edits, ".")) if kind == "stops" else things(text, {*_PROTECTED, *self._keep})
+        rest = _masked(text, kept, "\0")
+        return [edit for edit in edits if rest[edit.start : edit.end] == text[edit.start : edit.end]]
 
     def _that_matter(self, text: str, edits: list[Edit]) -> list[Edit]:
         """The edits without which the tokenizer would read something else. Some replacements it does by itself."""
-        groups: dict[tuple[str, str], list[Edit]] = defaultdict(list)
-        for edit in edits:
-            name = text[edit.start : edit.end], edit.new
-            groups[name if name in groups or len(groups) < _MOST_GROUPS else next(iter(groups))].append(edit)
-        ids = self._tokenizer.encode([text]) if groups else []
-        matter: list[Edit] = []
-        for group in groups.values():
-            if self._tokenizer.encode([Text.of(text).edited(sorted(group)).text]) != ids:
-                matter += group
-        return sorted(matter)
+        names = list(dict.fromkeys((text[edit.start : edit.end], edit.new) for edit in edits))
+        ids = self._tokenizer.encode([f"a{each}a" for name in names for each in name])
+        same = {name for name, old, new in zip(names, ids[::2], ids[1::2], strict=True) if old == new}
+        return [edit for edit in edits if (text[edit.start : edit.end], edit.new) not in same]
 
     def _in_sentence_case(self, text: Text, ends: Sequence[int]) -> tuple[Text, list[Styled]]:
         """The text with its headlines in sentence case, and where they are.
@@ -257,20 +239,18 @@ class Normaliser:
         return Text(new, text.origins), styled
 
 
-def _masked(text: str, spans: Iterable[tuple[int, int]], by: str) -> str:
+def _masked(text: str, spans: Iterable[Thing | Edit], by: str) -> str:
     """The text with another character in place of each one of the spans, which are in order."""
     pieces, done = list[str](), 0
-    for start, end in spans:
-        pieces += (text[done:start], by * (end - start))
-        done = end
+    for span in spans:
+        pieces += (text[done : span.start], by * (span.end - span.start))
+        done = span.end
     return "".join([*pieces, text[done:]])
 
 
 def _wordless(text: str, found: Sequence[Thing]) -> list[Thing]:
     """What things leave of sentences without a word: a model would invent something for numbers and marks alone."""
-    rest = _masked(text, ((thing.start, thing.end) for thing in found), " ")
-    spans = [(start, end) for start, end in pairwise([0, *sentence_ends(rest), len(text)])]
-    pieces = (
-        match for start, end in spans if not has_word(rest[start:end]) for match in _PIECE.finditer(rest, start, end)
-    )
+    rest = _masked(text, found, " ")
+    spans = [span for span in pairwise([0, *sentence_ends(rest), len(text)]) if not has_word(rest[slice(*span)])]
+    pieces = (match for span in spans for match in _PIECE.finditer(rest, *span))
     return [Thing(match[0], match.start()) for match in pieces]

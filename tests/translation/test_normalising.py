@@ -1,5 +1,6 @@
 """Lines as a model reads them, with the tokenizer of a model and hostile text."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.text.origins import Text
 from seq2seq.translation.text.splitting import Part
+from tests.effort import no_hang
 from tests.translation.engines.models import tokenizer
 
 LOOKS = Looks({"'": 0.3, ".": 0.9, '"': 0.1}, 0.0, 0.0)
@@ -45,6 +47,24 @@ def test_each_word_comes_from_words_of_the_line(line: str) -> None:
         assert len(words) == len(reading.source.text.split())
         assert {word for found in words for word in found} <= set(range(len(line.split())))
         assert bool(reading.changes) == (reading.source.text != line) or not reading.source.text.strip()
+
+
+@given(hostile | st.text() | st.text("走。！क़ी।؟بًשַน้ำπ;ա։ሰ።ဗာ།ཀ1(.! "))
+def test_no_letter_is_lost(line: str) -> None:
+    for keep in ((), ("markup", "placeholders")):
+        reading = Normaliser(RunConfig(), tokenizer(), LOOKS, "spaces,stops,quotes,pieces", keep).read(line)
+        read = reading.source.text + "".join(item.text for item in reading.items)
+        assert Counter(filter(str.isalpha, read)) == Counter(filter(str.isalpha, line))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "unit",
+    ["\u0301\u0323", "ﬁ\u0301\u0323", "ا\u064b", "क्", "e\u0301", "！ ", "。", "«", "12. ", "A. ", "😀", "\u200d", "<"],
+)
+def test_a_very_long_line_takes_time_in_proportion_to_its_length(unit: str) -> None:
+    with no_hang():
+        IDENTITY.read(unit * (40_000 // len(unit)))
 
 
 # Without stops: when unseen characters are gone, sentences may end elsewhere.
