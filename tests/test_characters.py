@@ -1,8 +1,23 @@
 """What is a word and a character, in every script."""
 
-import pytest
+import unicodedata
 
-from seq2seq.characters import has_spaces, has_spaces_between_sentences, letter_words, n_words, script_of, split_words
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seq2seq.characters import (
+    composed,
+    has_spaces,
+    has_spaces_between_sentences,
+    has_word,
+    letter_words,
+    n_words,
+    script_of,
+    split_words,
+    stop_kind,
+)
+from tests.effort import no_hang
 
 
 @pytest.mark.parametrize(
@@ -41,3 +56,29 @@ def test_languages_have_spaces_between_words_or_between_sentences_alone() -> Non
 
 def test_scripts_have_the_names_of_unicode() -> None:
     assert [script_of(letter) for letter in "aéж我あ\x00"] == ["Latin", "Latin", "Cyrillic", "Cjk", "Hiragana", ""]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "12", "1.2.3", "---", "!" * 30, "A", "(b).", "à", "a\u0300", "ب", "ש\u05b8", "ω", "Ⅳ", "½ 😀"]
+)
+def test_numbers_marks_and_one_letter_are_no_word(text: str) -> None:
+    assert not has_word(text)
+
+
+@pytest.mark.parametrize("text", ["oui", "x 3", "10 h", "好", "の", "네", "न", "ये", "ไ", "ና", "של"])
+def test_a_character_is_a_word_where_it_stands_for_a_syllable_or_more(text: str) -> None:
+    assert has_word(text)
+
+
+def test_stops_state_ask_or_exclaim() -> None:
+    assert "".join(map(stop_kind, ".…。।؟？፧⁇‽!！‼՜")) == "....?????!!!!"
+
+
+@given(st.text() | st.text("aeé한\u1112\u1161क\u093c\u0301\u0323\u0653"))
+def test_letters_and_marks_have_one_form(text: str) -> None:
+    assert composed(text) == unicodedata.normalize("NFC", text)
+
+
+def test_a_long_row_of_marks_is_composed_in_time() -> None:
+    with no_hang():  # the square of it would take minutes
+        composed("e" + "\u0301\u0323" * 200_000)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import regex
 
-from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED
+from seq2seq.characters import LONE_STOPS, STOPS, UNSPACED, composed
 from seq2seq.corpus.abbreviations import (
     AFTER_TIMES,
     BEFORE_NUMBERS,
@@ -64,8 +64,9 @@ _SAID = re.compile(
     r"|と|って"  # as Japanese says it, at once after the quotation
 )
 # A pattern that begins with a character is found three times as fast as one that begins with a look-behind.
+# It is for French and English: `re` with their letters, composed or not, takes two thirds of the time of `regex`.
 _CAPITAL_WITHIN = re.compile(
-    r" (?<=[a-zà-ÿ] )(An?|The|Two|Three|Four|Five|Six|Several|Some|Many|There|He|She|They|We|This|These"
+    r" (?<=[a-zà-ÿ\u0300-\u036f] )(An?|The|Two|Three|Four|Five|Six|Several|Some|Many|There|He|She|They|We|This|These"
     r"|Une?|Deux|Trois|Quatre|Cinq|Plusieurs|Quelques|Des|Les?|La|Ils?|Elles?|Cet|Cette|Ces?) (?=([a-zà-ÿ]{1,9}))"
 )
 _ITEM_SIGN = re.compile(rf"[\s({_BULLETS}]*(?:\d{{1,3}}|\w)")  # begins an item, without the stop after it
@@ -207,8 +208,9 @@ def _end_of(pattern: regex.Pattern[str], text: str, start: int) -> int:
 def _next(text: str, start: int, is_lower: bool) -> _Next:
     opening = text[start : _end_of(_OPENING, text, start)]
     start += len(opening)
-    word = text[start : _end_of(_NEXT_WORD, text, start)]
-    is_initial = len(word) == 1 and text.startswith(".", start + 1)
+    end = _end_of(_NEXT_WORD, text, start)
+    word = composed(text[start:end])
+    is_initial = len(word) == 1 and text.startswith(".", end)
     return _Next(opening, word, is_initial, is_lower)
 
 
@@ -225,7 +227,7 @@ def _can_begin(text: str, start: int, following: _Next, marks: str) -> bool:
 
 def _is_abbreviation(text: str, dot: int, following: _Next) -> bool:
     """Whether the stop at `dot`, which a word follows, does not end a sentence."""
-    before = text[max(0, dot - _LONGEST_ABBREVIATION - 1) : dot]
+    before = composed(text[max(0, dot - _LONGEST_ABBREVIATION - 1) : dot])
     found = _WORD_BEFORE.search(before)
     if found is None:
         return False

@@ -1,5 +1,6 @@
 """Sentence boundaries: marked cases in sentence_cases/, of which `held_out` was written before the rules were."""
 
+import unicodedata
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def test_sentences_end_where_people_end_them() -> None:
     assert len(set(cases)) > 180
     expected = [case.replace("|", " ") if case in MISSED else case for case in cases]
     assert ["|".join(sentences(case.replace("|", " "))) for case in cases] == expected
+
+
+def test_decomposed_letters_are_the_same_letters() -> None:
+    cases = [
+        case.replace("|", " ") for case in marked("known.fr") + marked("held_out.fr") + ["Il vient. É. Zola écrit."]
+    ]
+    decomposed = ["|".join(sentences(unicodedata.normalize("NFD", case))) for case in cases]
+    assert [unicodedata.normalize("NFC", text) for text in decomposed] == ["|".join(sentences(case)) for case in cases]
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

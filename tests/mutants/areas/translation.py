@@ -25,11 +25,11 @@ MUTANTS = [
         tests=["tests/export/test_automatic.py::test_damaged_weights_are_not_taken"],
     ),
     Mutant(
-        fault="a blank line reaches the model",
-        file="seq2seq/translation/text/splitting.py",
-        text="    if not pieces:\n        return [], []\n",
-        becomes="    pieces = pieces or [(0, len(text))]\n",
-        tests=["tests/translation/test_translator.py::test_blank_lines_stay_blank_and_do_not_reach_the_model"],
+        fault="a line of which the tokenizer reads nothing reaches the model",
+        file="seq2seq/translation/line_parts.py",
+        text="for part, ids in zip(*found, strict=True) if ids]",
+        becomes="for part, ids in zip(*found, strict=True)]",
+        tests=["tests/translation/test_translator_splitting.py::test_a_line_that_the_model_does_not_read_says_so"],
     ),
     Mutant(
         fault="lines are never split into sentences",
@@ -61,6 +61,13 @@ MUTANTS = [
             "tests/translation/text/test_splitting.py"
             "::test_stops_that_need_no_space_get_one_in_languages_that_have_them"
         ],
+    ),
+    Mutant(
+        fault="an abbreviation with a decomposed accent ends a sentence",
+        file="seq2seq/corpus/sentences.py",
+        text="before = composed(text[max(0, dot - _LONGEST_ABBREVIATION - 1) : dot])",
+        becomes="before = text[max(0, dot - _LONGEST_ABBREVIATION - 1) : dot]",
+        tests=["tests/corpus/test_sentences.py::test_decomposed_letters_are_the_same_letters"],
     ),
     Mutant(
         fault="an end mark that training had not stays",
