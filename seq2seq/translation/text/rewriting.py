@@ -160,30 +160,23 @@ _FORM = (
     r"[[\p{L}\p{M}&&[\p{dt=narrow}\p{dt=initial}\p{dt=medial}\p{dt=final}\p{dt=isolated}\p{dt=font}]]"
     r"--\p{Block=Letterlike_Symbols}]|[\p{dt=wide}--\s]|[\p{dt=compat}&&\p{Block=Alphabetic_Presentation_Forms}]"
 )
-_FORMS = regex.compile(rf"(?V1)(?:(?:{_FORM})\p{{M}}{{0,32}}+)+")  # Python takes the square of a row of marks
+# Python takes the square of the length of a row of marks.
+_FORMS = regex.compile(rf"(?V1)(?P<forms>(?:(?:{_FORM})\p{{M}}{{0,32}}+)+)|{CHARACTER.pattern}")
+_HAS_FORMS = regex.compile(f"(?V1){_FORM}")
 
 
 def form_edits(text: str, share: Share) -> list[Edit]:
     """What to change in `text`, so that its letters have the form of training."""
-    if text.isascii():
+    if text.isascii() or (composed(text) == text and not _HAS_FORMS.search(text)):
         return []
-    return sorted([*_composed(text, share), *_compatible(text, share)])
-
-
-def _composed(text: str, share: Share) -> Iterator[Edit]:
-    if composed(text) == text:
-        return
-    for match in CHARACTER.finditer(text):
-        new = composed(match[0])
-        if new != match[0] and not any(share(mark) >= _KNOWN for mark in set(match[0][1:]) - set(new)):
-            yield Edit(match.start(), match.end(), new)
-
-
-def _compatible(text: str, share: Share) -> Iterator[Edit]:
+    edits = []
     for match in _FORMS.finditer(text):
-        new = unicodedata.normalize("NFKC", match[0])
-        if " " not in new and not any(share(character) >= _KNOWN for character in match[0]):
-            yield Edit(match.start(), match.end(), new)
+        old = match[0]
+        new = unicodedata.normalize("NFKC", old) if match["forms"] else composed(old)
+        lost = set(old) if match["forms"] else set(old[1:]) - set(new)
+        if new != old and " " not in new and not any(share(character) >= _KNOWN for character in lost):
+            edits.append(Edit(match.start(), match.end(), new))
+    return edits
 
 
 _OPTIONAL = regex.compile(

@@ -24,6 +24,7 @@ def with_forms_of(training: dict[str, float], text: str) -> str:
         ("20 \u212b", "20 Å"),
         ("ｶﾀｶﾅとｶﾞ", "カタカナとガ"),
         ("\ufedb\ufe98\ufe8e\ufe8f", "كتاب"),  # from a PDF
+        ("\ufb21\u05b7\u05bc\u05b7", "א\u05b7\u05b7\u05bc"),  # both another form and another order
         ("\ufb13 \ufb2a", "մն ש\u05c1"),
         ("\u1112\u1161\u11ab", "한"),
         ("\u0958लम", "क\u093cलम"),
@@ -44,7 +45,7 @@ def test_marks_apart_stay_if_training_had_them_so() -> None:
     assert with_forms_of({"\u0301": 0.3}, "e\u0301te\u0301") == "e\u0301te\u0301"
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text("\ufb21\u05b7\u05bcｶﾞＡ\u030aﬁ\u0301 "))
 def test_only_the_form_changes(text: str) -> None:
     once = with_forms_of({}, text)
     assert with_forms_of({}, once) == once
