@@ -179,6 +179,7 @@ def form_edits(text: str, share: Share) -> list[Edit]:
     return edits
 
 
+_LETTER_ROW = regex.compile(f"(?V1){LETTERS}+")
 _OPTIONAL = regex.compile(
     r"(?V1)[[\p{M}&&[\p{Script_Extensions=Arabic}\p{Hebrew}]]--\p{NFC_Quick_Check=Maybe}]|\u0640"
     r"|(?<=\p{Cyrillic})[\u0300\u0301]"
@@ -186,10 +187,18 @@ _OPTIONAL = regex.compile(
 
 
 def mark_edits(text: str, share: Share) -> list[Edit]:
-    """What to leave out of `text`, so that its letters have no marks that training had not."""
+    """What to leave out of `text`, so that its letters have no marks that training had not.
+
+    A word with a letter that training had not is taken out, and comes back with its marks.
+    """
     if text.isascii():
         return []
-    return [Edit(match.start(), match.end(), "") for match in _OPTIONAL.finditer(text) if share(match[0]) < _KNOWN]
+    edits = []
+    for word in _LETTER_ROW.finditer(text):
+        marks = [match for match in _OPTIONAL.finditer(text, *word.span()) if share(match[0]) < _KNOWN]
+        if marks and all(map(share, filter(str.isalpha, set(_OPTIONAL.sub("", word[0]))))):
+            edits += [Edit(match.start(), match.end(), "") for match in marks]
+    return edits
 
 
 _MUCH_RARER = 20

@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         fault="vowel signs that training had go",
         file="seq2seq/translation/text/rewriting.py",
-        text="for match in _OPTIONAL.finditer(text) if share(match[0]) < _KNOWN]",
-        becomes="for match in _OPTIONAL.finditer(text)]",
+        text="for match in _OPTIONAL.finditer(text, *word.span()) if share(match[0]) < _KNOWN]",
+        becomes="for match in _OPTIONAL.finditer(text, *word.span())]",
         tests=["tests/translation/text/test_marks.py"],
     ),
     Mutant(

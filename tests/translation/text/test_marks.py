@@ -11,7 +11,10 @@ from seq2seq.translation.text.rewriting import mark_edits
 
 
 def with_marks_of(training: str, text: str) -> str:
-    return Text.of(text).edited(mark_edits(text, lambda character: float(character in training))).text
+    def share(character: str) -> float:
+        return float(character in training or (character.isalpha() and character not in "ـڭ"))
+
+    return Text.of(text).edited(mark_edits(text, share)).text
 
 
 @pytest.mark.parametrize(
@@ -52,6 +55,10 @@ def test_marks_that_make_another_letter_stay(text: str) -> None:
 def test_marks_that_training_had_stay() -> None:
     assert with_marks_of("\u064b\u0651", "مُحَمَّدًا") == "محمّدًا"
     assert with_marks_of("\u0301", "замо́к") == "замо́к"
+
+
+def test_a_word_that_is_taken_out_keeps_its_marks() -> None:
+    assert with_marks_of("", "كَتَبَ ڭَتَبَ") == "كتب ڭَتَبَ"
 
 
 @given(st.text())
