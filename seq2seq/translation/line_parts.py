@@ -47,7 +47,8 @@ class LineSplitter:
 
 def n_cut_sentences(ends: Sequence[int], parts: Sequence[Part]) -> int:
     """How many parts end inside a sentence."""
-    return sum(part.start + len(part.text) not in set(ends) for part in parts[:-1])
+    whole = set(ends)
+    return sum(part.start + len(part.text) not in whole for part in parts[:-1])
 
 
 Found = Sequence[Hypothesis]  # for one part, best first

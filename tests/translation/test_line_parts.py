@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.translation.line_parts import best_combinations
+from seq2seq.translation.line_parts import best_combinations, n_cut_sentences
+from seq2seq.translation.text.splitting import Part
+from tests.effort import no_hang
 
 
 def hypotheses(scores: list[tuple[bool, int]]) -> list[Hypothesis]:
@@ -52,3 +54,5 @@ def test_a_line_of_very_many_parts_takes_no_time() -> None:
     found = [hypotheses([(True, -1), (True, -2)])] * 20_000
     best = best_combinations(found, [1] * 20_000, 3)
     assert [sum(each.ranks) for each in best] == [0, 1, 1]
+    with no_hang():
+        assert n_cut_sentences(range(1, 100_000), [Part("a", 2 * i) for i in range(50_000)]) == 0
