@@ -32,6 +32,7 @@ CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 _CHARACTER = rf"(?=[\w&&{UNSPACED}])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Invisible_Stacker}}\w)*+"
 _UNSPACED_LETTER = regex.compile(rf"(?V1)[\w&&{UNSPACED}]")
 _SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![\w&&{UNSPACED}])\S)+")
+_SPACED_WORD = re.compile(r"\S+")
 _LETTER_WORDS = regex.compile(rf"(?V1)(?=[{LETTERS}&&{UNSPACED}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
 # No letter, or one letter of an alphabet, which is a name in a list and no word.
 _NO_WORD = regex.compile(
@@ -41,6 +42,15 @@ _NO_WORD = regex.compile(
 _MARKED = regex.compile(r"\P{M}*\p{M}{0,32}+")
 _AROUND = regex.compile(r"^\W++|\W++$")
 TOKEN = regex.compile(rf"(?V1){_CHARACTER}|[\w--[_{UNSPACED}]]+|[^\w\s]|_")  # a word, a character, or a sign
+
+# A letter or digit of a script with spaces; U+FFFD stands for what was one.
+SPACED = rf"[[\w\ufffd]--[_{UNSPACED}]]"
+# A word with the marks inside it (don't, rendez-vous, 12.5), a character, or a sign. What is elided before a word is
+# one: l'avocat has two. The group is there for all but signs.
+WORD_OR_SIGN = regex.compile(
+    rf"(?V1)({_CHARACTER}|{SPACED}{{1,2}}['’](?={SPACED})"
+    rf"|{SPACED}++(?:(?:['’‐‑-]|(?<=\d)[.,:/٫٬](?=\d)){SPACED}++)*+)|(?:[^\w\s]|_)\p{{M}}*+"
+)
 
 
 def has_spaces(language: str) -> bool:
@@ -65,6 +75,11 @@ def is_unspaced(text: str) -> bool:
 def split_words(text: str) -> list[str]:
     """What white space separates. Where there is none between words, each character is a word, with its marks."""
     return _SPLIT.findall(text) if is_unspaced(text) else text.split()
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where each of `split_words(text)` begins and ends."""
+    return [match.span() for match in (_SPLIT if is_unspaced(text) else _SPACED_WORD).finditer(text)]
 
 
 def n_words(text: str) -> int:

@@ -83,6 +83,7 @@ def add_table(parser: argparse.ArgumentParser, options: Mapping[str, Option]) ->
         if option.metavar or option.choices:
             n_words = "+" if option.is_list else len(option.metavar) if isinstance(option.metavar, tuple) else None
             words = {"type": option.read, "metavar": option.metavar, "nargs": n_words}
+            words |= {"action": "extend"} if option.is_list else {}  # given again, it goes on
             words["choices"] = option.choices or None
         first = flag(options, name)
         actions = [

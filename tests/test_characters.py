@@ -16,6 +16,7 @@ from seq2seq.characters import (
     script_of,
     split_words,
     stop_kind,
+    word_spans,
 )
 from tests.effort import no_hang
 
@@ -36,6 +37,11 @@ from tests.effort import no_hang
 )
 def test_words_stand_between_spaces_and_are_characters_where_there_are_none(text: str, expected: list[str]) -> None:
     assert split_words(text) == expected
+
+
+def test_words_stand_where_they_are_found() -> None:
+    for text in (" L'été, à\u00a0l'heure ! ", "，iPhone手机 3元 น้ำใน", ""):
+        assert [text[start:end] for start, end in word_spans(text)] == split_words(text)
 
 
 def test_words_of_letters_have_their_marks() -> None:

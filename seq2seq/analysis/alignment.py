@@ -1,20 +1,20 @@
 """Which source word each translated word comes from, as far as attention tells.
 
-A word is what white space separates, so the words of a line are `line.split()`.
+The words of a line are `characters.split_words(line)`: what white space separates, or characters where there is none.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-_WORD = re.compile(r"\S+")
+from seq2seq.characters import word_spans
 
 
 def words_of_pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """For each piece, the index of its word in `text`, counted from 0. `text` must have a word.
+    """For each piece, the index of its last word in `text`, counted from 0. `text` must have a word.
 
     A piece belongs to the word of its last character that is not a space. A piece without such a character, such as a
     lone "▁" or a byte of a longer character, belongs to the word of the piece after it.
@@ -22,7 +22,7 @@ def words_of_pieces(text: str, offsets: Sequence[tuple[int, int]]) -> list[int]:
     Args:
         offsets: where each piece begins and ends in `text`, in characters.
     """
-    starts = [match.start() for match in _WORD.finditer(text)]
+    starts = [start for start, _ in word_spans(text)]
     words: list[int] = []
     following = len(starts) - 1
     for begin, end in reversed(offsets):
@@ -59,6 +59,19 @@ def word_alignment(
     mass = np.zeros((max(tgt_words) + 1, max(src_words) + 1))
     np.add.at(mass, (np.array(tgt_words)[:, None], np.array(src_words)[None, :]), attention)
     return sorted((int(mass[tgt].argmax()), tgt) for tgt in set(tgt_words))
+
+
+def of_all_words(
+    pairs: Iterable[tuple[int, int]], src_words: Iterable[int], tgt_words: Iterable[int]
+) -> set[tuple[int, int]]:
+    """The pairs, also of words that are in a piece with the word after them: each character of Chinese."""
+    src_of, tgt_of = up_to(src_words), up_to(tgt_words)
+    return {(a, b) for src, tgt in pairs for a in src_of.get(src, ()) for b in tgt_of[tgt]}
+
+
+def up_to(words: Iterable[int]) -> dict[int, range]:
+    """For each last word of a piece, the words since the one before."""
+    return {word: range(before + 1, word + 1) for before, word in pairwise([-1, *sorted(set(words))])}
 
 
 def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:

@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 
 from seq2seq.analysis.loops import find_loop
 from seq2seq.analysis.words import letter_words, names, numbers, scripts
-from seq2seq.characters import is_unspaced
+from seq2seq.characters import is_unspaced, split_words
 
 Words = list[str] | None
 NEEDS_SOURCE = ("unaligned words", "copied words", "lost numbers", "invented numbers", "lost names")
@@ -108,12 +108,14 @@ def unaligned_words(
     Attention often misses a word, so the translation must have fewer words than each reference, too. With both, more
     than half of 40 sentences of Multi30k had really lost something; with the first alone, few.
     """
-    n_words = len(hypothesis.split())
-    if not 0 < n_words < min(len(text.split()) for text in references):
+    n_words = len(split_words(hypothesis))
+    if not 0 < n_words < min(len(split_words(text)) for text in references):
         return None
     aligned = {src for src, _ in alignment}
     return [
-        word for i, word in enumerate(source.split()) if i not in aligned and sum(map(str.isalpha, word)) >= _LONG_WORD
+        word
+        for i, word in enumerate(split_words(source))
+        if i not in aligned and sum(map(str.isalpha, word)) >= _LONG_WORD
     ] or None
 
 

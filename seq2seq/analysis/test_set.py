@@ -1,6 +1,6 @@
 """The analysis of a test set: what comes out, and its form as JSON.
 
-A word is what white space separates: word `i` of a text is `text.split()[i]`.
+Word `i` of a text is `split_words(text)[i]`: what white space separates, or a character where there is none.
 """
 
 from collections.abc import Mapping, Sequence

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.characters import split_words
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
 from seq2seq.hardware import speed_up_cpu
@@ -106,7 +107,7 @@ def neighbours(request: EncodeRequest, sentence: str, word: str, n: int) -> list
 
 def around(text: str, place: int, n_words: int = 3) -> str:
     """A word with a few words before and after it."""
-    words = text.split()
+    words = split_words(text)
     before, after = max(0, place - n_words), place + n_words + 1
     shown = [*words[before:place], f"[{words[place]}]", *words[place + 1 : after]]
     return " ".join(["…"] * bool(before) + shown + ["…"] * (after < len(words)))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.characters import split_words
 from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import CorpusError
 from seq2seq.inspection.word_aligner import Links
@@ -93,7 +94,7 @@ def read_links(path: Path, pairs: list[tuple[str, str]]) -> list[Reference]:
             f"{path} has {len(lines)} lines for {len(pairs)} pairs; give the links of each pair on a line"
         )
     return [
-        _parsed(line, len(src.split()), len(tgt.split()), f"{path}:{number}")
+        _parsed(line, len(split_words(src)), len(split_words(tgt)), f"{path}:{number}")
         for number, (line, (src, tgt)) in enumerate(zip(lines, pairs, strict=True), start=1)
     ]
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.analysis.alignment import up_to, words_of_pieces
+from seq2seq.characters import split_words
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_kinds import Kind
 from seq2seq.inspection.torch_model import engine_of_one_model
@@ -176,7 +177,7 @@ def _ids(tokenizer: Tokenizer, text: str, side: str, most: int) -> list[int]:
 def tokens_of(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
     """The tokens of a text, between special ones."""
     (text,) = tokenizer.decode([ids])
-    words = text.split()
+    words = split_words(text)
     # A text may be nothing but a space: then each piece stands for itself.
     word_of = words_of_pieces(text, tokenizer.decoded_offsets(ids)) if words else list(range(len(ids)))
     words = words or tokenizer.pieces(ids)
@@ -186,7 +187,7 @@ def tokens_of(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), 
     n_words = len(first) + len(with_pieces)
     return Tokens(
         pieces=[*first, *tokenizer.pieces(ids), *last],
-        words=[*first, *(words[word] for word in with_pieces), *last],
+        words=[*first, *("".join(words[word] for word in inside) for inside in up_to(word_of).values()), *last],
         word_of=[*range(len(first)), *(place[word] for word in word_of), *range(n_words, n_words + len(last))],
     )
 

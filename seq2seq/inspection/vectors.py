@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.analysis.alignment import up_to, words_of_pieces
+from seq2seq.characters import split_words
 from seq2seq.decoding.search import pad_sources
 from seq2seq.errors import ConfigError
 from seq2seq.inspection.torch_model import engine_of_one_model
@@ -162,8 +163,8 @@ class LineEncoder:
             return LineVectors(line, [], np.zeros(0, dtype=np.int32), states)
         elif self.options.unit == "word":
             places, starts = (each.tolist() for each in np.unique(self._words(line), return_index=True))
-            words = line.split()
-            names = [words[place] for place in places]
+            words = split_words(line)
+            names = ["".join(words[word] for word in inside) for inside in up_to(places).values()]
         else:
             places = list(range(len(states)))
             starts, names = np.arange(len(states)), self.tokenizer.pieces(self.tokenizer.encode([line])[0])

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 import torch
 
-from seq2seq.analysis.alignment import word_alignment, words_of_pieces
+from seq2seq.analysis.alignment import of_all_words, word_alignment, words_of_pieces
 from seq2seq.analysis.analyse import analysed
 from seq2seq.analysis.test_set import AnalysedSentence, AttentionMap
 from seq2seq.analysis.training_text import TrainingText
@@ -100,7 +100,8 @@ class Looks:
             src_words = words_of_pieces(store.src_text(i), self.tokenizer.offsets(store.src_text(i)))
             tgt_words = words_of_pieces(hypotheses[i], self.tokenizer.offsets(hypotheses[i]))[: len(ids[i])]
             n_tags = len(store.src(i)) - len(src_words)
-            alignments[i] = word_alignment(weights[:-1, n_tags:-1], src_words, tgt_words)
+            pairs = word_alignment(weights[:-1, n_tags:-1], src_words, tgt_words)
+            alignments[i] = sorted(of_all_words(pairs, src_words, tgt_words))
         return alignments
 
     def maps(self, store: PairStore, sentences: Sequence[AnalysedSentence]) -> list[AttentionMap]:

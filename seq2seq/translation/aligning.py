@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seq2seq.analysis.alignment import word_alignment, words_of_pieces
+from seq2seq.analysis.alignment import of_all_words, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text import putting_back
 from seq2seq.translation.text.origins import Text, word_numbers
@@ -90,9 +90,9 @@ def word_pairs(text: str, translation: str, parts: Iterable[Rendered], tokenizer
     for part, start, end, ids, weights in parts:
         if weights is not None and translation[start:end].strip():
             src = words_of_pieces(part.text, tokenizer.offsets(part.text))
-            tgt = words_of_pieces(translation[start:end], tokenizer.decoded_offsets(ids))
             # The last token of a hypothesis as long as can be has no weights.
-            for a, b in word_alignment(weights, src, tgt[: len(weights)]):
+            tgt = words_of_pieces(translation[start:end], tokenizer.decoded_offsets(ids))[: len(weights)]
+            for a, b in of_all_words(word_alignment(weights, src, tgt), src, tgt):
                 yield src_numbers[part.start] + a, tgt_numbers[start] + b
 
 

@@ -7,11 +7,13 @@ before the line is too long to be read. So lines are split into as many sentence
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.splitting import Part, split_line
+from seq2seq.translation.text.taking_out import BREAK
 
 
 @dataclass(frozen=True)
@@ -28,17 +30,29 @@ class LineSplitter:
     max_sentences: int | None
 
     def split(self, text: str, ends: Sequence[int] | None = None) -> tuple[list[Part], list[list[int]]]:
-        """The parts of a line, and the token ids of each. A line without tokens has no parts.
+        """The parts of a line, and the token ids of each. A line without tokens has no parts. None goes over a `BREAK`.
 
         Args:
             ends: where its sentences end, if that is known.
         Raises:
             TokenizerError: the line is not Unicode.
         """
-        found = split_line(text, self.max_tokens, self.tokenizer.encode, ends=ends, max_sentences=self.max_sentences)
-        # A part may hold nothing but characters that the tokenizer leaves out.
-        kept = [(part, ids) for part, ids in zip(*found, strict=True) if ids]
-        return [part for part, _ in kept], [ids for _, ids in kept]
+        parts: list[Part] = []
+        ids: list[list[int]] = []
+        start = 0
+        for whole in text.split(BREAK):
+            before = BREAK if parts else ""
+            own_ends = None if ends is None else [end - start for end in ends if start <= end <= start + len(whole)]
+            found = split_line(
+                whole, self.max_tokens, self.tokenizer.encode, ends=own_ends, max_sentences=self.max_sentences
+            )
+            for part, own_ids in zip(*found, strict=True):
+                if own_ids:  # a part may hold nothing but characters that the tokenizer leaves out
+                    parts.append(part._replace(start=start + part.start, before=before or part.before))
+                    ids.append(own_ids)
+                    before = ""
+            start += len(whole) + len(BREAK)
+        return parts, ids
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text. A blank one has none, even if the tokenizer would make tokens of spaces."""
@@ -48,7 +62,10 @@ class LineSplitter:
 def n_cut_sentences(ends: Sequence[int], parts: Sequence[Part]) -> int:
     """How many parts end inside a sentence."""
     whole = set(ends)
-    return sum(part.start + len(part.text) not in whole for part in parts[:-1])
+    return sum(
+        part.start + len(part.text) not in whole and BREAK not in following.before
+        for part, following in pairwise(parts)
+    )
 
 
 Found = Sequence[Hypothesis]  # for one part, best first

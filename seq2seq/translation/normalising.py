@@ -18,7 +18,7 @@ from seq2seq.corpus.sentences import sentence_ends
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text.casing import Style, Styled, in_sentence_case, styled_sentences
-from seq2seq.translation.text.kept import Thing, merged, things, unknown_things
+from seq2seq.translation.text.kept import Thing, letter_edits, merged, things, unknown_things
 from seq2seq.translation.text.origins import Edit, Text
 from seq2seq.translation.text.rewriting import (
     AUTO,
@@ -34,14 +34,14 @@ from seq2seq.translation.text.rewriting import (
     with_stop_of,
 )
 from seq2seq.translation.text.splitting import Part
-from seq2seq.translation.text.taking_out import Item, take_out
+from seq2seq.translation.text.taking_out import BREAK, Item, take_out
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
 # Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,
 # and 51 if that is put in sentence case.
 _MANY_CAPITALS = 0.2
 _KNOWN = 0.001  # of the lines of training that have emoji: a model has learned to translate them
-_PROTECTED = ("markup", "urls", "placeholders")  # text in which no mark and no space is replaced
+_PROTECTED = ("markup", "urls", "placeholders", "code")  # text in which no mark and no space is replaced
 # Capital i is İ there, and capital ı is I: letters alone do not say which one a headline had.
 _DOTLESS = ("tr", "az")
 _PIECE = regex.compile(r"[^\p{C}\p{Z}]+")
@@ -57,6 +57,7 @@ class Reading(NamedTuple):
         ends: where its sentences end.
         styled: the headlines in it.
         changes: what was changed, in all.
+        foreign: what comes through as it is, since training had no such letters.
     """
 
     line: str
@@ -66,6 +67,7 @@ class Reading(NamedTuple):
     ends: list[int]
     styled: list[Styled]
     changes: list[Change]
+    foreign: list[str]
 
     @property
     def is_mixed(self) -> bool:
@@ -86,18 +88,25 @@ class Normaliser:
     """Reads lines for one model."""
 
     def __init__(
-        self, config: RunConfig, tokenizer: Tokenizer, looks: Looks | None, normalize: str, keep: Sequence[str] = ()
+        self,
+        config: RunConfig,
+        tokenizer: Tokenizer,
+        looks: Looks | None,
+        normalize: str,
+        keep: Sequence[str] = (),
+        keep_pattern: Sequence[str] = (),
     ) -> None:
         """
         Args:
             looks: of the source lines of training; None: what the tokenizer has a piece for was in training.
             normalize: see `TranslationOptions`.
-            keep: kinds of things to take out whatever they are; see `kept.py`.
+            keep, keep_pattern: kinds of things to take out whatever they are, and patterns of more; see `kept.py`.
         """
         self._tokenizer = tokenizer
         self._looks = looks
         self._config = config
         self._keep = tuple(keep)
+        self._patterns = tuple(keep_pattern)
         self._normalize = normalize
         self._pieces: dict[str, bool] = {}
 
@@ -119,15 +128,17 @@ class Normaliser:
         text, items = take_out(rewritten, found)
         if items and not has_word(text.text):
             text = Text.of("")  # nothing is to translate
-        ends = list(sentence_ends(text.text))
-        wanted = {thing.start for thing in things(rewritten.text, self._keep)} if found else set()
+        breaks = (place for place, character in enumerate(text.text) if character == BREAK)
+        ends = sorted({*sentence_ends(text.text), *breaks})
+        wanted = {thing.start for thing in things(rewritten.text, self._keep, self._patterns)} if found else set()
         changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
         original, styled = text.text, list[Styled]()
         if self._styles and not keeps_case:
             text, styled = self._in_sentence_case(text, ends)
             pairs = ((original[start:end], text.text[start:end]) for start, end, _ in styled)
             changes += [Change("case", before, after) for before, after in pairs if before != after]
-        return Reading(line, text, items, original, ends, styled, changes)
+        foreign = [thing.text for thing in found if thing.is_unknown and has_word(thing.text)]
+        return Reading(line, text, items, original, ends, styled, changes, foreign)
 
     def rewritten(self, line: str) -> tuple[Text, list[Change]]:
         """The line with the marks, spaces and letter forms of training, where that changes what the model reads."""
@@ -143,8 +154,8 @@ class Normaliser:
     def things(self, text: str) -> list[Thing]:
         """What is taken out of a text."""
         if "pieces" not in self._kinds:
-            return things(text, self._keep)
-        return unknown_things(text, {*self._keep, "urls", *self._emoji}, self._has_piece)
+            return things(text, self._keep, self._patterns)
+        return unknown_things(text, {*self._keep, "urls", "code", *self._emoji}, self._patterns, self._has_piece)
 
     @cached_property
     def _kinds(self) -> tuple[Kind, ...]:
@@ -181,7 +192,7 @@ class Normaliser:
         finders: dict[Kind, Callable[[str], list[Edit]]] = {
             "spaces": lambda text: space_edits(text, self._share),
             "stops": lambda text: stop_edits(text, self._share, self._config.data.src_lang),
-            "forms": lambda text: form_edits(text, self._share),
+            "forms": lambda text: sorted([*form_edits(text, self._share), *letter_edits(text)]),
             "marks": lambda text: mark_edits(text, self._share),
             "quotes": lambda text: quote_edits(text, self._share, self._config.data.src_lang),
         }
@@ -209,7 +220,10 @@ class Normaliser:
 
         An end mark that is taken out together with an unknown word stays, too.
         """
-        kept = self.things(_masked(text, edits, ".")) if kind == "stops" else things(text, {*_PROTECTED, *self._keep})
+        if kind == "stops":
+            kept = self.things(_masked(text, edits, "."))
+        else:
+            kept = things(text, {*_PROTECTED, *self._keep}, self._patterns)
         rest = _masked(text, kept, "\0")
         return [edit for edit in edits if rest[edit.start : edit.end] == text[edit.start : edit.end]]
 
@@ -251,6 +265,7 @@ def _masked(text: str, spans: Iterable[Thing | Edit], by: str) -> str:
 def _wordless(text: str, found: Sequence[Thing]) -> list[Thing]:
     """What things leave of sentences without a word: a model would invent something for numbers and marks alone."""
     rest = _masked(text, found, " ")
-    spans = [span for span in pairwise([0, *sentence_ends(rest), len(text)]) if not has_word(rest[slice(*span)])]
+    ends = sorted({*sentence_ends(rest), *(thing.start for thing in found if thing.is_break)})
+    spans = [span for span in pairwise([0, *ends, len(text)]) if not has_word(rest[slice(*span)])]
     pieces = (match for span in spans for match in _PIECE.finditer(rest, *span))
     return [Thing(match[0], match.start()) for match in pieces]

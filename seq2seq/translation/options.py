@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, TypedDict, get_type_hints
 
+import regex
+
 from seq2seq.config import DecodingConfig
 from seq2seq.errors import ConfigError
 from seq2seq.options import Option, above_zero, check_types, not_negative, not_negative_integer, positive, probability
@@ -44,6 +46,7 @@ _NORMALIZE = (
     f"always, or some of {','.join(NORMALIZATIONS)}"
 )
 _KEEP = f"what comes through unchanged: all, or some of {','.join(KINDS)}"
+_KEEP_PATTERN = "what else comes through unchanged, as regular expressions; may be given several times"
 _ALIGNMENT = "append which source word each word comes from, after ' ||| ' as 0-0 1-2; with --json also attention"
 _N_BEST = (
     "write the N best translations of each line, one below the other, as four columns separated by tabs: number of the "
@@ -64,6 +67,7 @@ class TextSettings(TypedDict, total=False):
     split: Annotated[str, _text(_SPLIT, choices=SPLITS, is_for_search=True)]
     normalize: Annotated[str, _text(_NORMALIZE, "KINDS")]
     keep: Annotated[Sequence[str], _text(_KEEP, "KINDS", _kinds, is_common=True, is_for_search=True)]
+    keep_pattern: Annotated[Sequence[str], _text(_KEEP_PATTERN, "REGEX", is_list=True, is_for_search=True)]
     terms: Mapping[str, str]  # words of the source, and what stands for them, letter by letter; --terms has a file
     tag: Annotated[str, _text("the kind of text, if the model was trained with tags for it", "NAME", is_common=True)]
     token_scores: Annotated[bool, _form("with --json: the log-probability of each token", needs="form")]
@@ -129,7 +133,8 @@ class TranslationOptions:
 
     Raises:
         TypeError: a value is of another type.
-        ConfigError: the typography, the split, a kind of change or of thing is unknown, or a term is blank.
+        ConfigError: the typography, the split, a kind of change or of thing is unknown, a pattern is wrong, or a
+            term is blank.
     """
 
     tag: str = ""
@@ -138,6 +143,7 @@ class TranslationOptions:
     typography: str = ""
     mbr: int = 0
     keep: tuple[str, ...] = ()
+    keep_pattern: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
     split: str = "auto"
     normalize: str = AUTO
@@ -151,13 +157,15 @@ class TranslationOptions:
         kinds_of(self.normalize)
         if unknown := [kind for kind in self.keep if kind not in KINDS]:
             raise ConfigError(f"keep={unknown[0]!r} is not one of {', '.join(KINDS)}")
+        for pattern in self.keep_pattern:
+            _check_pattern(pattern)
         if not all(side.strip() for term in self.terms for side in term):
             raise ConfigError("terms has an entry whose term or translation is blank; leave it out")
 
     @property
     def takes_out(self) -> bool:
         """Whether anything is taken out of lines, and put back by attention."""
-        return any(kind != "numbers" for kind in self.keep)
+        return bool(self.keep_pattern) or any(kind != "numbers" for kind in self.keep)
 
     def searched_with(self, decoding: DecodingConfig) -> DecodingConfig:
         """The settings of the search: with `mbr`, and for an n-best list, it finds more than are returned.
@@ -171,6 +179,15 @@ class TranslationOptions:
             raise ConfigError(f"mbr={self.mbr} are too few to choose {decoding.n_best} of them; search for more")
         beam_size = decoding.beam_size if decoding.sampling else max(self.mbr, decoding.beam_size)
         return dataclasses.replace(decoding, n_best=self.mbr, beam_size=beam_size)
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        matches_nothing = regex.search(pattern, "") is not None
+    except regex.error as error:
+        raise ConfigError(f"keep_pattern={pattern!r} is no regular expression: {error}") from error
+    if matches_nothing:
+        raise ConfigError(f"keep_pattern={pattern!r} matches empty text, which is everywhere; write + in place of *")
 
 
 def _n_searched(decoding: DecodingConfig) -> int:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seq2seq.characters import has_word
+from seq2seq.characters import split_words
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.errors import TranslationError
@@ -24,8 +24,7 @@ from seq2seq.translation.result import Attention, TextHypothesis, Translation
 from seq2seq.translation.searching import Found, search
 from seq2seq.translation.text.casing import Style, given_back
 from seq2seq.translation.text.glossary import Demands
-from seq2seq.translation.text.health import Finding, findings, unread
-from seq2seq.translation.text.kept import is_foreign
+from seq2seq.translation.text.health import Finding, findings, unknown, unread
 from seq2seq.translation.text.origins import Text
 from seq2seq.translation.text.putting_back import Restored
 from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin
@@ -170,10 +169,10 @@ class Stream:
         if not reading.items:
             return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(line))
         text = line.translate(LINE_ENDS)
-        pairs = [(word, word) for word in range(len(text.split()))] if self.options.alignment else None
+        pairs = [(word, word) for word in range(len(split_words(text)))] if self.options.alignment else None
         suspicions = []
-        if foreign := [change.before for change in changes if is_foreign(change.before) and has_word(change.before)]:
-            message = f"nothing of the line is translated, since training had no such letters ({foreign[0]!r})"
+        if reading.foreign:
+            message = f"nothing of the line is translated, since training had no such letters ({reading.foreign[0]!r})"
             suspicions.append(Finding("untranslated", message))
         kept = [item.text for item in reading.items]
         return Translation(line, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], suspicions, kept, changes)
@@ -185,6 +184,7 @@ class Stream:
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
         suspicions += self.demands.missing(source, text)
+        suspicions += unknown(line.payload.reading.foreign)
         longest = max(n_src_tokens)
         if self.longest_seen is not None and longest > self.longest_seen:
             suspicions.append(

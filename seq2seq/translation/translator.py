@@ -135,6 +135,7 @@ class Translator:
         text: dict[str, Any] = {name: given.pop(name) for name in TextSettings.__annotations__ if name in given}
         text |= {"terms": _terms(settings.get("terms") or {})}
         text |= {"keep": tuple(listed(settings.get("keep", ()), "keep", "the kinds of things"))}
+        text |= {"keep_pattern": tuple(listed(settings.get("keep_pattern", ()), "keep_pattern", "regular expressions"))}
         options = TranslationOptions(**text)
         decoding = dataclasses.replace(decoding, **given)
         try:
@@ -220,7 +221,7 @@ class Translator:
             engine=self.engine,
             workers=self.workers,
             tokenizer=self.tokenizer,
-            normaliser=self.normaliser(options.normalize, options.keep),
+            normaliser=self.normaliser(options.normalize, options.keep, options.keep_pattern),
             has_attention=self._gives_attention(searched_with),
             splitter=self.splitter(options.split, len(tag_ids)),
             longest_seen=None if self.seen is None else self.seen.longest_source,
@@ -296,10 +297,10 @@ class Translator:
             return False
         return True
 
-    def normaliser(self, normalize: str, keep: Sequence[str] = ()) -> Normaliser:
+    def normaliser(self, normalize: str, keep: Sequence[str] = (), keep_pattern: Sequence[str] = ()) -> Normaliser:
         """What reads lines as the training text had them; see `TranslationOptions`."""
         looks = None if self.seen is None else self.seen.looks
-        return Normaliser(self.config, self.tokenizer, looks, normalize, keep)
+        return Normaliser(self.config, self.tokenizer, looks, normalize, keep, keep_pattern)
 
     def splitter(self, split: str, n_tags: int) -> LineSplitter:
         """What cuts lines into parts, each with so many tags before it; see `TranslationOptions`."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.analysis.alignment import pharaoh, word_alignment, words_of_pieces
+from seq2seq.analysis.alignment import of_all_words, pharaoh, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
 from tests.translating import model_content
 
@@ -62,6 +62,15 @@ def test_the_source_word_with_most_mass_is_linked() -> None:
 def test_the_pieces_of_a_word_add_up() -> None:
     attention = np.array([[0.3, 0.35, 0.35], [0.6, 0.2, 0.2], [0.2, 0.4, 0.4], [1.0, 0.0, 0.0]])
     assert word_alignment(attention, [0, 1, 1], [0, 0, 0, 1]) == [(0, 1), (1, 0)]
+
+
+def test_where_there_are_no_spaces_each_character_is_a_word() -> None:
+    # 看见 is a piece, and so is 面包。
+    src = words_of_pieces("我看见 面包。", [(0, 1), (1, 3), (3, 7)])
+    assert src == [0, 2, 5]
+    found = word_alignment(np.eye(3), src, words_of_pieces("I see bread.", [(0, 1), (1, 5), (5, 12)]))
+    assert sorted(of_all_words(found, src, [0, 1, 2])) == [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 2)]
+    assert words_of_pieces("ฉันเห็น", [(0, 3), (3, 7)]) == [1, 4]  # characters have their marks
 
 
 @given(pairs())

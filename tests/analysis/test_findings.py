@@ -124,6 +124,8 @@ def test_long_words_that_nothing_comes_from() -> None:
     assert unaligned_words(source, "A brown dog runs", [reference, "A dog runs fast"], alignment) is None  # as long
     assert unaligned_words(source, "A brown dog runs", [reference], [*alignment, (3, 3)]) is None
     assert unaligned_words(source, "", [reference], []) is None
+    # A sentence without spaces is no long word.
+    assert unaligned_words("医生每天早上看见面包。", "The doctor", ["The doctor sees it"], [(0, 0)]) is None
 
 
 @pytest.mark.parametrize(

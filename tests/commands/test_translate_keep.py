@@ -15,6 +15,13 @@ def test_things_come_through_unchanged(trained: Cli) -> None:
     assert trained.lines("Ba <b>be</b>.\n", "--keep", "markup", "--alignment") == ["Bas <b>Bes</b>. ||| 0-0 1-1"]
 
 
+def test_what_fits_a_pattern_comes_through(trained: Cli) -> None:
+    patterns = ["--keep-pattern", r"[A-Z]+-\d+", "--keep-pattern", r"\[\[.*?\]\]"]
+    assert trained.lines("Ba be AB-12 bi [[bo]].\n", *patterns) == ["Bas Bes AB-12 Bis [[bo]]."]
+    message = "--keep-pattern='[a' is no regular expression: "
+    assert message in trained.refusal("--keep-pattern", "[a", stdin="Ba.\n")
+
+
 def test_terms_are_translated_as_the_glossary_says(trained: Cli, tmp_path: Path) -> None:
     terms = tmp_path / "terms.tsv"
     terms.write_text("# words\n\nba be\tGas Gis\n", encoding="utf-8")

@@ -32,6 +32,7 @@ OPTIONS = {
     "--mbr": "test_the_translation_can_be_chosen_by_consensus",
     "--prefix": "test_each_translation_begins_with_its_prefix",
     "--keep": "test_things_come_through_unchanged",
+    "--keep-pattern": "test_what_fits_a_pattern_comes_through",
     "--terms": "test_terms_are_translated_as_the_glossary_says",
     "--tag": "test_a_tag_says_what_kind_of_text_it_is",
     "--json": "test_json_has_all_there_is_to_say",

@@ -106,7 +106,7 @@ def test_numbers_that_are_lost_are_found(trained: Translator) -> None:
 
 
 def test_wrong_kinds_and_terms_are_refused(trained: Translator) -> None:
-    with pytest.raises(ConfigError, match="keep='url' is not one of markup, urls, placeholders, emoji, numbers"):
+    with pytest.raises(ConfigError, match="keep='url' is not one of markup, urls, placeholders, code, emoji, numbers"):
         trained.translate([], keep=["url"])
     with pytest.raises(ConfigError, match="terms has an entry whose term or translation is blank"):
         trained.translate([], terms={"ba": " "})
@@ -114,3 +114,44 @@ def test_wrong_kinds_and_terms_are_refused(trained: Translator) -> None:
         trained.translate([], terms={"ba": "ﬁn"})
     with pytest.raises(ConfigError, match=r"required phrases \(terms\) need a beam: raise beam_size=1"):
         trained.translate([], terms={"ba": "Gas"}, beam_size=1)
+
+
+def test_own_patterns_come_through(trained: Translator) -> None:
+    (found,) = trained.translate(["Ba be AB-12 bi [[bo]]."], keep_pattern=[r"[A-Z]+-\d+", r"\[\[.*?\]\]"])
+    assert found.text == "Bas Bes AB-12 Bis [[bo]]." and found.kept == ["AB-12", "[[bo]]"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("[a", r"keep_pattern='\[a' is no regular expression: "),
+        ("x*", r"keep_pattern='x\*' matches empty text, which is everywhere; write \+ in place of \*"),
+    ],
+)
+def test_wrong_patterns_are_refused(trained: Translator, pattern: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        trained.translate([], keep_pattern=[pattern])
+    with pytest.raises(TypeError, match="keep_pattern is one string; pass a list with regular expressions"):
+        trained.translate([], keep_pattern=pattern)
+
+
+def test_each_text_of_a_message_is_translated_by_itself(trained: Translator) -> None:
+    line = "{n, plural, one {Ba # be bi.} other {Da di.}}"
+    (found,) = trained.translate([line], split="never")
+    assert found.text == "{n, plural, one {Bas # Bes Bis.} other {Das Dis.}}"
+    assert (found.parts, found.findings) == (["Ba be bi.", "Da di."], [])
+    (escaped,) = trained.translate([r"Ba be bi.\nDa di do.\tBo &amp; ga."])
+    assert escaped.text == r"Bas Bes Bis.\nDas Dis Dos.\tBos &amp; Gas."
+    assert escaped.parts == ["Ba be bi.", "Da di do.", "Bo ga."]
+
+
+def test_letters_in_code_are_read_as_letters(trained: Translator) -> None:
+    plain, coded = trained.translate(["Ba be bi.", "B&#97; b&#x65; b\\u0069."])
+    assert coded.text == plain.text
+    assert [change.kind for change in coded.changes] == ["forms"] * 3
+
+
+def test_a_part_that_training_had_nothing_of_is_named(trained: Translator) -> None:
+    (found,) = trained.translate(["Ba 龘龘 be ★ Dvořák bi."])
+    assert (found.text, kinds(found)) == ("Bas 龘龘 Bes ★ Dvořák Bis.", ["unknown"])
+    assert found.findings[0].message == "kept as it is, since training had no such letters: '龘龘', 'Dvořák'"

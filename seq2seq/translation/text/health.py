@@ -1,5 +1,6 @@
 """Signs that a translation went wrong, found without a reference."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import regex
@@ -7,15 +8,16 @@ import regex
 from seq2seq.analysis.loops import find_loop
 from seq2seq.characters import LETTERS, bare, composed, is_unspaced, split_words
 
-# The translator finds `long`, `split`, `cut`, `missing` and `untranslated`; `unscored` is of given
+# The translator finds `long`, `split`, `cut`, `missing`, `untranslated` and `unknown`; `unscored` is of given
 # translations, `tags` of subtitles.
 Kind = Literal[
-    "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "untranslated", "unscored", "tags"
+    "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "untranslated", "unknown", "unscored", "tags"
 ]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _LETTER_WORD = regex.compile(f"(?V1){LETTERS}+")
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
+_SHOWN_WORDS = 20
 
 
 class Finding(NamedTuple):
@@ -33,6 +35,19 @@ def unread(source: str) -> list[Finding]:
     names = ", ".join(f"U+{ord(character):04X}" for character in held[:_SHOWN_CHARACTERS])
     more = ", ..." if len(held) > _SHOWN_CHARACTERS else ""
     return [Finding("empty", f"The line holds only characters that the model does not read ({names}{more}).")]
+
+
+def unknown(parts: Iterable[str]) -> list[Finding]:
+    """What to say of parts of a line that come through as they are, since training had no such letters."""
+    words = [*map(repr, dict.fromkeys(parts))]
+    if not words:
+        return []
+    more = ", ..." if len(words) > _SHOWN_WORDS else ""
+    return [
+        Finding(
+            "unknown", f"kept as it is, since training had no such letters: {', '.join(words[:_SHOWN_WORDS])}{more}"
+        )
+    ]
 
 
 def _is_space(character: str) -> bool:

@@ -6,7 +6,10 @@ was taken out of the line. So the words of both can be counted at any time in th
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
+
+from seq2seq.characters import split_words, word_spans
 
 _NOTHING = -1  # comes from nothing: it was put in
 
@@ -67,9 +70,9 @@ class Text(NamedTuple):
     def words(self, first: str) -> list[list[int]]:
         """For each word of this text, the words of the first text that its letters come from."""
         if self.text == first:
-            return [[word] for word in range(len(first.split()))]
+            return [[word] for word in range(len(split_words(first)))]
         of_first = word_numbers(first)
-        words: list[list[int]] = [[] for _ in self.text.split()]
+        words: list[list[int]] = [[] for _ in split_words(self.text)]
         for character, word, origin in zip(self.text, word_numbers(self.text), self.origins, strict=True):
             if not (character.isspace() or origin < 0 or first[origin].isspace() or of_first[origin] in words[word]):
                 words[word].append(of_first[origin])
@@ -77,10 +80,6 @@ class Text(NamedTuple):
 
 
 def word_numbers(text: str) -> list[int]:
-    """For each character the index of its word in `text.split()`; for white space, that of the word before it."""
-    numbers, word, is_inside = [], -1, False
-    for character in text:
-        word += not character.isspace() and not is_inside
-        is_inside = not character.isspace()
-        numbers.append(word)
-    return numbers
+    """For each character the index of its word in `split_words(text)`; for white space, that of the word before it."""
+    starts = [0, *(start for start, _ in word_spans(text)), len(text)]
+    return [number for number, (start, end) in enumerate(pairwise(starts), start=-1) for _ in range(start, end)]

@@ -1,7 +1,7 @@
 """A line without the things that come through unchanged, and what is needed to put them back.
 
-Things with nothing but white space between them are a row. Most of a row goes after the word before it. From the first
-tag that opens an element with words in it, the row goes before the word after it:
+Things with nothing but white space between them are a row. A row goes after the word before it, but before the word
+after it goes what touches only that, and all from the first tag that opens an element with words in it:
 
     Un chat 😀 <b>noir</b>.     the text is "Un chat noir.", 😀 follows "chat", <b> precedes and </b> follows "noir"
 """
@@ -12,14 +12,18 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import regex
+
+from seq2seq.characters import SPACED, is_unspaced
 from seq2seq.translation.text.kept import Thing
 from seq2seq.translation.text.origins import Edit, Text
 from seq2seq.translation.text.splitting import LINE_ENDS
 
-CLOSERS = frozenset(",.;:!?…)]}»”’。、，！？）」』")
-_OPENERS = frozenset("([{«“‘¿¡（「『")
-_EITHER = frozenset("\"'")
+BREAK = "\u2029"  # Unicode's paragraph separator: between texts that are translated each by itself
 _SPACE = re.compile(r"\s*")
+_OPENER = regex.compile(r"[\p{Ps}\p{Pi}¿¡]")
+_CLOSER = regex.compile(r"[\p{Pe}\p{Pf}\p{Terminal_Punctuation}…]|[\"'](?!\w)")
+_LETTER = regex.compile(f"(?V1){SPACED}")
 
 
 class Item(NamedTuple):
@@ -29,21 +33,18 @@ class Item(NamedTuple):
         origins: see `Text`.
         place: characters before it in the text that is left.
         leads: whether it goes before the word after it, and not after the word before it.
-        space: the white space between it and what it follows; if it leads, between it and what it precedes.
-        gap: the white space on its other side, where that is not the white space of the text; else None.
+        before, after: the white space that it has on either side; "": it touches what is there; None: what is put there
+            decides.
         partner: see `Thing`; only if words of the text are between the two tags.
-        left, right: the characters on both sides that are left of the line, white space not counted.
     """
 
     text: str
     origins: Sequence[int]
     place: int
     leads: bool
-    space: str
-    gap: str | None
+    before: str | None
+    after: str | None
     partner: int | None
-    left: str
-    right: str
 
 
 def take_out(line: Text, things: Sequence[Thing]) -> tuple[Text, list[Item]]:
@@ -58,26 +59,22 @@ def take_out(line: Text, things: Sequence[Thing]) -> tuple[Text, list[Item]]:
         spaces = _spaces(text, [things[i] for i in row], done, stop)
         start, done = things[row.start].start - len(spaces[0]), things[row.stop - 1].end + len(spaces[-1])
         place = start - n_gone
-        left, right = text[start - 1] if place else "", text[done] if done < stop else ""
-        leading = next((i for i in row if (things[i].partner or 0) >= row.stop), row.stop)
+        left, right = text[start - 1] if place else "", text[done : min(done + 2, stop)]
+        leading = _leading(row, things, spaces, left, right)
         own_gap = spaces[leading - row.start]  # between what follows and what leads
-        divides = any(things[i].divides for i in row)
-        gap = _gap(left, text[done : done + 2], spaces, own_gap, divides) if left and right else ""
+        gap = _gap(left, right, spaces, own_gap, [things[i] for i in row])
         for i in row:
             leads, thing = i >= leading, things[i]
+            n = i - row.start + leads  # of the white space between it and what it goes with
+            is_tied = thing.is_break or 0 < n < len(row) or _touches(thing.text, leads, right if n else left)
+            own = spaces[n].translate(LINE_ENDS) or ("" if is_tied else None)
+            other = own_gap.translate(LINE_ENDS) if own_gap != gap and i == max(row.start, leading - 1) else None
+            # "None in row" would look at each number of the row.
+            partner = None if thing.partner is None or thing.partner in row else thing.partner
+            before, after = (other, own) if leads else (own, other)
+            origins = line.origins[thing.start : thing.end]
             items.append(
-                Item(
-                    text=thing.text,
-                    origins=line.origins[thing.start : thing.end],
-                    place=place + len(gap) * leads,
-                    leads=leads,
-                    space=spaces[i - row.start + leads].translate(LINE_ENDS),
-                    gap=own_gap.translate(LINE_ENDS) if i == max(row.start, leading - 1) and own_gap != gap else None,
-                    # "None in row" would look at each number of the row.
-                    partner=None if thing.partner is None or thing.partner in row else thing.partner,
-                    left=left,
-                    right=right,
-                )
+                Item(thing.text.translate(LINE_ENDS), origins, place + len(gap) * leads, leads, before, after, partner)
             )
         edits.append(Edit(start, done, gap))
         n_gone += done - start - len(gap)
@@ -99,6 +96,18 @@ def without(prefix: str, items: Sequence[Item], things: Callable[[str], Sequence
     return take_out(Text.of(prefix), doubled)[0].text
 
 
+def is_letter(character: str) -> bool:
+    """Whether it is a letter or digit of a script that has spaces between words."""
+    return _LETTER.match(character) is not None
+
+
+def _touches(thing: str, at_its_end: bool, beside: str) -> bool:
+    """Whether a thing touches a word so that it does again in the translation; an address beside Arabic does not."""
+    edge = thing[-1 if at_its_end else 0]
+    is_of_other_kind = edge.isalnum() and is_letter(edge) and beside[:1].lower() == beside[:1].upper()
+    return is_letter(beside[:1]) and not is_of_other_kind
+
+
 def _rows(text: str, things: Sequence[Thing]) -> list[range]:
     """Things with nothing but white space between them."""
     starts = [0, *(i for i in range(1, len(things)) if text[things[i - 1].end : things[i].start].strip())]
@@ -113,11 +122,28 @@ def _spaces(text: str, row: Sequence[Thing], begin: int, stop: int) -> list[str]
     return [before[len(before.rstrip()) :], *between, after[0] if after else ""]
 
 
-def _gap(left: str, right: str, spaces: Sequence[str], own_gap: str, divides: bool) -> str:
+def _leading(row: range, things: Sequence[Thing], spaces: Sequence[str], left: str, right: str) -> int:
+    """The first thing of a row that leads."""
+    partners = [row.start if (partner := things[i].partner) is None else partner for i in row]
+    closed = max((n + 1 for n, partner in enumerate(partners) if partner < row.start), default=0)
+    opened = next((n for n, partner in enumerate(partners) if partner >= row.stop), len(row))
+    apart = len(row)
+    if right and (not left or _OPENER.match(left)):
+        apart = 0
+    elif not spaces[-1] and is_letter(right[:1]):  # what touches the next word
+        apart = max((n for n in range(len(row)) if spaces[n]), default=len(row) * is_letter(left))
+    return row.start + min(opened, max(apart, closed))
+
+
+def _gap(left: str, right: str, spaces: Sequence[str], own_gap: str, row: Sequence[Thing]) -> str:
     """The white space between what is left and right of a row when the row is gone."""
-    is_closing = right[0] in CLOSERS or (right[0] in _EITHER and not right[1:].isalnum())
-    if (is_closing and not spaces[-1]) or (left in _OPENERS and not spaces[0]):
+    if not (left and right):
         return ""
-    if any(spaces):
-        return own_gap or " "
-    return " " if divides and left.isalnum() and right[0].isalnum() else ""
+    if any(thing.is_break for thing in row):
+        return BREAK
+    if own_gap or (is_unspaced(left) and is_unspaced(right[0])):
+        return own_gap
+    if is_letter(left) and is_letter(right[0]):
+        return " " if any(spaces) or any(thing.divides for thing in row) else ""
+    is_tied = _CLOSER.match(right) or _OPENER.match(left)
+    return " " if any(spaces) and not is_tied else ""

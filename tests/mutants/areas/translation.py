@@ -196,6 +196,43 @@ MUTANTS = [
         ],
     ),
     Mutant(
+        fault="a character that training had not takes all of its clause with it, where there are no spaces",
+        file="seq2seq/translation/text/kept.py",
+        text="in WORD_OR_SIGN.finditer(text):",
+        becomes=r'in regex.finditer(r"(\w+)|[^\w\s]", text):',
+        tests=["tests/translation/text/test_unknown.py::test_in_scripts_without_spaces_it_is_a_character"],
+    ),
+    Mutant(
+        fault="an address takes the Chinese words after it with it",
+        file="seq2seq/translation/text/kept.py",
+        text=r"\p{{Extended_Pictographic}}{UNSPACED}",
+        becomes=r"\p{{Extended_Pictographic}}",
+        tests=[
+            "tests/translation/text/test_kept.py::test_urls_and_addresses_are_found_without_the_marks_of_the_sentence"
+        ],
+    ),
+    Mutant(
+        fault="the texts of an ICU message are translated as one",
+        file="seq2seq/translation/text/taking_out.py",
+        text="        return BREAK",
+        becomes='        return " "',
+        tests=["tests/translation/test_translator_keep.py::test_each_text_of_a_message_is_translated_by_itself"],
+    ),
+    Mutant(
+        fault="what stood in Chinese text is written into a word of the translation",
+        file="seq2seq/translation/text/putting_back.py",
+        text="is_letter(character) and not",
+        becomes="not character and not",
+        tests=["tests/translation/text/test_putting_back.py::test_things_stand_apart_where_the_translation_has_spaces"],
+    ),
+    Mutant(
+        fault="only the last character of a piece of Chinese is aligned",
+        file="seq2seq/analysis/alignment.py",
+        text="range(before + 1, word + 1)",
+        becomes="range(word, word + 1)",
+        tests=["tests/analysis/test_alignment.py::test_where_there_are_no_spaces_each_character_is_a_word"],
+    ),
+    Mutant(
         fault="a paragraph that is indented is wrapped to shorter lines than it had",
         file="seq2seq/translation/forms/document.py",
         text="max(len(line.indent) + len(line.rest) for line in paragraph)",
@@ -210,11 +247,11 @@ MUTANTS = [
         tests=["tests/translation/text/test_origins.py"],
     ),
     Mutant(
-        fault="each thing in a line goes over all the punctuation between it and the word before it",
+        fault="the time to put things back grows with the square of their number",
         file="seq2seq/translation/text/putting_back.py",
-        text="not self.src[k].is_word and (image, k, step) not in self._carried",
-        becomes="not self.src[k].is_word",
-        tests=["tests/translation/text/test_putting_back.py::test_the_time_is_proportional_to_the_length_of_the_line"],
+        text="self.ends = [_ends(linked) for linked in links]",
+        becomes="self.ends = [_ends([*linked]) for linked in links]",
+        tests=["tests/translation/text/test_putting_back.py::test_a_part_without_attention_takes_no_longer"],
     ),
     Mutant(
         fault="Ctrl-C while Python ends prints a traceback",

@@ -15,6 +15,11 @@ def test_each_word_knows_the_words_that_it_comes_from() -> None:
     assert quoted.edited([Edit(0, 2, "Elle")]).words(line) == [[0], [1], [2, 3, 4], [5]]
 
 
+def test_characters_are_words_where_there_are_no_spaces() -> None:
+    line = "看见ABC 面包。"
+    assert Text.of(line).edited([Edit(2, 5, "")]).words(line) == [[0], [1], [3], [4], [5]]
+
+
 def test_a_word_that_is_split_comes_from_one() -> None:
     assert Text.of("a\u00adb c").edited([Edit(1, 2, " ")]).words("a\u00adb c") == [[0], [0], [1]]
 

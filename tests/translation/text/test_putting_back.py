@@ -3,15 +3,17 @@
 import random
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given
+import regex
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from seq2seq.characters import split_words
 from seq2seq.translation.aligning import pairs_of_line
-from seq2seq.translation.text.kept import KINDS, things
+from seq2seq.translation.text.kept import KINDS, things, unknown_things
 from seq2seq.translation.text.origins import Edit, Text
 from seq2seq.translation.text.putting_back import Part, Restored, put_back
 from seq2seq.translation.text.taking_out import Item, take_out
@@ -21,7 +23,8 @@ from tests.effort import n_steps
 BITS = [
     "un", "Chat", "l'avocat", "arc-en-ciel", "12.5", "是的。", "été", "😀", "👩‍👩‍👧", "<b>", "</b>", "<i>", "</i>",
     "<p>", "</p>", "<br/>", "&nbsp;", "http://a.b/c", "{x}", "%s", "a@b.fr", ",", ".", " .", "«", "»", '"', "(", ")",
-    "!", "…", " ", " ", " ", " ", "  ", "\t", "\u00a0", "'",
+    "ขนม", "नमस्ते", "שָׁלוֹם", "كَلْب", "{n, plural, one {", "} other {", "}}", r"\n", "&amp;", ":ok:", "e\u0301", "\u0301",
+    "。", "؟", "१२", "龘", "ß", "★", "!", "…", " ", " ", " ", " ", "  ", "\t", "\u00a0", "'",
 ]  # fmt: skip
 lines = st.lists(st.sampled_from(BITS), max_size=24).map("".join)
 # Well-formed elements, words and other things.
@@ -54,7 +57,7 @@ class Taken(NamedTuple):
 
 
 def taken_of(line: str) -> Taken:
-    return Taken(*take_out(Text.of(line), things(line, KINDS)))
+    return Taken(*take_out(Text.of(line), unknown_things(line, KINDS, (), lambda character: character not in "龘ß★")))
 
 
 def translated(line: str, translation: str, alignment: str) -> str:
@@ -106,7 +109,7 @@ def shuffled(text: str, seed: int) -> tuple[str, Links]:
         ("in<b>cred</b>ible", "unbelievable", "0-0", "<b>unbelievable</b>"),
         ("<b>un</b> <i>deux</i>", "b a b a", "0-1 0-3 1-0 1-2", "<i>b a b</i> <b>a</b>"),  # they would cross
         ("<b>un <i>deux</i></b> trois", "three two one", "0-2 1-1 2-0", "three <b><i>two</i> one</b>"),
-        ("Un <p>deux", "two One", "0-1 1-0", "two One <p>"),  # opened, never closed
+        ("Un <p>deux", "two One", "0-1 1-0", "<p>two One"),  # opened, never closed; it touches its word
         ("Un <b></b> deux", "two One", "0-1 1-0", "two One <b></b>"),
         ("(😀) un", "one", "0-0", "😀 one"),
         ("Un 😀 deux", "", "", "😀"),
@@ -133,6 +136,31 @@ def test_an_element_around_parts_is_around_their_translations() -> None:
     assert taken.put_into("Y x. B a.", [range(2), [3], [2]], parts).translation.text == "<b>Y x. B a</b>."
 
 
+@pytest.mark.parametrize(
+    ("line", "translation", "alignment", "expected"),
+    [
+        ("看见{x}面包", "sees bread", "0-0 1-0 2-1 3-1", "sees {x} bread"),
+        ("看见{x}，好", "sees, good", "0-0 1-0 2-1", "sees {x}, good"),
+        ("吃了<b>面包</b>好", "ate bread well", "0-0 1-0 2-1 3-1 4-2", "ate <b>bread</b> well"),
+        ("sees {x} bread", "看见面包", "0-0 0-1 1-2 1-3", "看见 {x}面包"),
+        ("看见https://a.org好", "sees good", "0-0 1-0 2-1", "sees https://a.org good"),
+        ("เห็น{x}ขนม", "sees snack", "0-0 1-0 2-0 3-1 4-1 5-1", "sees {x} snack"),
+        ("كلبhttps://a.org", "dog", "0-0", "dog https://a.org"),
+        ("मैंने %dनमक खाया", "I ate salt", "0-0 1-2 2-1", "I ate %d salt"),
+        ("मैंने {x}नमक खाया", "I ate salt", "0-0 1-2 2-1", "I ate {x}salt"),
+        ("Un {x}chat noir", "black cat", "0-0 1-1 2-0", "black {x}cat"),  # it goes with what it touches
+        ("Le chat{x} noir", "The black cat", "0-0 1-2 2-1", "The black cat{x}"),
+        ("{n, plural, one {Un chat} other {Deux}}", "A cat Two", "0-0 1-1 2-2", "{n, plural, one {A cat} other {Two}}"),
+        (r"Un\nchat", "A cat", "0-0 1-1", r"A\ncat"),
+        ("Un chat. {n, plural, other {#}}.", "A cat.", "0-0 1-1", "A cat. {n, plural, other {#}}."),
+    ],
+)
+def test_things_stand_apart_where_the_translation_has_spaces(
+    line: str, translation: str, alignment: str, expected: str
+) -> None:
+    assert translated(line, translation, alignment) == expected
+
+
 @given(lines)
 @example("<b>un</b> <i>deux</i>")
 @example("un{x}deux")
@@ -140,6 +168,8 @@ def test_an_element_around_parts_is_around_their_translations() -> None:
 @example("u<b>n</b>deux<i>trois</i>4")
 def test_what_is_taken_out_of_a_line_and_put_back_is_the_line(line: str) -> None:
     taken = taken_of(line)
+    assume(not regex.search(r"(?V1)[\p{LC}\d][\p{L}--\p{LC}]|[[\p{L}--\p{LC}]\p{M}][\p{LC}\d]", line))  # stand apart
+    assume(units(taken.text))  # else the line comes out as it was, without any of this
     restored = taken.put_into(taken.text, identical(taken.text))
     assert restored.translation.text == (line.strip() if taken.items else line)
     for item, start in zip(taken.items, restored.starts, strict=True):
@@ -162,6 +192,22 @@ def test_each_thing_comes_once_wherever_its_words_go(line: str, seed: int) -> No
     for start, end in spans:
         words[start:end] = " " * (end - start)
     assert "".join("".join(words).split()) == "".join(translation.split())
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from(BITS), st.characters(codec="utf-8")), max_size=24).map("".join), st.booleans()
+)
+def test_each_thing_of_any_text_comes_once(line: str, is_aligned: bool) -> None:
+    taken = taken_of(line)
+    images = [[0, 1]] if is_aligned else [[]]
+    restored = taken.put_into("a 是", images * len(units(taken.text)))
+    text = restored.translation.text
+    spans = sorted((start, start + len(item.text)) for start, item in zip(restored.starts, taken.items, strict=True))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert all(text[start:].startswith(item.text) for start, item in zip(restored.starts, taken.items, strict=True))
+    rest = "".join(text[a:b] for a, b in pairwise([0, *chain.from_iterable(spans), len(text)]) if (a, b) not in spans)
+    assert "".join(rest.split()) == "a是"
+    assert not set(text) & set("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 @given(documents, st.integers(0, 99))
@@ -190,14 +236,16 @@ def test_kept_things_are_aligned_with_themselves_and_words_as_before(line: str, 
         return
     translation, linked = shuffled(taken.text, seed)
     restored = taken.put_into(translation, linked)
-    src_words, tgt_words = taken.text.split(), translation.split()
+    src_words, tgt_words = split_words(taken.text), split_words(translation)
     every = [(src, tgt) for src in range(len(src_words)) for tgt in range(len(tgt_words))]
     pairs = pairs_of_line(every, line, *taken, translation, restored)
-    src_words, tgt_words = line.split(), restored.translation.text.split()
+    src_words, tgt_words = split_words(line), split_words(restored.translation.text)
     assert all(src < len(src_words) and tgt < len(tgt_words) for src, tgt in pairs)
     for item in taken.items:
-        assert any(item.text in src_words[src] and item.text in tgt_words[tgt] for src, tgt in pairs)
-    letters = {tgt for tgt, word in enumerate(tgt_words) if not any(item.text in word for item in taken.items)}
+        first = split_words(item.text)[0]
+        assert any(first in src_words[src] and first in tgt_words[tgt] for src, tgt in pairs)
+    kept = [word for item in taken.items for word in split_words(item.text)]
+    letters = {tgt for tgt, word in enumerate(tgt_words) if not any(each in word for each in kept)}
     assert letters <= {tgt for _, tgt in pairs}
 
 
@@ -238,3 +286,14 @@ def test_the_time_is_proportional_to_the_length_of_the_line(bit: str) -> None:
     take_out_and_put_back(1)  # what only the first call does is not counted
     few, many = (n_steps(lambda n=n: take_out_and_put_back(n)) for n in (40, 160))  # type: ignore[misc]
     assert many < 6 * few  # 16 times as many, if it were quadratic
+
+
+def test_a_part_without_attention_takes_no_longer() -> None:
+    def put_into_one_part(n: int) -> None:
+        taken = taken_of("a 😀 " * n)
+        whole = range(len(units(taken.text)))
+        taken.put_into(taken.text, [whole] * len(whole))
+
+    put_into_one_part(1)
+    few, many = (n_steps(lambda n=n: put_into_one_part(n)) for n in (40, 160))  # type: ignore[misc]
+    assert many < 6 * few
