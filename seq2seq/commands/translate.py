@@ -8,9 +8,10 @@ import re
 from typing import Any
 
 from seq2seq.errors import TranslationError, UserError
+from seq2seq.exit_status import note
 from seq2seq.options import add_table, flag, table
 from seq2seq.translation.engines.options import EngineOptions, EngineSettings
-from seq2seq.translation.forms.read import form_of
+from seq2seq.translation.forms.read import doubt, form_of
 from seq2seq.translation.options import DecodingSettings, TextSettings, TranslationOptions
 from seq2seq.translation.request import TranslationRequest
 from seq2seq.translation.streams import open_descriptor
@@ -31,6 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     try:
         request = request_of(args)
+        is_guess = args.input_form is None and request.input_form == "lines"
+        if is_guess and not request.is_quiet and (doubtful := doubt(request.input)):
+            note(f"warning: {doubtful}")
         from seq2seq.export.automatic import with_ctranslate2
         from seq2seq.translation.run import translate
 
@@ -49,6 +53,8 @@ def request_of(args: argparse.Namespace) -> TranslationRequest:
     given = {name: value for name in OPTIONS if (value := getattr(args, name)) is not None}
     given["input_form"] = form_of(given.get("input_form", "auto"), given.get("input_field"), given.get("input"))
     _check(given)
+    if given["input_form"] == "markdown":  # whose elements are markup in its texts
+        given["keep"] = tuple(dict.fromkeys(("markup", *given.get("keep", ()))))
     for name, standard in (("input", 0), ("output", 1)):
         if open_descriptor(given.get(name)) == standard:
             given[name] = None

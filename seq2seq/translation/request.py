@@ -24,8 +24,8 @@ _MODEL = (
     "probabilities are averaged"
 )
 _FORM = (
-    "what the input is, and so the output: one text a line, paragraphs, subtitles or a table; default: by the name of "
-    "--input (.srt, .vtt), else lines"
+    "what the input is, and so the output: one text a line, paragraphs, Markdown, subtitles or a table; default: by "
+    "the name of --input (.md, .srt, .vtt), else lines"
 )
 _FIELD = "translate only this column of TSV, a number from 1, or this key of JSON Lines, as text or message.text"
 _OUTPUT = (

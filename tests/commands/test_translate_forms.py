@@ -1,5 +1,6 @@
 """The options that say what the input is."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -26,6 +27,21 @@ def test_a_document_stays_a_document(trained: Cli) -> None:
     expected = document.format(*trained.lines("\n".join(texts)))
     assert trained("--document", stdin=document.format(*texts))[:2] == (0, expected)
     assert trained("--form", "document", stdin=document.format(*texts))[:2] == (0, expected)
+
+
+def test_elements_of_markdown_go_with_their_words(trained: Cli, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Ba `be` **bi**.\n\n    ba be\n\n[Fo fa](ba.md) da.\n")
+    status, out, err = trained("--input", page)
+    assert (status, out) == (0, "# Bas `be` **Bis**.\n\n    ba be\n\n[Fos Fas](ba.md) Das.\n"), err
+    assert "warning" not in err
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.po.gz", "a.json", "a.csv", "a.XLF"])
+def test_a_file_that_is_no_lines_is_told_of(trained: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith(".gz") else b"")
+    assert f"warning: {tmp_path / name} is translated line by line" in trained("--input", tmp_path / name)[2]
+    assert "warning" not in trained("--input", tmp_path / name, "--form", "lines")[2]
 
 
 def test_the_form_of_the_input_can_be_given(trained: Cli, tmp_path: Path) -> None:

@@ -14,10 +14,22 @@ from seq2seq.translation.forms.subtitles import read_srt, read_vtt
 
 BOM = "\ufeff"
 
-FORMS = ("auto", "lines", "document", "srt", "vtt", "tsv", "jsonl")
-_OF_SUFFIX = {".srt": "srt", ".vtt": "vtt"}
+FORMS = ("auto", "lines", "document", "markdown", "srt", "vtt", "tsv", "jsonl")
+_OF_SUFFIX = {".srt": "srt", ".vtt": "vtt", ".md": "markdown", ".markdown": "markdown"}
 _OF_SUFFIX_WITH_FIELD = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _TABLES = ("tsv", "jsonl")
+# What files hold that are no lines of text, and what to do.
+_NO_LINES = {
+    (
+        ".html",
+        ".htm",
+        ".xhtml",
+    ): "are tags and text: make Markdown of it, as `pandoc -t gfm` does, or add --keep markup",
+    (".po", ".pot"): "are keys and comments, too: take its texts out and put them back, as po2csv and csv2po do",
+    (".json",): "are of one object: make JSON Lines of its texts, as `jq -c` does, and name their key with --field",
+    (".csv",): "have several fields: make TSV of it, as `csvformat -T` does, and name the column with --field",
+    (".xlf", ".xliff"): "are tags and text: take its texts out and put them back, as xliff2po and po2csv do",
+}
 
 
 def form_of(form: str, field: str | None, path: Path | None) -> str:
@@ -33,8 +45,7 @@ def form_of(form: str, field: str | None, path: Path | None) -> str:
         TranslationError: the form needs a field and there is none, or the other way round; or TSV has no such field.
     """
     if form == "auto":
-        suffixes = [] if path is None else [each.lower() for each in path.suffixes if each.lower() not in COMPRESSIONS]
-        suffix = suffixes[-1] if suffixes else ""
+        suffix = _suffix(path)
         form = _OF_SUFFIX.get(suffix, "lines") if field is None else _OF_SUFFIX_WITH_FIELD.get(suffix, "auto")
     if field is None and form in _TABLES:
         raise TranslationError(f"--form {form} needs --field, which says what of each line is translated")
@@ -45,6 +56,24 @@ def form_of(form: str, field: str | None, path: Path | None) -> str:
     if field is not None and form != "tsv" and not all(field.split(".")):
         raise TranslationError(f"--field {field!r}: a key is empty; write one, or several with dots between them")
     return form
+
+
+def doubt(path: Path | None) -> str | None:
+    """What to say of a file that is read as lines because of its name, and that hardly has lines of text."""
+    suffix = _suffix(path)
+    for suffixes, what in _NO_LINES.items():
+        if suffix in suffixes:
+            return (
+                f"{path} is translated line by line, but lines of {suffix} files {what}; --form lines means it so, "
+                "without this warning"
+            )
+    return None
+
+
+def _suffix(path: Path | None) -> str:
+    """The last one of a name, that of a compression left out."""
+    suffixes = [] if path is None else [each.lower() for each in path.suffixes if each.lower() not in COMPRESSIONS]
+    return suffixes[-1] if suffixes else ""
 
 
 def read_pieces(lines: Iterable[str], name: str, form: str, field: str | None = None) -> Iterator[Piece]:
@@ -91,6 +120,10 @@ def _read(lines: Iterator[str], name: str, form: str, field: str) -> Iterator[Pi
     match form:
         case "document":
             return read_document(lines)
+        case "markdown":
+            from seq2seq.translation.forms.markdown import read_markdown  # 0.07 s, which no other form needs
+
+            return read_markdown(lines)
         case "srt":
             return read_srt(lines, name)
         case "vtt":
