@@ -5,12 +5,15 @@ A sentence is one string, as a reader sees it: detokenised and unescaped.
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+import regex
+
+from seq2seq.characters import UNSPACED, is_unspaced
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.legacy_tokens import moses_tokens
@@ -27,6 +30,7 @@ ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness a
 N_SAMPLES = {"bs": 1000, "ar": 10000}
 # For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
+_UNSPACED_BUT_HAN = regex.compile(rf"(?V1)[\w&&{UNSPACED}--\p{{Han}}]")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def corpus_scores(
     Args:
         references: for each sentence one reference, or a list of all its references. If sentences differ in their
             number of references, the signature says `nrefs:var`.
-        metrics: any of `bleu` (13a tokens, cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
+        metrics: any of `bleu` (cased, with `bleu_tokens`), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
             `bleu_legacy_tok`. The last one is what multi-bleu.perl gives for `moses_tokens`: the number in older
             papers. If the references are tokens already, text is only lower-cased, and the signature says `tok:none`.
         language: of the sentences, such as `fr`; only `bleu_legacy_tok` needs it.
@@ -320,7 +324,9 @@ def _metric(name: str, references: References, language: str, ignore_case: bool 
     known = _streams(references)
     if name == "bleu":
         # sacreBLEU warns if hypotheses look like tokens. `force` silences it if the references are tokens too.
-        return BLEU(references=known, lowercase=ignore_case, force=is_tokenised(known[0]))
+        return BLEU(
+            references=known, lowercase=ignore_case, force=is_tokenised(known[0]), tokenize=bleu_tokens(known[0])
+        )
     if name == "chrf":
         return CHRF(references=known, lowercase=ignore_case)
     if name == "chrf++":
@@ -330,6 +336,15 @@ def _metric(name: str, references: References, language: str, ignore_case: bool 
     if name == "bleu_legacy_tok":
         return _legacy_bleu(known, language)
     raise TranslationError(f"{name!r} is not a metric; choose from {', '.join(METRICS)}")
+
+
+def bleu_tokens(references: Iterable[str | None]) -> str:
+    """The tokens of sacreBLEU that suit the script: 13a would take a sentence of Chinese or Thai for one word."""
+    texts = list(filter(None, references))
+    if 2 * sum(map(is_unspaced, texts)) <= len(texts):
+        return "13a"
+    # Those of Japanese (ja-mecab) need a dictionary.
+    return "char" if any(map(_UNSPACED_BUT_HAN.search, texts)) else "zh"
 
 
 def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":

@@ -1,6 +1,9 @@
 """Scores of single sentences: they find translations to look at, and say little about a system."""
 
 from collections.abc import Sequence
+from itertools import chain
+
+from seq2seq.evaluation.scores import bleu_tokens
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
@@ -22,7 +25,8 @@ def sentence_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     """BLEU of each sentence alone, smoothed, up to the longest n-grams that it has; references as `sentence_chrf`."""
     from sacrebleu import BLEU
 
-    metric = BLEU(effective_order=True, force=True)  # `force` silences advice to detokenise
+    tokens = bleu_tokens(chain.from_iterable(references))
+    metric = BLEU(effective_order=True, force=True, tokenize=tokens)  # `force` silences advice to detokenise
     return [
         float(metric.sentence_score(hypothesis, [text for text in known if text.strip()] or [""]).score)
         for hypothesis, known in zip(hypotheses, references, strict=True)

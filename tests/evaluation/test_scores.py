@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,6 +157,30 @@ def test_the_legacy_score_takes_several_references() -> None:
 def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference() -> None:
     several = corpus_scores(["a b c d", "x"], [["a b c d", "a b"], ["", " "]], METRICS, "en")
     assert several["bleu"].score == corpus_scores(["a b c d", "x"], [["a b c d", "a b"], [""]])["bleu"].score
+
+
+@pytest.mark.parametrize(
+    ("references", "tokens"),
+    [
+        (["医生看见面包。", "The doctor"], "13a"),  # a name of others is no reason
+        (["医生看见面包。", "他来了。", "OK"], "zh"),
+        (["医者はパンを見ます。", "学生"], "char"),
+        (["หมอเห็นขนมปังทุกเช้า"], "char"),
+        ([["", "คุณมา"], ["ฉันไป"]], "char"),
+        (["डॉक्टर रोटी देखता है।"], "13a"),
+    ],
+)
+def test_bleu_has_tokens_that_suit_the_script(references: list[Any], tokens: str) -> None:
+    hypotheses = ["他看见医生每天"] * len(references)
+    score = corpus_scores(hypotheses, references, ["bleu"])["bleu"]
+    assert f"|tok:{tokens}|" in score.signature
+    known = [each if isinstance(each, str) else each[-1] for each in references]
+    assert score.score == sacrebleu.corpus_bleu(hypotheses, [known], tokenize=tokens).score
+
+
+def test_a_good_translation_into_a_language_without_spaces_has_bleu() -> None:
+    references = ["医生每天早上看见面包。", "老师每天卖牛奶。"]
+    assert corpus_scores(["医生每天早上看见米饭。", "老师每天卖茶。"], references)["bleu"].score > 40
 
 
 def test_the_signatures_say_what_was_measured() -> None:

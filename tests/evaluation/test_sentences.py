@@ -33,3 +33,7 @@ def test_bleu_of_a_short_sentence_has_its_own_n_grams_and_the_length_of_a_refere
     # By hand: both words and their pair match, longer n-grams there are none; 2 tokens for 6 give exp(1 - 6 / 2).
     found = sentence_bleu(["A dog", "A dog"], [["", "A dog runs fast here."], [" "]])
     assert found == pytest.approx([100 * math.exp(1 - 6 / 2), 0])
+
+
+def test_a_sentence_without_spaces_is_no_single_word() -> None:
+    assert sentence_bleu(["医生每天早上看见米饭。"], [["医生每天早上看见面包。"]])[0] > 50

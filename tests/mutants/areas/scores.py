@@ -4,10 +4,17 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="a sentence of Chinese is one word for BLEU",
+        file="seq2seq/evaluation/scores.py",
+        text="if 2 * sum(map(is_unspaced, texts)) <= len(texts):",
+        becomes="if True:",
+        tests=["tests/evaluation/test_scores.py::test_bleu_has_tokens_that_suit_the_script"],
+    ),
+    Mutant(
         fault="a score without case is one with case",
         file="seq2seq/evaluation/scores.py",
-        text="return BLEU(references=known, lowercase=ignore_case,",
-        becomes="return BLEU(references=known,",
+        text="references=known, lowercase=ignore_case, force=is_tokenised(known[0])",
+        becomes="references=known, force=is_tokenised(known[0])",
         tests=["tests/evaluation/test_scores.py::test_scores_without_case_are_those_of_the_sacrebleu_command"],
     ),
     Mutant(
