@@ -3,15 +3,19 @@
 A line repeats or overlaps another one if it is exactly the same. 64-bit hashes are compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.characters import composed
 from seq2seq.corpus.hashes import Hashes, contained
 
 _PERCENTILES = (50, 90, 99, 100)
+_MANY_REWRITTEN = 0.01  # of the lines
+_MOST_EXAMPLES = 4
 _BLOCK = 1 << 20  # hashes to compare at a time, so that no memory-mapped array is in memory as a whole
 
 
@@ -61,6 +65,34 @@ def count_distinct(ascending: Hashes) -> int:
     return 1 + sum(int(np.count_nonzero(np.diff(ascending[start : start + _BLOCK + 1]))) for start in blocks)
 
 
+def rewritten(texts: Sequence[str], normalized: Callable[[str], str]) -> dict[str, Any]:
+    """Which characters a tokenizer writes another way, so that no translation has them.
+
+    White space does not count, nor do letters that look the same.
+
+    Args:
+        normalized: what the tokenizer makes of a text before it cuts it, with U+2581 for a space.
+    Returns:
+        `share` of the texts that have such a character, and `examples`, as `？ as ?`, the commonest first.
+    """
+    n_of = Counter(character for text in texts for character in set(text) if not character.isspace())
+    others = {}
+    for character in n_of:
+        other = normalized(f"a{character}a").replace("▁", " ").strip()  # alone, what becomes a space would go
+        if composed(other) != composed(f"a{character}a"):
+            others[character] = other[1:-1]
+    n_changed = sum(not others.keys().isdisjoint(text) for text in texts)
+    common = sorted(others, key=lambda character: -n_of[character])[:_MOST_EXAMPLES]
+    examples = [f"{_shown(character)} as {_shown(others[character])}" for character in common]
+    return {"share": n_changed / max(len(texts), 1), "examples": examples}
+
+
+def _shown(text: str) -> str:
+    if not text.strip():
+        return "a space" if text else "nothing"
+    return text if text.isprintable() else " ".join(f"U+{ord(character):04X}" for character in text)
+
+
 def render(report: Mapping[str, Any]) -> str:
     """The report of `prepare` for people: one paragraph a split, one fact a line."""
     tokenizer = report["tokenizer"]
@@ -87,6 +119,11 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
         if "references" in split:
             lines.append(f"  {split['references']:,} references, several for some sources")
+        if split.get("rewritten", {}).get("share", 0) >= _MANY_REWRITTEN:
+            lines.append(
+                f"  tgt: in {split['rewritten']['share']:.1%} of the lines the tokenizer writes another character "
+                f"({', '.join(split['rewritten']['examples'])}); tokenizer.normalization=identity keeps them"
+            )
         if split.get("tokenised"):
             lines.append("  tgt: tokens with spaces between them, not text; bleu, chrf and ter are scores of tokens")
         if overlap := split.get("overlap"):

@@ -35,7 +35,7 @@ from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
-from seq2seq.corpus.report import overlap_report, render
+from seq2seq.corpus.report import overlap_report, render, rewritten
 from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
@@ -397,7 +397,9 @@ def _report(
                 split["without"] = {str(file): digests[file] for source in held_out for file in source.files}
         else:
             split["overlap"] = overlap_report(seen, store.hashes)
-            split["tokenised"] = is_tokenised([store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)])
+            some = [store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)]
+            split["tokenised"] = is_tokenised(some)
+            split["rewritten"] = rewritten(some, tokenizer.normalized)
             n_long = int(((store.src_lengths > longest) | (store.tgt_lengths > longest)).sum())
             if n_long:  # without them the scores would be of another text
                 raise CorpusError(

@@ -1,4 +1,5 @@
 import json
+import unicodedata
 
 import numpy as np
 from hypothesis import given
@@ -40,6 +41,21 @@ def test_overlap_counts_held_out_pairs():
         "sources_in_train": 3,
         "pairs_in_train": 2,
     }
+
+
+def test_what_the_tokenizer_writes_another_way_is_told():
+    changes = {"？": "?", "\u0e33": "\u0e4d\u0e32", "\u200c": "▁", "\u0300": "", "\x01": ""}
+
+    def normalized(text: str) -> str:
+        return "▁" + "".join(changes.get(each, each) for each in unicodedata.normalize("NFC", text))
+
+    found = report.rewritten(["好？", "น้ำ？", "می\u200cخواهم", "e\u0300 \u3000", "a", "\x01"], normalized)
+    assert found["share"] == 4 / 6
+    assert found["examples"] == ["？ as ?", "ำ as ํา", "U+200C as a space", "U+0001 as nothing"]
+    splits = {"valid": figures() | {"rewritten": found}, "test": figures() | {"rewritten": found | {"share": 0.005}}}
+    text = report.render({"tokenizer": {"vocab_size": 300, "fingerprint": "0"}, "splits": splits})
+    assert text.count("  tgt: in 66.7% of the lines the tokenizer writes another character (？ as ?, ") == 1
+    assert text.count("; tokenizer.normalization=identity keeps them") == 1
 
 
 @given(values=st.lists(st.integers(0, 20)))

@@ -4,6 +4,13 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="a joiner that the tokenizer turns into a space is not told of",
+        file="seq2seq/corpus/report.py",
+        text='normalized(f"a{character}a")',
+        becomes="normalized(character)",
+        tests=["tests/corpus/test_report.py::test_what_the_tokenizer_writes_another_way_is_told"],
+    ),
+    Mutant(
         fault="the cache gives the pairs that other filters kept",
         file="seq2seq/dataset/prepare.py",
         text='"filters": _filter_key(filters, splits, digests) if filters is not None else None,',
