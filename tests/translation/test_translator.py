@@ -8,8 +8,6 @@ from typing import Any, get_type_hints
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import seq2seq
 from seq2seq.config import DecodingConfig
@@ -21,7 +19,7 @@ from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import EOS
 from tests.translating import SENTENCES, sentences
-from tests.translation.translations import LINE_ENDS, SHORT, any_text, engine_of, kinds, texts
+from tests.translation.translations import LINE_ENDS, SHORT, engine_of, kinds, texts
 
 # --- what comes out ---
 
@@ -84,16 +82,6 @@ def test_blank_lines_stay_blank_and_do_not_reach_the_model(
     expected = [Translation(line, "", [TextHypothesis("", 0.0, 0.0)], []) for line in blank]
     assert translator.translate(blank, alignment=True, token_scores=True) == expected
     assert translator.translate([]) == []
-
-
-@settings(max_examples=25)
-@given(lines=st.lists(any_text, max_size=4))
-def test_every_line_of_any_text_gives_one_line(translator: Translator, lines: list[str]) -> None:
-    found = translator.translate(lines, DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=4))
-    assert [translation.source for translation in found] == lines
-    for line, translation in zip(lines, found, strict=True):
-        assert len(translation.text.splitlines()) <= 1
-        assert line.strip() or not translation.text
 
 
 @pytest.mark.parametrize("end", LINE_ENDS)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from hypothesis import strategies as st
-
 from seq2seq.config import DecodingConfig
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.result import Translation
@@ -11,7 +9,6 @@ from seq2seq.translation.translator import Translator
 
 LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 SHORT = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=2)
-any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def texts(translations: Iterable[Translation]) -> list[str]:

@@ -261,6 +261,13 @@ MUTANTS = [
         tests=["tests/test_exit_status.py::test_ctrl_c_while_python_ends_is_no_traceback"],
     ),
     Mutant(
+        fault="what a model says of the last sentence of a line is lost",
+        file="seq2seq/translation/stream.py",
+        text="texts = [text.translate(LINE_ENDS) for text in texts]",
+        becomes='texts = [*texts[:-1], "" if len(texts) > 1 else texts[0]]',
+        tests=["tests/translation/test_any_text.py"],
+    ),
+    Mutant(
         fault="a backtick of Markdown that is alone is a traceback",
         file="seq2seq/translation/forms/markdown.py",
         text="if start in code_ends:",
