@@ -1,4 +1,4 @@
-"""Eight languages with a grammar each, small enough to be learned in seconds, and their English.
+"""Eight scripts, and French: languages with a grammar each, small enough to be learned in seconds, and their English.
 
 A sentence says who buys, sells, sees, finds or brings what and when, or asks it: some 7,000 different ones. The words,
 their order and the marks are those of the language.
@@ -62,6 +62,17 @@ def _words(text: str) -> tuple[str, ...]:
 LANGUAGES = {
     language.code: language
     for language in (
+        Language(
+            "fr",
+            _words("le médecin, le professeur, le fermier, l'étudiant, mon frère, mon ami, le garçon, le roi"),
+            _words("achète, vend, voit, trouve, apporte"),
+            _words("du pain, du riz, du lait, du thé, du poisson, du sel, des fruits, de l'eau"),
+            _words("chaque jour, chaque matin, chaque soir, le dimanche"),
+            at="à {} heures",
+            says="{who} {do} {what} {when}.",
+            asks="est-ce que {who} {do} {what} {when} ?",
+            unknown="ŵ",
+        ),
         Language(
             "zh",
             _words("医生, 老师, 农民, 学生, 我哥哥, 我朋友, 男孩, 国王"),
