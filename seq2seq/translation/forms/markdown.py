@@ -48,10 +48,14 @@ _SPACE = "\ufdd0"  # a noncharacter, which no text has: a space of an element, w
 
 
 class _Text(NamedTuple):
-    """A text, and what makes the new source from its translation."""
+    """A text, its source, and what makes a new source of a translation that is another text."""
 
+    source: str
     tagged: str
     render: Callable[[str], str]
+
+    def translated(self, translation: str) -> str:
+        return self.source if translation == self.tagged else self.render(translation)
 
 
 class _Inside(NamedTuple):
@@ -110,7 +114,7 @@ def _n_front_matter(lines: Sequence[Line]) -> int:
 def _piece(source: str, number: int, parts: Sequence[str | _Text]) -> Piece:
     def render(translations: Sequence[str]) -> str:
         each = iter(translations)
-        return "".join(part if isinstance(part, str) else part.render(next(each)) for part in parts)
+        return "".join(part if isinstance(part, str) else part.translated(next(each)) for part in parts)
 
     return Piece(source, number, [part.tagged for part in parts if isinstance(part, _Text)], render)
 
@@ -127,7 +131,7 @@ def _row(line: Line, labels: Mapping[str, Any]) -> list[str | _Text]:
             start = cell[0].rindex(text)
         tagged, elements = _tagged(text, labels)
         if has_words(_TAG.sub("", tagged)):
-            parts += [line.text[done:start], _Text(tagged, partial(_restored, elements=elements))]
+            parts += [line.text[done:start], _Text(text, tagged, partial(_restored, elements=elements))]
             done = start + len(text)
     return [*parts, line.text[done:] + line.end]
 
@@ -181,8 +185,6 @@ def _joined(lines: Sequence[_Inside], labels: Mapping[str, Any]) -> Iterator[Pie
     after = last.line.source[last.start + len(last.text) :]
 
     def render(translation: str) -> str:
-        if translation == tagged:
-            return source
         if len(lines) == 1:
             return indent + _restored(translation, elements) + after
         unbroken = [(begin.replace(" ", _SPACE), end.replace(" ", _SPACE)) for begin, end in elements]
@@ -190,7 +192,7 @@ def _joined(lines: Sequence[_Inside], labels: Mapping[str, Any]) -> Iterator[Pie
         wrapped = wrap(_restored(translation, unbroken), width, indent, lines[1].line.text[: lines[1].start])
         return first.end.join(wrapped).replace(_SPACE, " ") + after
 
-    yield _piece(source, first.number, [_Text(tagged, render)])
+    yield _piece(source, first.number, [_Text(source, tagged, render)])
 
 
 def _tagged(text: str, labels: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:

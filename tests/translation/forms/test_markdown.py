@@ -29,7 +29,7 @@ Titre
 
 | Chat | `chien` |
 |------|:-------:|
-| a\\|b | le **lapin** |
+| a\\|b | le **lapin** [là] |
 
 ```python
 chat = 1
@@ -66,7 +66,7 @@ TITRE
 
 | CHAT | `chien` |
 |------|:-------:|
-| A\\|B | LE **LAPIN** |
+| A\\|B | LE **LAPIN** [LÀ][là] |
 
 ```python
 chat = 1
