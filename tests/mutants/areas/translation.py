@@ -27,8 +27,8 @@ MUTANTS = [
     Mutant(
         fault="a line of which the tokenizer reads nothing reaches the model",
         file="seq2seq/translation/line_parts.py",
-        text="for part, ids in zip(*found, strict=True) if ids]",
-        becomes="for part, ids in zip(*found, strict=True)]",
+        text="                if own_ids:",
+        becomes="                if True:",
         tests=["tests/translation/test_translator_splitting.py::test_a_line_that_the_model_does_not_read_says_so"],
     ),
     Mutant(
