@@ -128,10 +128,9 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "translation.forms",
         "translation.streams",
         "translation.parts",
-        "translation.records",
-        "translation.score_report",
         "translation.blocks",
-        "translation.ranks",
+        "translation.result",
+        "translation.watch",
     ],
 )
 def test_text_is_handled_without_torch(part: str) -> None:

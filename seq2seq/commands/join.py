@@ -25,12 +25,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from seq2seq.corpus.reader import read_lines
     from seq2seq.errors import TranslationError
     from seq2seq.exit_status import note
-    from seq2seq.translation.options import TranslationOptions
     from seq2seq.translation.parts import join
-    from seq2seq.translation.request import TranslationRequest
-    from seq2seq.translation.score_report import print_scores
+    from seq2seq.translation.result import print_scores, texts
 
     for path in args.reference:
         if not path.is_file():
@@ -38,7 +37,5 @@ def run(args: argparse.Namespace) -> None:
     n_parts, n_lines, settings = join(args.output)
     note(f"joined {n_parts} parts, {n_lines:,} lines: {args.output}")
     if args.reference:
-        options = TranslationOptions(alignment=settings["alignment"], typography=settings["typography"])
-        references = tuple(args.reference)
-        made = {"output": args.output, "form": settings["form"], "options": options, "references": references}
-        print_scores(TranslationRequest(models=(), **made), None)
+        hypotheses = list(texts(read_lines(args.output), settings["form"], settings["alignment"]))
+        print_scores(hypotheses, args.reference, None, settings["typography"])

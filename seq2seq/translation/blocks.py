@@ -10,9 +10,9 @@ import queue
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, repeat
+from itertools import count
 from typing import NamedTuple, TypeVar
 
 from seq2seq.errors import TranslationError
@@ -30,7 +30,7 @@ class Given(NamedTuple):
     """A text to work on.
 
     Attributes:
-        beside: what its translations begin with, or the translation that is to be scored; often nothing.
+        beside: see `Piece`.
         number: from 0. Sampling and messages use it.
     """
 
@@ -46,30 +46,24 @@ class Block:
     Attributes:
         number: from 0.
         first_text: number of its first text, from 0.
-        beside: for each piece, the line that goes with it in another file; blank where there is none.
         is_last: whether nothing follows, as far as is known.
     """
 
     number: int
     first_text: int
     pieces: list[Piece]
-    beside: list[str]
     is_last: bool
 
     def given(self) -> Iterator[Given]:
         """The texts of all pieces."""
         numbers = count(self.first_text)
-        for piece, beside in zip(self.pieces, self.beside, strict=True):
-            yield from map(Given, piece.texts, repeat(beside), numbers)
+        return (Given(text, piece.beside, next(numbers)) for piece in self.pieces for text in piece.texts)
 
     @cached_property
     def digest(self) -> str:
         """Of all that decides what becomes of it, but the settings of the search."""
-        line = self.pieces[0].line if self.pieces else 1
-        digest = hashlib.sha256(f"{self.first_text} {line} {len(self.pieces)} {self.is_last}\n".encode())
-        for text in (*(piece.source for piece in self.pieces), *self.beside):
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
-        return digest.hexdigest()
+        text = [(piece.line, piece.source, piece.beside) for piece in self.pieces]
+        return hashlib.sha256(repr((self.first_text, self.is_last, text)).encode()).hexdigest()
 
 
 def block_size(max_batch_tokens: int, n_hypotheses: int) -> int:
@@ -78,56 +72,42 @@ def block_size(max_batch_tokens: int, n_hypotheses: int) -> int:
 
 
 def cut(
-    pieces: Iterable[tuple[Piece, str] | None], size: int, patience_s: float | None = None, first_text: int = 0
+    pieces: Iterable[Piece | None], size: int, patience_s: float | None = None, first_text: int = 0
 ) -> Iterator[Block | None]:
-    """The pieces in blocks, at least one.
-
-    A block ends with the piece by which it has `size` characters. If the reading fails, a block with the pieces before
-    comes first, then the error.
+    """The pieces in blocks, at least one. A block ends with the piece by which it has `size` characters.
 
     Args:
-        pieces: each with the line that goes with it. None: there is none at the moment; that is passed on.
+        pieces: None: there is none at the moment; that is passed on.
         patience_s: how long a piece waits for the next ones; None: as long as it takes.
         first_text: number of texts before the first one.
     """
-    number = n_characters = n_texts = 0
-    held: list[tuple[Piece, str]] = []
+    number = n_characters = 0
+    held: list[Piece] = []
     began_s = 0.0
-    problem: Exception | None = None
 
     def block(*, is_last: bool) -> Block:
-        nonlocal number, first_text, n_characters, n_texts
-        made = Block(number, first_text, [piece for piece, _ in held], [line for _, line in held], is_last)
-        number, first_text, n_characters, n_texts = number + 1, first_text + n_texts, 0, 0
-        held.clear()
+        nonlocal number, first_text, n_characters, held
+        made = Block(number, first_text, held, is_last)
+        number, first_text = number + 1, first_text + sum(len(piece.texts) for piece in held)
+        held, n_characters = [], 0
         return made
 
-    def is_late() -> bool:
-        return patience_s is not None and bool(held) and time.monotonic() - began_s >= patience_s
-
-    try:
-        for each in pieces:
-            if each is None:
-                yield block(is_last=True) if is_late() else None
-                continue
-            if held and n_characters >= size:
+    for piece in pieces:
+        if piece is not None:
+            if n_characters >= size:
                 yield block(is_last=False)
-            if not held and patience_s is not None:
-                began_s = time.monotonic()
-            held.append(each)
-            n_characters += len(each[0].source) + 1
-            n_texts += len(each[0].texts)
-            if is_late():
-                yield block(is_last=True)
-    except Exception as error:
-        problem = error
-    if held or (not number and problem is None):
+            began_s = began_s if held else time.monotonic()
+            held.append(piece)
+            n_characters += len(piece.source) + 1
+        if held and patience_s is not None and time.monotonic() - began_s >= patience_s:
+            yield block(is_last=True)
+        elif piece is None:
+            yield None
+    if held or not number:
         yield block(is_last=True)
-    if problem is not None:
-        raise problem
 
 
-def beside(pieces: Iterable[Piece], lines: Iterable[str], complaint: str) -> Iterator[tuple[Piece, str]]:
+def beside(pieces: Iterable[Piece], lines: Iterable[str], complaint: str) -> Iterator[Piece]:
     """Each piece with the line that goes with it.
 
     Raises:
@@ -137,7 +117,7 @@ def beside(pieces: Iterable[Piece], lines: Iterable[str], complaint: str) -> Ite
     for piece in pieces:
         if (line := next(lines, None)) is None:
             raise TranslationError(complaint)
-        yield piece, line
+        yield replace(piece, beside=line)
     if next(lines, None) is not None:
         raise TranslationError(complaint)
 

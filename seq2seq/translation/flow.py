@@ -1,78 +1,74 @@
-"""Blocks of text through workers: prepared one after the other, searched in batches, given back in their order.
+"""Blocks of text through workers, and what a worker does with a batch.
 
-While workers search a block, the next one is prepared. Few blocks are held at once, so memory does not grow with the
-text.
+Blocks are prepared one after the other, searched in batches, and given back in their order. While workers search a
+block, the next one is prepared. Few blocks are held at once, so memory does not grow with the text.
+
+Shapes: N texts, M n-grams
 """
 
-from collections import deque
+import dataclasses
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from itertools import islice
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search_batch import plan_batches
+from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Block, Given
+from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.options import TranslationOptions
 
-P = TypeVar("P")  # what is known about a text
 I = TypeVar("I")  # noqa: E741 (an item of work, such as a sentence)
 R = TypeVar("R")  # what a worker makes of it
-T = TypeVar("T", covariant=True)  # what becomes of the text
+T = TypeVar("T")  # what becomes of a text
 
 _BATCHES_AHEAD = 2  # for each worker, so that none waits for this process
 _MOST_BLOCKS = 64  # that are held, if the first one takes far longer than those after it
 
 
 @dataclass(frozen=True)
-class Prepared(Generic[P, I]):
-    """A text as work.
+class Work(Generic[I, R, T]):
+    """What is to be done for a text.
 
     Attributes:
-        items: its parts; a blank one has none.
+        items: what workers search, such as its sentences; a blank text has none.
         lengths: of each item, in tokens.
+        finish: makes the results of all items what becomes of the text.
     """
 
-    payload: P
     items: list[I]
     lengths: list[int]
-
-
-class Course(Protocol[P, I, R, T]):
-    """What happens to a text.
-
-    Attributes:
-        batched_by: decides the size of batches.
-        splits_last: whether the last batches of the text are smaller, so that several workers share them.
-    """
-
-    @property
-    def batched_by(self) -> DecodingConfig: ...
-    @property
-    def splits_last(self) -> bool: ...
-    def prepare(self, given: Given) -> Prepared[P, I]:
-        """Before the search."""
-
-    def submit(self, items: list[I]) -> Future[list[R]]:
-        """Hand a batch to the workers."""
-
-    def finish(self, prepared: Prepared[P, I], results: Sequence[R]) -> T:
-        """After the search: there is a result for each item."""
+    finish: Callable[[list[R]], T]
 
 
 def flow(
     blocks: Iterable[Block | None],
-    course: Course[P, I, R, T],
+    prepare: Callable[[Given], Work[I, R, T]],
+    work: Callable[[Engine, list[I]], list[R]],
     workers: Workers,
-    on_done: Callable[[float], None] = lambda n_texts: None,
+    decoding: DecodingConfig,
+    on_done: Callable[[float], None] | None = None,
+    *,
+    splits_last: bool = False,
 ) -> Generator[tuple[Block, list[T]], None, None]:
-    """Each block with what its texts became. If reading or preparing one fails, those before come first.
+    """Each block with what its texts became, in order. If reading or preparing one fails, those before come first.
 
     Args:
         blocks: None says that nothing is there at the moment; it comes now and then as long as that is so.
+        work: what a worker does with a batch of items.
+        decoding: decides the size of batches.
         on_done: called with the number of texts that were done since the last call, about.
+        splits_last: whether the last batches of the text are smaller, so that several workers share them.
     """
-    at_work: deque[_Searched[P, I, R, T]] = deque()
+    at_work: deque[_AtWork[I, R, T]] = deque()
     problem: Exception | None = None
 
     def begun() -> Iterator[None]:
@@ -80,71 +76,184 @@ def flow(
         try:
             for block in blocks:
                 if block is not None:
-                    at_work.append(_Searched(block, course))
+                    texts = [prepare(given) for given in block.given()]
+                    items = [item for text in texts for item in text.items]
+                    lengths = [length for text in texts for length in text.lengths]
+                    batches = plan_batches(lengths, decoding, is_split=splits_last and block.is_last)
+                    tasks = {workers.submit(work, [items[i] for i in batch]): batch for batch in batches}
+                    at_work.append(_AtWork(block, texts, tasks))
                 yield
         except Exception as error:
             problem = error
 
-    def tasks() -> list[Future[list[R]]]:
+    def all_tasks() -> list[Future[list[R]]]:
         return [task for each in at_work for task in each.tasks]
 
-    def n_waiting() -> int:
-        return sum(each.n_waiting for each in at_work)
+    def finished(n_ahead: int) -> Iterator[tuple[Block, list[T]]]:
+        """The first blocks, until no more than so many batches are waiting behind them."""
+        while at_work:
+            if on_done:
+                on_done(sum(each.newly_done() for each in at_work))
+            if at_work[0].is_done:
+                yield at_work.popleft().finished()
+            elif sum(not task.done() for task in all_tasks()) < n_ahead and len(at_work) < _MOST_BLOCKS:
+                return
+            else:
+                workers.wait(all_tasks())
 
     try:
         for _ in begun():
-            while at_work:
-                on_done(sum(each.newly_done() for each in at_work))
-                if not at_work[0].n_waiting:
-                    yield at_work.popleft().finished()
-                elif n_waiting() < _BATCHES_AHEAD * workers.n_workers and len(at_work) < _MOST_BLOCKS:
-                    break
-                else:
-                    workers.wait(tasks())
-        while at_work:
-            while at_work[0].n_waiting:
-                workers.wait(tasks())
-                on_done(sum(each.newly_done() for each in at_work))
-            yield at_work.popleft().finished()
+            yield from finished(_BATCHES_AHEAD * workers.n_workers)
+        yield from finished(0)
         if problem is not None:
             raise problem
     finally:
-        workers.cancel(tasks())
+        workers.cancel(all_tasks())
 
 
-class _Searched(Generic[P, I, R, T]):
+@dataclass
+class _AtWork(Generic[I, R, T]):
     """A block that is being searched."""
 
-    def __init__(self, block: Block, course: Course[P, I, R, T]) -> None:
-        self._block = block
-        self._course = course
-        self._texts = [course.prepare(given) for given in block.given()]
-        items = [item for text in self._texts for item in text.items]
-        lengths = [length for text in self._texts for length in text.lengths]
-        self._n_items, self._n_told = len(items), 0.0
-        is_split = course.splits_last and block.is_last
-        batches = plan_batches(lengths, course.batched_by, is_split=is_split)
-        self.tasks = {course.submit([items[index] for index in batch]): batch for batch in batches}
+    block: Block
+    texts: list[Work[I, R, T]]
+    tasks: dict[Future[list[R]], list[int]]  # and the items of each
+    n_told: float = 0.0  # texts that `newly_done` has counted
 
     @property
-    def n_waiting(self) -> int:
-        """Batches that are not searched yet."""
-        return sum(not task.done() for task in self.tasks)
+    def is_done(self) -> bool:
+        return all(task.done() for task in self.tasks)
 
     def newly_done(self) -> float:
         """How many of its texts were done since the last call, about."""
         n_items = sum(len(batch) for task, batch in self.tasks.items() if task.done())
-        n_done = len(self._texts) * (n_items / self._n_items if self._n_items else 1.0)
-        n_new, self._n_told = n_done - self._n_told, n_done
+        n_done = len(self.texts) * (n_items / sum(map(len, self.tasks.values())) if self.tasks else 1.0)
+        n_new, self.n_told = n_done - self.n_told, n_done
         return n_new
 
     def finished(self) -> tuple[Block, list[T]]:
         results: dict[int, R] = {}
         for task, batch in self.tasks.items():
             results.update(zip(batch, task.result(), strict=True))
-        found, begin = [], 0
-        for text in self._texts:
-            end = begin + len(text.items)
-            found.append(self._course.finish(text, [results[index] for index in range(begin, end)]))
-            begin = end
-        return self._block, found
+        in_order = iter([results[i] for i in range(len(results))])
+        return self.block, [text.finish([next(in_order) for _ in text.items]) for text in self.texts]
+
+
+# --- what a worker does ---
+
+
+class Found(NamedTuple):
+    """What the search found for one sentence."""
+
+    hypotheses: list[Hypothesis]
+    attention: list[np.ndarray] | None  # for each hypothesis (T, S); None if the sentence does not need it
+
+
+class Pair(NamedTuple):
+    """A source and its given translation, as token ids."""
+
+    source: list[int]
+    target: list[int]
+    number: int  # of the line, from 0, which a message of the workers names
+
+
+def score(engine: Engine, pairs: list[Pair]) -> list[list[float]]:
+    """The log-probabilities of the target tokens and of eos of each pair; a worker calls this."""
+    return engine.score([pair.source for pair in pairs], [pair.target for pair in pairs])
+
+
+def search(
+    engine: Engine,
+    sentences: list[Sentence],
+    decoding: DecodingConfig,
+    options: TranslationOptions,
+    tokenizer: Tokenizer,
+) -> list[Found]:
+    """Search one batch; a worker calls this."""
+    found = engine.decode(sentences, decoding, token_scores=options.token_scores)
+    if options.mbr:
+        found = [_by_consensus(hypotheses, tokenizer) for hypotheses in found]
+    attention = _attention(engine, sentences, found, all_are_aligned=options.alignment)
+    return [Found(hypotheses, weights) for hypotheses, weights in zip(found, attention, strict=True)]
+
+
+def _attention(
+    engine: Engine, sentences: Sequence[Sentence], found: Sequence[list[Hypothesis]], *, all_are_aligned: bool
+) -> list[list[np.ndarray] | None]:
+    """For each sentence that needs it, the attention of its hypotheses."""
+    are_aligned = [all_are_aligned or sentence.is_aligned for sentence in sentences]
+    if not any(are_aligned):
+        return [None] * len(sentences)
+    # A hypothesis of `max_length` tokens leaves no place for the eos that `attention` appends.
+    pairs = [
+        (sentence.source, hypothesis.tokens[: engine.max_length - 1])
+        for sentence, hypotheses, is_aligned in zip(sentences, found, are_aligned, strict=True)
+        for hypothesis in (hypotheses if is_aligned else ())
+    ]
+    attention = iter(engine.attention(*zip(*pairs, strict=True)))
+    return [
+        list(islice(attention, len(hypotheses))) if is_aligned else None
+        for hypotheses, is_aligned in zip(found, are_aligned, strict=True)
+    ]
+
+
+# --- the choice among what a search found ---
+#
+# With minimum Bayes risk (Eikema and Aziz 2020), the translation is chosen that agrees best with the others. Samples of
+# a model are what it thinks possible, and the one that is most like all of them is often better than the most probable
+# one. How alike two texts are is the chrF2 of one with the other as its reference (Popović 2015).
+
+
+def _by_consensus(hypotheses: list[Hypothesis], tokenizer: Tokenizer) -> list[Hypothesis]:
+    """The hypotheses with their expected chrF as the score, best first."""
+    utilities = consensus(tokenizer.decode([each.tokens for each in hypotheses]))
+    scored = [dataclasses.replace(each, score=score) for each, score in zip(hypotheses, utilities, strict=True)]
+    return sorted(scored, key=lambda each: (not each.finished, -each.score))
+
+
+_LONGEST = 6  # characters of an n-gram
+_BETA = 2  # how much more recall counts
+
+
+def consensus(texts: Sequence[str]) -> list[float]:
+    """The mean chrF2 of each text against all the others, between 0 and 100; the best translation has the highest.
+
+    A text that comes several times counts several times. A single text has nothing to agree with, and gets 0.
+
+    Args:
+        texts: translations of the same line.
+    """
+    times = Counter(texts)
+    n_others = len(texts) - 1
+    if n_others < 1:
+        return [0.0] * len(texts)
+    others = np.array(list(times.values())) - np.eye(len(times))  # (N, N): how often each other text comes
+    means = dict(zip(times, ((_chrf(list(times)) * others).sum(1) / n_others).tolist(), strict=True))
+    return [means[text] for text in texts]
+
+
+def _chrf(texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    """chrF2 of text i with text j as its reference, at [i, j]; the same as sacreBLEU's of two sentences."""
+    bare = ["".join(text.split()) for text in texts]
+    precision, recall, n_orders = np.zeros((3, len(texts), len(texts)))
+    for n in range(1, _LONGEST + 1):
+        counts = _ngrams(bare, n)
+        totals = counts.sum(1)
+        matches = np.array([np.minimum(row, counts).sum(1) for row in counts])  # (N, N)
+        n_orders += (totals[:, None] > 0) & (totals > 0)  # without n-grams on one side there is no match either
+        precision += matches / np.maximum(totals, 1)[:, None]
+        recall += matches / np.maximum(totals, 1)
+    precision, recall = precision / np.maximum(n_orders, 1), recall / np.maximum(n_orders, 1)
+    scores: npt.NDArray[np.float64] = (1 + _BETA**2) * precision * recall
+    return 100 * np.divide(scores, _BETA**2 * precision + recall, out=scores, where=scores > 0)
+
+
+def _ngrams(texts: Sequence[str], n: int) -> npt.NDArray[np.int32]:
+    """How often each text has each n-gram, (N, M)."""
+    of_texts = [Counter(text[i : i + n] for i in range(len(text) - n + 1)) for text in texts]
+    distinct = dict.fromkeys(ngram for each in of_texts for ngram in each)
+    columns = {ngram: column for column, ngram in enumerate(distinct)}
+    counts = np.zeros((len(texts), len(columns)), dtype=np.int32)
+    for row, ngrams in zip(counts, of_texts, strict=True):
+        row[[columns[ngram] for ngram in ngrams]] = list(ngrams.values())
+    return counts

@@ -91,13 +91,7 @@ class DecodingSettings(TypedDict, total=False):
     n_best: Annotated[
         int,
         _form(
-            _N_BEST,
-            "N",
-            positive,
-            flags=["--n-best", "--nbest"],
-            is_common=True,
-            is_for_search=True,
-            is_by_line=True,
+            _N_BEST, "N", positive, flags=["--n-best", "--nbest"], is_common=True, is_for_search=True, is_by_line=True
         ),
     ]
     max_length_a: Annotated[

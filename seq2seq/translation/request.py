@@ -1,6 +1,7 @@
-"""One call of translate.py as an object, and the checks that need no model."""
+"""One call of translate.py as an object, which of several processes it is, and the checks that need no model."""
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from seq2seq.cores import n_cores
 from seq2seq.corpus.reader import read_lines, read_stream
-from seq2seq.errors import TranslationError
+from seq2seq.errors import ConfigError, TranslationError, command
 from seq2seq.options import Option, not_negative, share
 from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
@@ -52,7 +54,7 @@ class TranslationRequest:
     Attributes:
         input_form: what the input is, a result of `forms.read.form_of`.
         terms: `run.py` puts the terms of the file into the options.
-        form: how translations are written, one of `records.FORMS`.
+        form: how translations are written, see `result.written`.
     """
 
     models: Annotated[
@@ -153,12 +155,15 @@ class TranslationRequest:
         stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb") if self.is_live else sys.stdin.buffer
         return read_stream(stdin, "stdin", self.errors, replaced.add, is_exact=True)
 
-    def parallel_files(self) -> Iterator[tuple[str, Path]]:
+    def parallel_files(self) -> list[tuple[str, Path]]:
         """Option and path of each file whose line n belongs to line n of the input."""
-        yield from (("--reference", path) for path in self.references)
-        for option, path in (("--compare", self.compare), ("--prefix", self.prefixes), ("--score", self.score)):
-            if path is not None:
-                yield option, path
+        files = [("--compare", self.compare), ("--prefix", self.prefixes), ("--score", self.score)]
+        return [*(("--reference", path) for path in self.references), *((name, path) for name, path in files if path)]
+
+    def files(self) -> list[tuple[str, Path]]:
+        """Option and path of each file that is read, the model left out."""
+        terms = [("--terms", self.terms)] if self.terms else []
+        return [("--input", self.input or STDIN), *self.parallel_files(), *terms]
 
 
 def check_inputs(request: TranslationRequest) -> list[tuple[str, Path]]:
@@ -167,9 +172,7 @@ def check_inputs(request: TranslationRequest) -> list[tuple[str, Path]]:
     Raises:
         TranslationError: an input does not exist, or two are stdin.
     """
-    inputs = [("--input", request.input or STDIN), *request.parallel_files()]
-    if request.terms is not None:
-        inputs.append(("--terms", request.terms))
+    inputs = request.files()
     readers = [option for option, path in inputs if open_descriptor(path) == 0]
     if readers and sys.stdin is None:  # a shell closes it with `<&-`
         raise TranslationError(f"stdin is closed; open it or give {readers[0]} FILE")
@@ -211,3 +214,84 @@ def _n_lines(path: Path | None, errors: str = "strict") -> int | None:
     if path is None or open_descriptor(path) == 0 or not path.is_file():  # a pipe can be read only once
         return None
     return sum(1 for _ in read_lines(path, errors))
+
+
+# --- the processes of this machine ---
+
+
+@dataclass(frozen=True)
+class Process:
+    """This process among those of a job on this machine.
+
+    Attributes:
+        local_rank: its number, from 0.
+        n_local: how many they are.
+        n_local_cores: cores that they may use together.
+    """
+
+    local_rank: int
+    n_local: int
+    n_local_cores: int
+
+    @property
+    def n_cores(self) -> int:
+        """Cores for this process. srun may have bound it to fewer than the machine has."""
+        return max(1, min(n_cores(), self.n_local_cores // self.n_local))
+
+
+def launched() -> Process | None:
+    """This process, if torchrun or srun has started it as one of several.
+
+    Raises:
+        ConfigError: variables are missing or wrong that say which one it is.
+    """
+    if "WORLD_SIZE" in os.environ:  # before those of SLURM: torchrun may run in a job of it
+        if (n_processes := _number("WORLD_SIZE")) == 1:
+            return None
+        n_local = _number("LOCAL_WORLD_SIZE") if "LOCAL_WORLD_SIZE" in os.environ else n_processes
+        return Process(_number("LOCAL_RANK"), n_local, n_cores())
+    if os.environ.get("SLURM_STEP_NUM_TASKS", "1") == "1":  # which only srun sets
+        return None
+    # In SLURM's short form, `2(x3),1` is 2, 2, 2, 1.
+    nodes = re.findall(r"(\d+)(?:\(x(\d+)\))?", os.environ.get("SLURM_STEP_TASKS_PER_NODE", ""))
+    n_tasks = [int(n_tasks) for n_tasks, n_nodes in nodes for _ in range(int(n_nodes or 1))]
+    if (node := _number("SLURM_NODEID")) >= len(n_tasks):
+        raise ConfigError("srun: SLURM_STEP_TASKS_PER_NODE does not say how many tasks this node has; start it by srun")
+    cores = int(os.environ.get("SLURM_CPUS_ON_NODE", "0")) or n_cores()
+    return Process(_number("SLURM_LOCALID"), n_tasks[node], cores)
+
+
+def _number(name: str) -> int:
+    text = os.environ.get(name, "")
+    if not text.isdecimal():
+        raise ConfigError(
+            f"{name}={text!r} does not say which of several processes this is; use torchrun or srun, or unset "
+            f"{'WORLD_SIZE' if not name.startswith('SLURM') else 'SLURM_STEP_NUM_TASKS'}"
+        )
+    return int(text)
+
+
+def check_shared(request: TranslationRequest, process: Process | None) -> None:
+    """Refuse what several processes cannot share.
+
+    Raises:
+        TranslationError: see there.
+    """
+    if process is None and request.shard is None:
+        return
+    if process is not None and request.shard is not None:
+        raise TranslationError("--shard is for tasks that run by themselves; leave it out under torchrun and srun")
+    who = "several processes" if request.shard is None else "--shard"
+    for option, path in request.files():
+        if is_stream(path):
+            raise TranslationError(
+                f"{option} {path}: {who} cannot share a stream, since each reads all of it; give a file that all of "
+                "them can read"
+            )
+    if request.output is None or is_stream(request.output):
+        raise TranslationError(f"{who} need --output FILE, beside which the parts lie until they are joined")
+    if request.references and request.shard is not None:
+        raise TranslationError(
+            "--reference scores the whole text, and --shard makes a part: leave it out, and score what is joined with "
+            f"{command('join', request.output, '--reference', 'FILE')}"
+        )

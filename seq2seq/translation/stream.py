@@ -1,28 +1,27 @@
-"""What is searched for a line, and what becomes of it: split, encode, decode, join. `flow.py` has what is between."""
+"""What is searched for a line, and what becomes of it: split, encode, decode, join. And how a given pair is scored."""
 
 import dataclasses
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import NamedTuple
 
 from seq2seq.characters import split_words
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding.hypothesis import Hypothesis, length_penalty
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.aligning import Rendered, need_attention, pairs_of_line, restore, word_pairs
 from seq2seq.translation.blocks import Given
-from seq2seq.translation.engines.protocol import Engine, Sentence
-from seq2seq.translation.engines.workers import Workers
-from seq2seq.translation.flow import Prepared
+from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.flow import Found, Pair, Work
 from seq2seq.translation.line_parts import Combination, LineSplitter, best_combinations, n_cut_sentences
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
-from seq2seq.translation.result import Attention, TextHypothesis, Translation
-from seq2seq.translation.searching import Found, search
-from seq2seq.translation.text.casing import Style, given_back
+from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation
+from seq2seq.translation.text.casing import given_back
 from seq2seq.translation.text.glossary import Demands
 from seq2seq.translation.text.health import Finding, findings, unknown, unread
 from seq2seq.translation.text.origins import Text
@@ -33,24 +32,23 @@ from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
 
 
-class _Source(NamedTuple):
-    """A line as it was read."""
+class _Line(NamedTuple):
+    """A line as it was read, with what is searched for it."""
 
     reading: Reading
     parts: list[Part]  # of what is translated
     terms: list[list[str]]  # what the glossary wants in the translation of each part
+    sentences: list[Sentence]  # the parts as token ids
 
-    def style(self, index: int) -> Style | None:
-        """The style of a headline that the translation of a part is given back."""
+    def given_back(self, text: str, index: int) -> str:
+        """The translation of a part with the looks of the line: its end mark, and a headline if the part was one."""
         part, styled = self.parts[index], self.reading.styled
+        text = self.reading.stopped(text, part)
+        end = part.start + len(part.text)
         first = bisect_right(styled, part.start, key=lambda each: each.end)
-        is_inside = first < len(styled) and styled[first].start < part.start + len(part.text)
-        return styled[first].style if is_inside else None
-
-    def original_of(self, index: int) -> str:
-        """A part as the line has it, before it was put in sentence case."""
-        part = self.parts[index]
-        return self.reading.original[part.start : part.start + len(part.text)]
+        if first == len(styled) or styled[first].start >= end:
+            return text
+        return given_back(text, styled[first].style, self.reading.original[part.start : end], self.terms[index])
 
 
 class _Joined(NamedTuple):
@@ -58,14 +56,12 @@ class _Joined(NamedTuple):
     plain: str  # its text without typography and without what was put back
 
 
-_Line = Prepared[_Source, Sentence]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """A `Course` for lines that are translated with one engine and one set of options.
+    """How lines are translated with one model and one set of options.
 
     Attributes:
+        max_length: tokens that the model writes at most.
         normaliser: says how a line is read.
         has_attention: whether the engine says where the things go that are taken out of lines.
         longest_seen: tokens of the longest sources in training; None if that is not known.
@@ -74,8 +70,7 @@ class Stream:
         tgt_lang: decides what goes between the translations of two parts.
     """
 
-    engine: Engine
-    workers: Workers
+    max_length: int
     tokenizer: Tokenizer
     normaliser: Normaliser
     has_attention: bool
@@ -87,23 +82,8 @@ class Stream:
     decoding: DecodingConfig
     options: TranslationOptions
 
-    @property
-    def batched_by(self) -> DecodingConfig:
-        """See `Course`."""
-        return self.options.searched_with(self.decoding)
-
-    @property
-    def splits_last(self) -> bool:
-        """See `Course`."""
-        return self.engine.splits_last
-
-    def submit(self, sentences: list[Sentence]) -> Future[list[Found]]:
-        """See `Course`."""
-        options = dataclasses.replace(self.options, terms=())  # each batch is sent with them
-        return self.workers.submit(search, sentences, self.batched_by, options, self.tokenizer)
-
-    def prepare(self, given: Given) -> _Line:
-        """See `Course`."""
+    def prepare(self, given: Given) -> Work[Sentence, Found, Translation]:
+        """The sentences of a line, and how their translations become that of the line."""
         text, prefix, number = given
         reading = self._reading(text, prefix)
         # A part has one style, so that its translation can be given that.
@@ -121,7 +101,7 @@ class Stream:
             for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
         ]
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-        return Prepared(_Source(reading, parts, terms), sentences, lengths)
+        return Work(sentences, lengths, partial(self._finished, _Line(reading, parts, terms, sentences)))
 
     def _reading(self, line: str, prefix: str) -> Reading:
         # A translation begins with its prefix letter by letter, so no headline is made of it.
@@ -133,20 +113,18 @@ class Stream:
     def _prefix(self, prefix: str, number: int) -> list[int]:
         """The tokens that the translation of the first part of a line begins with."""
         (ids,) = self.splitter.encode([prefix])
-        if len(ids) >= self.engine.max_length:
+        if len(ids) >= self.max_length:
             raise TranslationError(
                 f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
-                f"{self.engine.max_length}; shorten it"
+                f"{self.max_length}; shorten it"
             )
         return ids
 
-    def finish(self, prepared: _Line, results: Sequence[Found]) -> Translation:
-        """See `Course`."""
-        line, found = prepared, list(results)
-        source = line.payload
-        if not source.parts:
-            return self._untranslated(source.reading)
-        n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.items]
+    def _finished(self, line: _Line, found: Sequence[Found]) -> Translation:
+        reading = line.reading
+        if not line.parts:
+            return self._untranslated(reading)
+        n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.sentences]
         n = self.options.searched_with(self.decoding).n_best
         combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, n)
         best = self._joined(line, found, combinations[0])
@@ -156,12 +134,17 @@ class Stream:
                 break
             hypothesis = self._joined(line, found, combination).hypothesis
             distinct.setdefault(hypothesis.text, hypothesis)
-        hypotheses = list(distinct.values())
-        suspicions = self._findings(line, found, combinations[0], best.plain, n_src_tokens)
-        reading, parts = source.reading, [part.text for part in source.parts]
-        kept = [item.text for item in reading.items]
-        read = reading.source.text if reading.changes else ""
-        return Translation(reading.line, hypotheses[0].text, hypotheses, parts, suspicions, kept, reading.changes, read)
+        return Translation(
+            reading.line,
+            best.hypothesis.text,
+            list(distinct.values()),
+            [part.text for part in line.parts],
+            self._findings(line, found, combinations[0], best.plain, n_src_tokens),
+            [item.text for item in reading.items],
+            reading.changes,
+            translated_as=reading.source.text if reading.changes else "",
+            n_terms=sum(map(len, line.terms)),
+        )
 
     def _untranslated(self, reading: Reading) -> Translation:
         """A line without anything to translate. If it has things that are kept, it comes out as it was."""
@@ -178,13 +161,13 @@ class Stream:
         return Translation(line, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], suspicions, kept, changes)
 
     def _findings(
-        self, line: _Line, found: list[Found], best: Combination, text: str, n_src_tokens: list[int]
+        self, line: _Line, found: Sequence[Found], best: Combination, text: str, n_src_tokens: list[int]
     ) -> list[Finding]:
-        source = line.payload.reading.source.text
+        source = line.reading.source.text
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
         suspicions += self.demands.missing(source, text)
-        suspicions += unknown(line.payload.reading.foreign)
+        suspicions += unknown(line.reading.foreign)
         longest = max(n_src_tokens)
         if self.longest_seen is not None and longest > self.longest_seen:
             suspicions.append(
@@ -194,7 +177,7 @@ class Stream:
                     f"{self.longest_seen}), so the translation may leave something out",
                 )
             )
-        if n_cut := n_cut_sentences(line.payload.reading.ends, line.payload.parts):
+        if n_cut := n_cut_sentences(line.reading.ends, line.parts):
             suspicions.append(
                 Finding(
                     "split",
@@ -206,15 +189,14 @@ class Stream:
             suspicions.append(Finding("cut", f"the translation was cut off after {sum(n_tgt_tokens)} tokens"))
         return suspicions
 
-    def _joined(self, line: _Line, found: list[Found], combination: Combination) -> _Joined:
+    def _joined(self, line: _Line, found: Sequence[Found], combination: Combination) -> _Joined:
         """One hypothesis of each part as one hypothesis of the line."""
-        source = line.payload
-        read, items = source.reading.source, source.reading.items
+        read, items = line.reading.source, line.reading.items
         chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
         texts = [text.translate(LINE_ENDS) for text in texts]
-        texts = [self._given_back(text, source, index) for index, text in enumerate(texts)]
-        plain = rejoin(texts, source.parts, self.tgt_lang)
+        texts = [line.given_back(text, index) for index, text in enumerate(texts)]
+        plain = rejoin(texts, line.parts, self.tgt_lang)
         text = Text.of(plain)
         if self.options.typography:
             text = text.respaced(TYPOGRAPHIES[self.options.typography](plain))
@@ -224,14 +206,14 @@ class Stream:
         ]
         parts = [
             Rendered(part, *span, hypothesis.tokens, each)
-            for part, span, hypothesis, each in zip(source.parts, _spans(texts, plain), chosen, weights, strict=True)
+            for part, span, hypothesis, each in zip(line.parts, _spans(texts, plain), chosen, weights, strict=True)
         ]
         whole = Restored(text, [])
         if items:
             # As if only those had attention that need it, so that other options change no place.
             needed = [
                 each if sentence.is_aligned else each._replace(weights=None)
-                for each, sentence in zip(parts, line.items, strict=True)
+                for each, sentence in zip(parts, line.sentences, strict=True)
             ]
             whole = restore(text, plain, read.text, items, needed, self.tokenizer)
         joined = TextHypothesis(
@@ -242,14 +224,9 @@ class Stream:
         )
         if self.options.alignment:
             pairs = word_pairs(read.text, plain, parts, self.tokenizer)
-            alignment = pairs_of_line(pairs, source.reading.line, read, items, plain, whole)
+            alignment = pairs_of_line(pairs, line.reading.line, read, items, plain, whole)
             joined = dataclasses.replace(joined, attention=self._attention(line, parts), alignment=alignment)
         return _Joined(joined, plain)
-
-    def _given_back(self, text: str, source: _Source, index: int) -> str:
-        """The translation of a part with the looks of the line: its end mark, and a headline if the part was one."""
-        style, text = source.style(index), source.reading.stopped(text, source.parts[index])
-        return given_back(text, style, source.original_of(index), source.terms[index]) if style else text
 
     def _attention(self, line: _Line, parts: Sequence[Rendered]) -> list[Attention]:
         return [
@@ -258,7 +235,7 @@ class Stream:
                 self.tokenizer.pieces(each.ids[: len(each.weights)]),
                 each.weights,
             )
-            for sentence, each in zip(line.items, parts, strict=True)
+            for sentence, each in zip(line.sentences, parts, strict=True)
             if each.weights is not None
         ]
 
@@ -279,3 +256,56 @@ def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:
         end = start + len(text)
         spans.append((start, end))
     return spans
+
+
+# --- given translations ---
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How pairs of lines are scored with one model; see `Translator.score`.
+
+    A pair is scored in one piece. Its source is read with the marks, spaces and letter forms of training.
+
+    Attributes:
+        max_length: tokens that a side may have, with its eos.
+        decoding: only its normalisation is used.
+        tag_ids: one id that each source begins with, or none.
+    """
+
+    max_length: int
+    tokenizer: Tokenizer
+    normaliser: Normaliser
+    decoding: DecodingConfig
+    tag_ids: list[int]
+
+    def prepare(self, given: Given) -> Work[Pair, list[float], Scored]:
+        """The pair as token ids, if it can be scored, and what its log-probabilities become."""
+        rewritten, changes = self.normaliser.rewritten(given.text)
+        source, target, reason = self._pair(rewritten.text.strip(), given.beside.strip())
+        if not source or not target:
+            log_prob = -inf if reason else 0.0
+            scored = Scored(given.text, given.beside, log_prob, log_prob, [], reason, changes)
+            return Work([], [], lambda _: scored)
+
+        def finish(results: list[list[float]]) -> Scored:
+            (log_probs,) = results
+            tokens = list(zip(self.tokenizer.pieces([*target, EOS]), log_probs, strict=True))
+            total = sum(log_probs)
+            score = total / length_penalty(len(log_probs), self.decoding.normalization, self.decoding.alpha)
+            reason = "the model cannot write one of its characters" if total == -inf else ""
+            return Scored(given.text, given.beside, total, score, tokens, reason, changes)
+
+        return Work([Pair(source, target, given.number)], [max(len(source), len(target))], finish)
+
+    def _pair(self, src: str, tgt: str) -> tuple[list[int], list[int], str]:
+        """The token ids of both sides; without them, the reason why nothing is scored."""
+        if not src or not tgt:
+            return [], [], "" if src == tgt else "one side is blank"
+        source, target = self.tokenizer.encode([src, tgt])
+        if not source or not target:
+            return [], [], "it has only characters that the model does not read"
+        source = self.tag_ids + source
+        if (longest := max(len(source), len(target))) >= self.max_length:
+            return [], [], f"it has {longest} tokens, and the model scores at most {self.max_length - 1}"
+        return source, target, ""

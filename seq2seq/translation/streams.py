@@ -1,7 +1,7 @@
 """Streams: stdout, devices, pipes, and paths that name what is already open, such as /dev/stdin and /dev/fd/3.
 
-To open such a path again would be wrong. It begins at the start of a file that others have written to, and cuts off
-what is in it: `--output /dev/stdout >> log` would empty the log.
+To open such a path again would be wrong. It begins at the start of a file that others have
+written to, and cuts off what is in it: `--output /dev/stdout >> log` would empty the log.
 """
 
 import os
@@ -19,6 +19,16 @@ STDIN, STDOUT = Path("/dev/stdin"), Path("/dev/stdout")
 _STANDARD = {STDIN: 0, STDOUT: 1, Path("/dev/stderr"): 2}
 _NUMBERED = re.compile(r"/(?:dev|proc/(?:self|thread-self|(?P<process>\d+)))/fd/(?P<number>\d+)")
 _MAX_LINKS = 40  # as many as Linux follows
+
+
+def source(name: str) -> Path:
+    """The file that an option names; `-` is stdin."""
+    return STDIN if name == "-" else Path(name)
+
+
+def destination(name: str) -> Path:
+    """The file that an option names; `-` is stdout."""
+    return STDOUT if name == "-" else Path(name)
 
 
 def open_descriptor(path: Path | None) -> int | None:
@@ -39,16 +49,6 @@ def open_descriptor(path: Path | None) -> int | None:
 def is_stream(path: Path | None) -> bool:
     """Whether what is written to `path` cannot be read again: stdout (None), an open descriptor, a device, a pipe."""
     return path is None or open_descriptor(path) is not None or (path.exists() and not path.is_file())
-
-
-def source(name: str) -> Path:
-    """The file that an option names; `-` is stdin."""
-    return STDIN if name == "-" else Path(name)
-
-
-def destination(name: str) -> Path:
-    """The file that an option names; `-` is stdout."""
-    return STDOUT if name == "-" else Path(name)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cached_property
-from itertools import count, repeat
+from functools import cached_property, partial
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -26,21 +26,20 @@ from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.engines.options import EngineOptions, EngineSettings
 from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
-from seq2seq.translation.flow import flow
+from seq2seq.translation.flow import flow, score, search
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.options import Settings, TextSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
-from seq2seq.translation.scoring import Scoring
-from seq2seq.translation.stream import Stream
+from seq2seq.translation.stream import Scoring, Stream
 from seq2seq.translation.text.glossary import Demands, Term
 from seq2seq.translation.text.rewriting import AUTO
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Translator:
@@ -179,47 +178,40 @@ class Translator:
             raise TypeError(f"options={options!r} is not of the type TranslationOptions")
         decoding = decoding or self.decoding
         _check_decoding(decoding)
-        pieces = map(Piece.of_line, strings(lines, "lines"), count(first_number + 1))
-        complaint = "there are not as many prefixes as lines; give one for each, blank for none"
-        given = repeat("") if prefixes is None else strings(prefixes, "prefixes")
-        paired = zip(pieces, given) if prefixes is None else beside(pieces, given, complaint)  # noqa: B905
+        pieces: Iterator[Piece] = map(Piece.of_line, strings(lines, "lines"), count(first_number + 1))
+        if prefixes is not None:
+            complaint = "there are not as many prefixes as lines; give one for each, blank for none"
+            pieces = beside(pieces, strings(prefixes, "prefixes"), complaint)
         size = block_size(decoding.max_batch_tokens, n_hypotheses(options.searched_with(decoding)))
-        blocks = cut(paired, size, first_text=first_number)
-        return _each(
-            self.translate_blocks(blocks, decoding, options, on_done or _ignore, has_prefixes=prefixes is not None)
-        )
+        blocks = cut(pieces, size, first_text=first_number)
+        return _each(self.translate_blocks(blocks, decoding, options, on_done, has_prefixes=prefixes is not None))
 
     def translate_blocks(
         self,
         blocks: Iterable[Block | None],
         decoding: DecodingConfig,
         options: TranslationOptions,
-        on_done: Callable[[float], None],
+        on_done: Callable[[float], None] | None,
         *,
         has_prefixes: bool,
     ) -> Generator[tuple[Block, list[Translation]], None, None]:
         """Do as `translate_stream` does, for text in blocks; None where there is none at the moment."""
-        _check_decoding(decoding)
         searched_with = options.searched_with(decoding)
         if problems := [*decoding.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
-        self.engine.check(
-            searched_with,
-            Needs(
-                attention=options.alignment or options.takes_out,
-                prefixes=has_prefixes,
-                token_scores=options.token_scores,
-                required=bool(options.terms),
-            ),
+        needs = Needs(
+            attention=options.alignment or options.takes_out,
+            prefixes=has_prefixes,
+            token_scores=options.token_scores,
+            required=bool(options.terms),
         )
-        demands = Demands(
-            self.tokenizer, self.config.data.tgt_lang, options.terms, keeps_numbers="numbers" in options.keep
-        )
+        self.engine.check(searched_with, needs)
+        keeps_numbers, tgt_lang = "numbers" in options.keep, self.config.data.tgt_lang
+        demands = Demands(self.tokenizer, tgt_lang, options.terms, keeps_numbers=keeps_numbers)
         demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
-            engine=self.engine,
-            workers=self.workers,
+            max_length=self.engine.max_length,
             tokenizer=self.tokenizer,
             normaliser=self.normaliser(options.normalize, options.keep, options.keep_pattern),
             has_attention=self._gives_attention(searched_with),
@@ -227,11 +219,14 @@ class Translator:
             longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
             demands=demands,
-            tgt_lang=self.config.data.tgt_lang,
+            tgt_lang=tgt_lang,
             decoding=decoding,
             options=options,
         )
-        return flow(blocks, stream, self.workers, on_done)
+        for_workers = dataclasses.replace(options, terms=())  # each batch is sent with them
+        work = partial(search, decoding=searched_with, options=for_workers, tokenizer=self.tokenizer)
+        is_split = self.engine.splits_last
+        return flow(blocks, stream.prepare, work, self.workers, searched_with, on_done, splits_last=is_split)
 
     def score(
         self,
@@ -266,14 +261,14 @@ class Translator:
         options = TranslationOptions(tag=tag, normalize=normalize)
         pieces = _paired(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
         blocks = cut(pieces, block_size(decoding.max_batch_tokens, 1), first_text=first_number)
-        return _each(self.score_blocks(blocks, decoding, options, on_done or _ignore))
+        return _each(self.score_blocks(blocks, decoding, options, on_done))
 
     def score_blocks(
         self,
         blocks: Iterable[Block | None],
         decoding: DecodingConfig,
         options: TranslationOptions,
-        on_done: Callable[[float], None],
+        on_done: Callable[[float], None] | None,
     ) -> Generator[tuple[Block, list[Scored]], None, None]:
         """Do as `score` does, for text in blocks, beside which the translations are.
 
@@ -281,14 +276,14 @@ class Translator:
             options: only their tag and normalize are used.
         """
         scoring = Scoring(
-            engine=self.engine,
-            workers=self.workers,
+            max_length=self.engine.max_length,
             tokenizer=self.tokenizer,
             normaliser=self.normaliser(options.normalize),
             decoding=decoding,
             tag_ids=self.tokenizer.tag(options.tag),
         )
-        return flow(blocks, scoring, self.workers, on_done)
+        is_split = self.engine.splits_last
+        return flow(blocks, scoring.prepare, score, self.workers, decoding, on_done, splits_last=is_split)
 
     def _gives_attention(self, decoding: DecodingConfig) -> bool:
         try:
@@ -313,10 +308,6 @@ class Translator:
         return LineSplitter(self.tokenizer, min(readable, self.seen.longest_source), n_sentences)
 
 
-def _ignore(n_lines: float) -> None:
-    pass
-
-
 def _check_decoding(decoding: DecodingConfig) -> None:
     if not isinstance(decoding, DecodingConfig):
         raise TypeError(f"decoding={decoding!r} is not of the type DecodingConfig")
@@ -331,16 +322,16 @@ def _terms(terms: Mapping[str, str]) -> tuple[Term, ...]:
     return tuple(terms.items())
 
 
-def _paired(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[tuple[Piece, str]]:
+def _paired(pairs: Iterable[tuple[str, str]], first_number: int) -> Iterator[Piece]:
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(f"pairs[{i}]={pair!r} is no pair; give a source and a translation")
         for side, text in enumerate(pair):
             check_string(text, f"pairs[{i}][{side}]")
-        yield Piece.of_line(pair[0], first_number + i + 1), pair[1]
+        yield Piece.of_line(pair[0], first_number + i + 1, pair[1])
 
 
-def _each(blocks: Generator[tuple[Block, list[R]], None, None]) -> Generator[R, None, None]:
+def _each(blocks: Generator[tuple[Block, list[T]], None, None]) -> Generator[T, None, None]:
     """What becomes of each text."""
     with closing(blocks):
         for _, results in blocks:

@@ -1,84 +1,26 @@
 """Progress, warnings and a last report of a translation, on stderr."""
 
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
-from seq2seq.exit_status import ERASE_LINE, ERASE_REST
-from seq2seq.translation.text.health import Finding
-from seq2seq.translation.text.rewriting import Change
+from seq2seq.exit_status import note
+from seq2seq.translation.forms.piece import Piece
+from seq2seq.translation.result import Scored, Translation
 
 MAX_SHOWN_WARNINGS = 20
 _INTERVAL_S = 0.5  # between two lines of progress
-
-
-class WrittenLine(NamedTuple):
-    """A line, or another piece of the input, when it is done.
-
-    Attributes:
-        number: from 1.
-        n_parts: in how many parts it was translated.
-        changes: what was done to it before.
-        n_terms: how many terms of the glossary it has.
-    """
-
-    number: int
-    findings: Sequence[Finding]
-    n_parts: int = 1
-    changes: Sequence[Change] = ()
-    n_terms: int = 0
-
-
-@dataclass
-class Counts:
-    """What was found in lines that are written.
-
-    Attributes:
-        findings: warnings of each kind.
-        n_flagged: lines with warnings.
-        changes: lines with changes of each kind.
-        n_split: lines that were translated in parts.
-        n_replaced: lines of input that were not UTF-8.
-        n_terms: terms of the glossary.
-    """
-
-    n_written: int = 0
-    findings: Counter[str] = field(default_factory=Counter)
-    n_flagged: int = 0
-    changes: Counter[str] = field(default_factory=Counter)
-    n_changed: int = 0
-    n_split: int = 0
-    n_replaced: int = 0
-    n_terms: int = 0
-
-    @classmethod
-    def of(cls, content: Mapping[str, Any]) -> "Counts":
-        """The counts that were written as JSON.
-
-        Raises:
-            TypeError, KeyError, AttributeError: the content is of another form.
-        """
-        read: dict[str, Any] = {name: int(n) for name, n in content.items() if name not in _COUNTERS}
-        for name in _COUNTERS:
-            read[name] = Counter({str(kind): int(n) for kind, n in content[name].items()})
-        return cls(**read)
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
-
-
-_COUNTERS = ("findings", "changes")
+_FINDING, _CHANGE = "finding: ", "change: "  # and a kind: what they count
 
 
 class Watch:
     """Counts lines and warnings, and shows progress.
 
     Attributes:
-        counts: what this process has done.
+        counts: of what this process has done: lines of the input, of which `flagged` have warnings, `changed` were
+            changed before, `split` were translated in parts and `not UTF-8` were damaged; warnings and changes of each
+            kind; and the terms of the glossary.
     """
 
     def __init__(
@@ -96,12 +38,12 @@ class Watch:
             verb: what is done to the lines.
             has_glossary: whether to report on its terms.
         """
+        self.counts = Counter[str]()
         self._n_lines = n_lines
         self._n_found = 0.0  # lines that the search is done with
         self._n_warnings = 0
         self._is_quiet = is_quiet
         self._shows_progress = shows_progress
-        self.counts = Counts()
         self._verb = verb
         self._has_glossary = has_glossary
         self._begin_s = self._shown_s = time.monotonic()
@@ -118,36 +60,36 @@ class Watch:
             return
         self._shown_s = now_s
         rate = self._n_found / (now_s - self._begin_s)
-        text = f"{n_passed + self._n_found:,.0f}"
+        whole = left = ""
         if self._n_lines and rate:
-            left = max(0.0, self._n_lines - n_passed - self._n_found)
-            text += f" of {self._n_lines:,} lines, {rate:.1f} lines/s, {_duration(left / rate)} left"
-        else:
-            text += f" lines, {rate:.1f} lines/s"
-        with suppress(OSError):  # what nobody can read stops no work
-            print(f"\r{text}{ERASE_REST}", end="", file=sys.stderr, flush=True)
+            left_s = max(0.0, self._n_lines - n_passed - self._n_found) / rate
+            whole, left = f" of {self._n_lines:,}", f", {timedelta(seconds=round(left_s))} left"
+        note(f"{n_passed + self._n_found:,.0f}{whole} lines, {rate:.1f} lines/s{left}", end="")
 
-    def count_block(self, lines: Iterable[WrittenLine]) -> Counts:
-        """Count the lines of a block, and warn of what was found in their translations."""
-        counts = Counts()
-        for line in lines:
-            counts.n_changed += bool(line.changes)
-            counts.changes.update(list(dict.fromkeys(change.kind for change in line.changes)))
-            counts.n_split += line.n_parts > 1
-            counts.n_terms += line.n_terms
-            counts.n_written += 1
-            counts.n_flagged += bool(line.findings)
-            counts.findings.update([finding.kind for finding in line.findings])
-            for finding in line.findings:
+    def count_block(self, lines: Iterable[tuple[Piece, Sequence[Translation | Scored]]]) -> Counter[str]:
+        """Count the lines of a block, which have a result for each text, and warn of what was found in them."""
+        counts = Counter[str]()
+        for piece, results in lines:
+            findings = [*piece.findings, *(finding for result in results for finding in result.findings)]
+            changes = dict.fromkeys(change.kind for result in results for change in result.changes)
+            translations = [result for result in results if isinstance(result, Translation)]
+            counts["lines"] += 1
+            counts["flagged"] += bool(findings)
+            counts["changed"] += bool(changes)
+            counts["split"] += any(len(each.parts) > 1 for each in translations)
+            counts["terms"] += sum(each.n_terms for each in translations)
+            counts.update([_FINDING + finding.kind for finding in findings])
+            counts.update([_CHANGE + kind for kind in changes])
+            for finding in findings:
                 self._n_warnings += 1
                 if self._n_warnings <= MAX_SHOWN_WARNINGS:
-                    self.say(f"warning: line {line.number}: {finding.message}")
+                    self.say(f"warning: line {piece.line}: {finding.message}")
                 elif self._n_warnings == MAX_SHOWN_WARNINGS + 1:
                     self.say("warning: further warnings are counted, but not shown")
         self.counts += counts
         return counts
 
-    def report(self, total: Counts | None = None) -> None:
+    def report(self, total: Counter[str] | None = None) -> None:
         """Print the last lines.
 
         Args:
@@ -155,35 +97,32 @@ class Watch:
         """
         own, total = self.counts, total or self.counts
         elapsed_s = time.monotonic() - self._begin_s
-        rate = own.n_written / max(elapsed_s, 1e-9)
-        n_others = total.n_written - own.n_written
+        rate = own["lines"] / max(elapsed_s, 1e-9)
+        n_others = total["lines"] - own["lines"]
         others = f"; {n_others:,} more by other processes or an earlier run" if n_others else ""
-        self.say(f"{self._verb} {own.n_written:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){others}")
-        if total.n_split:
-            self.say(f"lines of several sentences, which were split and joined again: {total.n_split:,}")
-        if total.n_changed:
-            kinds = ", ".join(f"{n:,} {kind}" for kind, n in total.changes.most_common())
-            self.say(f"lines that were read as training had them, see --normalize: {total.n_changed:,} ({kinds})")
-        if total.n_terms:
-            self.say(f"terms of the glossary that were found: {total.n_terms:,}")
+        self.say(f"{self._verb} {own['lines']:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){others}")
+        if total["split"]:
+            self.say(f"lines of several sentences, which were split and joined again: {total['split']:,}")
+        if total["changed"]:
+            kinds = _kinds(total, _CHANGE)
+            self.say(f"lines that were read as training had them, see --normalize: {total['changed']:,} ({kinds})")
+        if total["terms"]:
+            self.say(f"terms of the glossary that were found: {total['terms']:,}")
         elif self._has_glossary:
             self.say(
                 "warning: no term of the glossary is in the text; its first column has words of the source language"
             )
-        if total.findings:
-            kinds = ", ".join(f"{n} {kind}" for kind, n in total.findings.most_common())
-            self.say(f"have a look at {total.n_flagged} of them: {kinds}")
-        if own.n_replaced:
-            self.say(f"{own.n_replaced} lines of input were not UTF-8; U+FFFD stands for what could not be read")
+        if total["flagged"]:
+            self.say(f"have a look at {total['flagged']} of them: {_kinds(total, _FINDING)}")
+        if n := own["not UTF-8"]:
+            self.say(f"{n} lines of input were not UTF-8; U+FFFD stands for what could not be read")
 
     def say(self, text: str) -> None:
         """Print a line of its own, unless stderr should be quiet."""
         if not self._is_quiet:
-            with suppress(OSError):
-                print((ERASE_LINE if self._shows_progress else "") + text, file=sys.stderr)
+            note(text)
 
 
-def _duration(seconds: float) -> str:
-    minutes, left_s = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{left_s:02d}"
+def _kinds(counts: Counter[str], what: str) -> str:
+    """How often each kind came, the most frequent first."""
+    return ", ".join(f"{n:,} {key.removeprefix(what)}" for key, n in counts.most_common() if key.startswith(what))

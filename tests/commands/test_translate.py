@@ -311,7 +311,7 @@ def test_progress_is_shown_to_terminals_only(cli: Cli, tmp_path: Path, monkeypat
     source = write(tmp_path / "in.fr", SENTENCES)
     arguments = ("--input", source, "--max-batch-tokens", 1, *GREEDY)
     shown = cli(*arguments, on_terminal=True)[2]
-    assert re.search(r"\r1 of 4 lines, \d\.\d lines/s, 0:00:\d\d left\x1b\[K", shown)
-    assert re.search(r"\r1 lines, \d\.\d lines/s\x1b\[K", cli(*arguments[2:], stdin=TEXT, on_terminal=True)[2])
+    assert re.search(r"\r\x1b\[K1 of 4 lines, \d\.\d lines/s, 0:00:\d\d left\r", shown)
+    assert re.search(r"\r\x1b\[K1 lines, \d\.\d lines/s\r", cli(*arguments[2:], stdin=TEXT, on_terminal=True)[2])
     assert "\r" not in cli(*arguments)[2]
     assert cli(*arguments, "--quiet", on_terminal=True)[2] == ""

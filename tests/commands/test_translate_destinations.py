@@ -83,10 +83,7 @@ def test_an_open_descriptor_is_written_from_where_it_stands(trained: Cli, tmp_pa
             "--output", name, "--input", log
         )
     assert read(log) == ["kept", *trained.lines(LEARNED)]
-    assert f"--output {name}: is not open; open it with" in trained.refusal("--output", name)
-    with log.open("rb") as file:
-        name = f"/proc/self/fd/{file.fileno()}"
-        assert f"--output {name}: is open for reading only; open it with" in trained.refusal("--output", name)
+    assert f"--output {name} is closed; open it or" in trained.refusal("--output", name)
 
 
 def test_stdout_may_not_grow_what_is_read(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +120,7 @@ def test_links_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     far.symlink_to(tmp_path / "missing" / "file")
     new.symlink_to(tmp_path / "file")
-    assert "loop: is a symbolic link that leads to itself; remove it" in refusal(loop)
+    assert run_cli("--model", "no model", "--output", loop)[2].startswith("error: Too many levels of symbolic links: ")
     assert f"no directory {tmp_path}/missing (it leads to {tmp_path}/missing/file); create it first" in refusal(far)
     status, _, err = run_cli("--model", "no model", "--output", new)  # may be written
     assert (status, "--output" in err) == (2, False)
@@ -134,10 +131,9 @@ def test_sockets_disks_and_what_is_the_system_s_are_refused(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)  # names of sockets are short
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        assert "is a socket, which cannot be opened; write to stdout" in refusal(Path("socket"))
+        assert "is a directory, a disk or a socket; name a file" in refusal(Path("socket"))
     if Path("/proc/sys/kernel/hostname").exists():
-        assert "belongs to the system or to another process" in refusal(Path("/proc/sys/kernel/hostname"))
-        assert "belongs to the system or to another process" in refusal(Path("/proc/1/fd/1"))
+        assert "no file can be made in /proc/sys/kernel" in refusal(Path("/proc/sys/kernel/hostname"))
 
 
 @needs_devices
@@ -146,7 +142,7 @@ def test_a_disk_is_not_overwritten(tmp_path: Path) -> None:
         os.mknod(tmp_path / "disk", 0o600 | stat.S_IFBLK, os.makedev(7, 250))  # a loop device that is not in use
     except OSError:
         pytest.skip("no device can be made here")
-    assert "is a disk, whose content would be destroyed" in refusal(tmp_path / "disk")
+    assert "is a directory, a disk or a socket; name a file" in refusal(tmp_path / "disk")
 
 
 @pytest.mark.parametrize(
@@ -219,6 +215,4 @@ def test_a_file_that_is_mounted_by_itself_is_refused_at_the_start(small_disk: Pa
 def test_a_folder_that_takes_no_file_is_refused_at_the_start(small_disk: Path) -> None:
     target = write(small_disk / "out.en", ["old"])
     mount("-o", "remount,ro", small_disk)
-    assert f"no file can be made in {small_disk} (Read-only file system), and a translation is written" in refusal(
-        target
-    )
+    assert f"no file can be made in {small_disk} (Read-only file system), and the result is written" in refusal(target)

@@ -57,9 +57,14 @@ def test_the_form_of_the_input_can_be_given(trained: Cli, tmp_path: Path) -> Non
 def test_one_field_is_translated(trained: Cli) -> None:
     text = SOURCES[0]
     (translation,) = trained.lines(text)
-    assert trained("--field", 2, stdin=f"1\t{text}\t{text}\n")[:2] == (0, f"1\t{translation}\t{text}\n")
+    assert trained("--form", "tsv", "--field", 2, stdin=f"1\t{text}\t{text}\n")[:2] == (
+        0,
+        f"1\t{translation}\t{text}\n",
+    )
     record = '{"id":1.0, "message":{"text": %s}}\n'
-    status, out, _ = trained("--field", "message.text", stdin=record % json.dumps(f"{text}\n\n{text}"))
+    status, out, _ = trained(
+        "--form", "jsonl", "--field", "message.text", stdin=record % json.dumps(f"{text}\n\n{text}")
+    )
     assert (status, out) == (0, record % json.dumps(f"{translation}\n\n{translation}"))
 
 
@@ -72,12 +77,12 @@ def test_one_field_is_translated(trained: Cli) -> None:
         (("--document", "--json"), "--json needs one text a line; leave it out, or translate line by line"),
         (("--document", "--n-best", 2), "--n-best needs one text a line"),
         (("--form", "srt", "--alignment"), "--alignment needs one text a line"),
-        (("--field", "2", "--reference", "a"), "--reference needs one text a line"),
+        (("--form", "tsv", "--field", "2", "--reference", "a"), "--reference needs one text a line"),
         (("--document", "--prefix", "a"), "--prefix needs one text a line"),
         (("--form", "vtt", "--score", "a"), "--score needs one text a line"),
         (("--form", "tsv"), "--form tsv needs --field"),
         (("--form", "jsonl"), "--form jsonl needs --field"),
-        (("--document", "--field", "2"), "--field has no meaning with --form document"),
+        (("--document", "--field", "2"), "--field is for --form tsv and --form jsonl, and has no"),
         (("--form", "tsv", "--field", "text"), "--field text: a column of a table is a number from 1"),
     ],
 )
@@ -88,7 +93,7 @@ def test_options_that_do_not_suit_the_form_are_refused(options: tuple[object, ..
 def test_what_is_wrong_in_a_file_is_found_before_the_model_is_read(tmp_path: Path) -> None:
     (tmp_path / "film.srt").write_text(SRT + "\nLast words\n")
     refusal = Cli(Path("no model")).refusal("--input", tmp_path / "film.srt", "--output", tmp_path / "out.srt")
-    assert f"{tmp_path / 'film.srt'}:10: expected the number or the timing of a subtitle" in refusal
+    assert f"{tmp_path / 'film.srt'}:10: expected the number and the timing of a subtitle" in refusal
     assert not (tmp_path / "out.srt").exists()
     (tmp_path / "a.tsv").write_text("1\ta\n2\n")
     refusal = Cli(Path("no model")).refusal("--input", tmp_path / "a.tsv", "--field", 2)

@@ -122,15 +122,13 @@ def two_thirds(cli: Cli, tmp_path: Path) -> tuple[Path, tuple[object, ...]]:
     return tmp_path / "out", given
 
 
-def test_nothing_is_joined_while_a_part_is_missing_and_its_shard_is_named(
-    cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]
-) -> None:
+def test_nothing_is_joined_while_a_part_is_missing(cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]) -> None:
     output, given = two_thirds
     status, err = joined(output)
     assert status == 2 and not output.exists()
-    assert "parts are missing; give the commands again that have --shard 2/3, or the command without --shard" in err
+    assert "parts are missing; give the commands of all shards again, which make them, or the command without" in err
     said = shard(cli, "2/3", *given)
-    assert "shard 2 of 3 is done, all parts are there; join them with: python -m seq2seq join" in said
+    assert "shard 2 of 3 is done, 0 parts of others are not there yet; join all with: python -m seq2seq join" in said
     status, err = joined(output)
     assert status == 0 and f" parts, {TEXT.count(chr(10))} lines: {output}\n" in err
     assert output.read_bytes() == by_one(cli, *given[:-2], output=output.parent / "one")
@@ -154,7 +152,7 @@ def test_other_settings_are_refused(cli: Cli, two_thirds: tuple[Path, tuple[obje
 
 
 def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:
-    assert joined(tmp_path / "out") == (2, f"error: {tmp_path}/out: no translation in {tmp_path}/out.parts\n")
+    assert joined(tmp_path / "out") == (2, f"error: {tmp_path}/out: no shard is done in {tmp_path}/out.parts\n")
     (tmp_path / "out").write_text("done")
     assert "it is there, so there is nothing to join" in joined(tmp_path / "out")[1]
     assert joined(tmp_path / "out", "--reference", tmp_path / "no")[1] == (
@@ -178,7 +176,7 @@ def test_a_joined_text_can_be_scored(cli: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_shared_is_refused_by_name(cli: Cli, tmp_path: Path) -> None:
     source = write(tmp_path / "in")
     out = ("--output", tmp_path / "out")
-    assert "--input from stdin: --shard cannot share a stream" in cli.refusal(*out, "--shard", "1/2")
+    assert "--input /dev/stdin: --shard cannot share a stream" in cli.refusal(*out, "--shard", "1/2")
     assert "--prefix /dev/stdin" in cli.refusal("--input", source, "--prefix", "-", *out, "--shard", "1/2")
     assert "--shard needs --output" in cli.refusal("--input", source, "--shard", "1/2")
     assert "--shard need --output FILE" in cli.refusal("--input", source, "--output", "-", "--shard", "1/2")

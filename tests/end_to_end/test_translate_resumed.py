@@ -8,12 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from seq2seq.cli import front_door
 from seq2seq.translation.forms.piece import Piece
+from seq2seq.translation.parts import folder_of
 from seq2seq.translation.request import TranslationRequest
 from tests.end_to_end.learned_text import REFERENCES, SOURCES
 from tests.faults.programs import Program, n_kept
@@ -59,15 +58,14 @@ def again(cli: Cli, *options: object, stdin: str = "") -> str:
 
 
 def n_lines_kept(err: str, output: Path) -> int:
-    (kept,) = re.findall(
-        rf"^(\d+) translated lines are kept in {output}.parts; the same command goes on$", err, re.MULTILINE
-    )
-    return int(kept)
+    n_blocks = len(list(folder_of(output).glob("[0-9]*-*")))
+    assert f"{n_blocks} finished blocks are kept in {output}.parts; the same command goes on\n" in err
+    return n_kept(output)
 
 
 @pytest.mark.parametrize(
     ("form", "suffix"),
-    [((), ""), (("--json",), ".gz"), (("--sample", "--n-best", 2, "--seed", 3), ".zst")],
+    [(("--json",), ".gz"), (("--sample", "--n-best", 2, "--seed", 3), ".zst")],
     ids=str,
 )
 def test_the_same_command_goes_on_to_the_same_bytes(
@@ -112,17 +110,6 @@ def test_scoring_is_resumed_too(trained: Cli, tmp_path: Path, source: Path) -> N
     assert status == 130 and n_lines_kept(err, target) > 2
     assert "line 21: one side is blank" in again(trained, *options, "--output", target)  # in the whole text
     assert target.read_text().split("\n")[:-1] == pytest.approx(trained.lines("", *SMALL_BLOCKS, *options), nan_ok=True)
-
-
-def test_a_line_that_has_changed_is_translated_again(trained: Cli, tmp_path: Path, source: Path) -> None:
-    options = ("--input", source, "--output", tmp_path / "out")
-    _, err = interrupted(trained, 14, *options)
-    n_lines = n_lines_kept(err, tmp_path / "out")
-    source.write_text("".join(f"{line}\n" for line in [*SOURCES[:7], "Ba be bi.", *SOURCES[8:]]))
-    said = again(trained, *options)
-    (n_made,) = re.findall(r"^translated (\d+) lines in", said, re.MULTILINE)
-    assert len(SOURCES) - n_lines < int(n_made) <= len(SOURCES) - n_lines + 3  # the block of the line
-    assert (tmp_path / "out").read_text().split("\n")[:-1] == trained.lines(source.read_text())
 
 
 @pytest.fixture
@@ -183,53 +170,6 @@ def test_other_settings_are_refused_by_name(
 def test_what_makes_no_difference_may_change(trained: Cli, broken_off: tuple[object, ...], tmp_path: Path) -> None:
     again(trained, *broken_off, "--workers", 2, "--threads", 2, "--quiet")
     assert (tmp_path / "out").read_text().split("\n")[:-1] == trained.lines(TEXT)
-
-
-@pytest.mark.parametrize("error", [ValueError("a defect"), OSError(5, "Input/output error")], ids=repr)
-def test_any_error_says_what_is_kept(
-    trained: Cli, tmp_path: Path, source: Path, error: Exception, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop() -> None:
-        raise error
-
-    def front(*arguments: object, stdin: str = "") -> tuple[int, str, str]:
-        with pytest.raises((ValueError, SystemExit)):  # the first ends in a traceback
-            front_door("translate", [*map(str, (*trained.defaults, *arguments))])
-        return 2, "", capsys.readouterr().err
-
-    options = ("--input", source, "--output", tmp_path / "out")
-    n_lines = n_lines_kept(interrupted(front, 14, *options, stop=stop)[1], tmp_path / "out")
-    assert n_lines == 14  # all that came before it, in blocks of which the last one is cut off
-    assert re.search(r"; 1[1-4] more by other processes or an earlier run", again(trained, *options))
-
-
-def test_where_nothing_is_done_nothing_is_left(trained: Cli, tmp_path: Path, source: Path) -> None:
-    status, err = interrupted(trained, 0, "--input", source, "--output", tmp_path / "out")
-    assert (status, err) == (130, "interrupted\n")
-    assert list(tmp_path.iterdir()) == [source]
-
-
-@pytest.mark.parametrize("call", ["rename", "rmtree"])
-def test_an_interruption_after_the_output_is_written_leaves_nothing_for_long(
-    trained: Cli, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    target = tmp_path / "out"
-    options = ("--input", source, "--output", target)
-    module: Any = {"rename": Path, "rmtree": shutil}[call]
-    original = getattr(module, call)
-
-    def interrupting(path: Path, *arguments: object, **more: object) -> object:
-        if target.exists() and path.exists():
-            raise KeyboardInterrupt
-        return original(path, *arguments, **more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, call, interrupting)
-        assert trained(*SMALL_BLOCKS, *options)[0] == 130
-    assert len(list(tmp_path.iterdir())) == 3
-    again(trained, *options)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
-    assert target.read_text().split("\n")[:-1] == trained.lines(TEXT)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")

@@ -136,5 +136,6 @@ def n_kept(output: Path) -> int:
     n_lines = 0
     for part in folder_of(output).glob("[0-9]*-*"):
         with suppress(FileNotFoundError), part.open("rb") as file:  # joined meanwhile
+            file.readline()
             n_lines += json.loads(file.readline())["lines"]
     return n_lines

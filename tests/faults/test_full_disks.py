@@ -26,7 +26,7 @@ def test_a_full_disk_is_one_sentence_and_the_same_command_goes_on(
     assert re.search(rf"^error: cannot write {file}: File too large$", program.told, re.MULTILINE)
     n_lines, n_all = n_kept(target), pairs.whole.count(b"\n")
     assert n_lines == (0 if full == "a part" else n_all)  # the first part is too large already
-    kept = f"{n_lines} translated lines are kept in {target}.parts; the same command goes on\n"
+    kept = f"finished blocks are kept in {target}.parts; the same command goes on\n"
     assert (kept in program.told) == bool(n_lines)
     with Program(*command) as program:
         assert program.end() == (0, ""), program.told

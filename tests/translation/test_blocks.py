@@ -14,12 +14,12 @@ from seq2seq.translation.forms.piece import Piece
 LINES = st.lists(st.text("ab ", max_size=9), max_size=40)
 
 
-def piece(line: str, number: int) -> Piece:
-    return Piece(line, number, [line] * (len(line) % 3), "".join)
+def piece(line: str, number: int, beside: str = "") -> Piece:
+    return Piece(line, number, [line] * (len(line) % 3), "".join, beside=beside)
 
 
-def pieces(lines: Iterable[str], beside: str = "") -> list[tuple[Piece, str] | None]:
-    return [(piece(line, number), beside) for number, line in enumerate(lines, start=1)]
+def pieces(lines: Iterable[str], beside: str = "") -> list[Piece | None]:
+    return [piece(line, number, beside) for number, line in enumerate(lines, start=1)]
 
 
 def whole(cuts: Iterable[Block | None]) -> list[Block]:
@@ -58,10 +58,10 @@ def test_a_digest_tells_of_text_place_and_company(lines: list[str], changed: int
 def test_who_waits_gets_a_block_when_the_patience_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 0.0
 
-    def arriving() -> Iterator[tuple[Piece, str] | None]:
+    def arriving() -> Iterator[Piece | None]:
         nonlocal now_s
         for each in (piece("a", 1), None, None, piece("b", 2), piece("c", 3), None, piece("d", 4), None):
-            yield None if each is None else (each, "")
+            yield each
             now_s += 1.0
 
     monkeypatch.setattr("time.monotonic", lambda: now_s)
@@ -74,26 +74,15 @@ def test_who_waits_gets_a_block_when_the_patience_is_over(monkeypatch: pytest.Mo
     assert all(block.is_last for block in whole(cut(arriving(), 1000, patience_s=2.0)))
 
 
-def test_what_was_read_before_an_error_comes_first() -> None:
-    def failing() -> Iterator[tuple[Piece, str]]:
-        yield piece("a", 1), ""
+def test_a_block_that_an_error_cuts_off_is_none() -> None:
+    def failing() -> Iterator[Piece]:
+        yield piece("a", 1)
+        yield piece("b", 2)
         raise ValueError("mine")
 
-    found = cut(failing(), 100)
+    found = cut(failing(), 1)
     block = next(found)
     assert block is not None and [each.source for each in block.pieces] == ["a"]
-    with pytest.raises(ValueError, match="mine"):
-        next(found)
-
-
-@pytest.mark.parametrize("size", [1, 100])
-def test_an_error_without_text_is_all_that_comes(size: int) -> None:
-    def failing() -> Iterator[None]:
-        yield None
-        raise ValueError("mine")
-
-    found = cut(failing(), size)
-    assert next(found) is None
     with pytest.raises(ValueError, match="mine"):
         next(found)
 

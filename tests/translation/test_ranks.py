@@ -9,8 +9,8 @@ import pytest
 
 from seq2seq.cores import n_cores
 from seq2seq.errors import ConfigError
-from seq2seq.translation import ranks as ranks_of
-from seq2seq.translation.ranks import Process, launched
+from seq2seq.translation import request as ranks_of
+from seq2seq.translation.request import Process, launched
 from tests.nightly import IS_NIGHTLY
 from tests.processes import until
 from tests.translating import Cli
@@ -79,7 +79,7 @@ def test_after_all_were_stopped_the_same_command_goes_on(cli: Cli, tmp_path: Pat
     stopped[1].terminate()  # as torchrun does when one has died
     (tmp_path / "go").touch()
     assert ended(stopped) == [-signal.SIGKILL, 143]
-    assert f"translated lines are kept in {folder}; the same command goes on\n" in log.read_text()
+    assert f"finished blocks are kept in {folder}; the same command goes on\n" in log.read_text()
     assert not out.exists()
     again = ranks(cli, 3, *given, "--output", out, log=log)  # another number is as good
     assert ended(again) == [0, 0, 0]
@@ -105,7 +105,7 @@ def test_one_of_several_does_all_and_scores_it_and_a_restart_knows(
     assert "--shard is for tasks that run by themselves" in cli.refusal(
         *given, "--output", tmp_path / "out", "--shard", "1/2"
     )
-    assert "--input from stdin: several processes cannot share a stream" in cli.refusal("--output", tmp_path / "out")
+    assert "--input /dev/stdin: several processes cannot share a stream" in cli.refusal("--output", tmp_path / "out")
 
 
 def test_text_that_is_wrong_leaves_no_folder(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,12 +98,12 @@ def test_progress_counts_each_line_once(translator: Translator) -> None:
     assert sum(counts) == pytest.approx(6)
 
 
-def test_the_caller_s_own_error_comes_after_the_lines_before_it(translator: Translator) -> None:
+def test_the_caller_s_own_error_comes_after_the_blocks_before_it(translator: Translator) -> None:
     def lines() -> Iterator[str]:
-        yield from SENTENCES
+        yield from SENTENCES * 9
         raise ValueError("mine")
 
-    stream = translator.translate_stream(lines(), SHORT)
-    assert [next(stream).source for _ in SENTENCES] == SENTENCES
+    stream = translator.translate_stream(lines(), dataclasses.replace(SHORT, max_batch_tokens=1))
+    assert [next(stream).source for _ in range(20)] == (SENTENCES * 9)[:20]
     with pytest.raises(ValueError, match="mine"):
-        next(stream)
+        list(stream)

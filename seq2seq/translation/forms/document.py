@@ -17,8 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered
-from seq2seq.translation.forms.wrapping import unwrap, wrap
+from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered, unwrap, wrap
 
 # A longer run of lines is cut, so that memory does not grow with a file without blank lines.
 _LONGEST_PARAGRAPH = 20_000  # characters

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
-from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered
-from seq2seq.translation.forms.wrapping import unwrap, wrap
+from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered, unwrap, wrap
 
 _CLOSING = re.compile(r"[ \t]+#+$")  # the marks after a heading
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")

@@ -1,9 +1,17 @@
-"""What every form of input is cut into: pieces, each with some texts and a way to put their translations back."""
+"""What every form of input is cut into: pieces, each with some texts and a way to put their translations back.
 
+And how the lines of wrapped text are joined, and text is wrapped anew.
+"""
+
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import regex
+
+from seq2seq.characters import UNSPACED
 from seq2seq.translation.text.health import Finding
 
 
@@ -18,6 +26,7 @@ class Piece:
         texts: none or more, without line ends and without white space around them. A text may be empty.
         render: makes the part from as many translations as there are texts, with line ends.
         findings: what is lost in this form whatever the translation is.
+        beside: what goes with it in another file: a prefix of the translation, or a translation that is to be scored.
     """
 
     source: str
@@ -25,16 +34,12 @@ class Piece:
     texts: Sequence[str]
     render: Callable[[Sequence[str]], str]
     findings: tuple[Finding, ...] = ()
+    beside: str = ""
 
     @classmethod
-    def of_line(cls, text: str, number: int) -> "Piece":
+    def of_line(cls, text: str, number: int, beside: str = "") -> "Piece":
         """A line that is translated as a whole."""
-        return cls(text, number, (text,), "".join)
-
-    @property
-    def n_lines(self) -> int:
-        """Lines of the file in this part."""
-        return self.source.count("\n") + (not self.source.endswith("\n"))
+        return cls(text, number, (text,), "".join, beside=beside)
 
 
 class Line(NamedTuple):
@@ -68,3 +73,95 @@ def numbered(lines: Iterable[str]) -> Iterator[Line]:
 def has_words(text: str) -> bool:
     """Whether there is something to translate: a letter or a digit."""
     return any(map(str.isalnum, text))
+
+
+# --- wrapped text ---
+
+SOFT_HYPHEN = "\u00ad"
+_HYPHENS = ("-", "\u2010")
+_OPENING = frozenset(("«", "‹", "“", "„", "‘", "(", "[", "¿", "¡"))
+# At the beginning of a line, these would be a list item, a heading, a row, a quotation, a new speaker or a song.
+_LIKE_A_MARKER = re.compile(r"[-–—](?!\d)|[*+•◦‣>#|♪♫]|(?:\d+[.)]|[a-z]\))$")
+_UNSPACED = regex.compile(f"(?V1){UNSPACED}")
+
+
+def unwrap(lines: Iterable[str]) -> str:
+    """Lines of one text as one line.
+
+    They are joined with a space. A soft hyphen at the end of a line goes, with the line end. After any other hyphen
+    that follows a letter, the next line is joined without a space. The hyphen stays, since it may belong to the word:
+    "arrière-" and "plan" become "arrière-plan". Scripts that are written without spaces get none.
+
+    Args:
+        lines: without line ends and without white space around them; none is empty.
+    """
+    joined: list[str] = []
+    for line in lines:
+        if joined:
+            before = joined[-1]
+            if before.endswith(SOFT_HYPHEN):
+                joined[-1] = before[:-1]
+            elif not _is_broken_word(before, line) and not (_UNSPACED.match(before[-1]) and _UNSPACED.match(line)):
+                joined.append(" ")
+        joined.append(line)
+    return "".join(joined)
+
+
+def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """`text` in lines of at most `width` characters, unless a word is longer. Runs of spaces become one space.
+
+    No line begins with what would look like the beginning of a list item, or with punctuation alone: that stays with
+    the word before it. Other white space than a space, such as a no-break space, does not end a word.
+
+    Args:
+        first, rest: what the first line, and each further line, begins with. It counts.
+    """
+    return _fill(_unbreakable(text), width, first, rest)
+
+
+def balance(text: str, n_lines: int, width: int) -> list[str]:
+    """`text` in at most `n_lines` lines whose longest is as short as possible.
+
+    There are fewer lines if the text fits into fewer of `width` characters. One line is the text itself.
+    """
+    if n_lines == 1:
+        return [text]
+    words = _unbreakable(text)
+    n_lines = min(n_lines, len(_fill(words, width)))
+    widths = range(1, len(text) + 2)
+    narrowest = bisect_left(widths, True, key=lambda w: len(_fill(words, w)) <= n_lines)
+    return _fill(words, widths[narrowest])
+
+
+def _fill(words: Sequence[str], width: int, first: str = "", rest: str = "") -> list[str]:
+    lines: list[str] = []
+    line: list[str] = []
+    begin, length = first, len(first)
+    for word in words:
+        if line and length + 1 + len(word) > width:
+            lines.append(begin + " ".join(line))
+            begin, line, length = rest, [], len(rest)
+        length += len(word) + bool(line)
+        line.append(word)
+    return [*lines, begin + " ".join(line)]
+
+
+def _is_broken_word(before: str, after: str) -> bool:
+    return before.endswith(_HYPHENS) and before[-2:-1].isalpha() and after[0].isalpha()
+
+
+def _unbreakable(text: str) -> list[str]:
+    """The words of a text, those that must not begin or end a line together with their neighbour."""
+    groups: list[list[str]] = []
+    is_opened = False
+    for word in text.split(" "):
+        if not word:
+            continue
+        is_opening = word in _OPENING
+        follows = not is_opening and (not any(map(str.isalnum, word)) or _LIKE_A_MARKER.match(word) is not None)
+        if groups and (is_opened or follows):
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+        is_opened = is_opening
+    return [" ".join(group) for group in groups]

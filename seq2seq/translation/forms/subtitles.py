@@ -5,7 +5,7 @@ REGION, and blank lines.
 
 The lines of a subtitle are one text, except that a line that begins with a dash (a new speaker), a note (a song) or a
 voice tag begins another. Tags, dashes and notes at the edges of a text stay around it. Tags inside a text are left
-out together with their partners, since nobody knows which words they belong to.
+out, with all others of their name in the subtitle, since nobody knows which words they belong to.
 """
 
 import html
@@ -16,8 +16,7 @@ from itertools import chain
 from typing import NoReturn
 
 from seq2seq.errors import TranslationError
-from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered
-from seq2seq.translation.forms.wrapping import balance, unwrap
+from seq2seq.translation.forms.piece import Line, Piece, balance, has_words, numbered, unwrap
 from seq2seq.translation.text.health import Finding
 
 _TAG = r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|</?>|\{\\[^{}]*\}"  # <i>, </i>, <v Anne>, <00:00:01.000>, {\an8}
@@ -25,7 +24,7 @@ _IS_TAG = re.compile(_TAG)
 _TOKEN = re.compile(rf"({_TAG}|[\s♪♫]+)")
 _LINE_BREAK = re.compile(r"<br ?/?>")
 _CLOSED_AND_OPENED_AGAIN = re.compile(r"</(\w+)>(\s*)<\1>")  # each line in its own italics
-_NAME = re.compile(r"<(/?)([a-zA-Z]*)")
+_NAME = re.compile(r"</?([a-zA-Z]*)")
 _DASH = re.compile(r"[-–—]+(?!\d)")  # no negative number
 _NOTES = ("♪", "♫")
 
@@ -127,27 +126,20 @@ def _is_around(token: str) -> bool:
 
 
 def _drop_inner_tags(texts: Sequence[_Text]) -> list[str]:
-    """Leave out the tags inside a text, and their partners wherever they are. Returns these tags, in order."""
-    opened: dict[str, list[tuple[int, int]]] = {}
-    dropped: set[tuple[int, int]] = set()
-    inner: set[tuple[int, int]] = set()
-    for n, text in enumerate(texts):
+    """Leave out the tags inside a text, and all of the same name in the subtitle. Returns these tags, in order."""
+    inner = {_name(token) for text in texts for token in text.tokens[text.begin : text.end] if _IS_TAG.fullmatch(token)}
+    dropped = []
+    for text in texts:
         for i, token in enumerate(text.tokens):
-            if not _IS_TAG.fullmatch(token):
-                continue
-            if text.begin <= i < text.end:
-                inner.add((n, i))
-            name = _NAME.match(token)
-            if name is not None and name[1]:
-                if waiting := opened.get(name[2]):
-                    pair = {waiting.pop(), (n, i)}
-                    dropped |= pair if pair & inner else set()
-            elif name is not None:
-                opened.setdefault(name[2], []).append((n, i))
-    dropped |= inner
-    for n, i in dropped:
-        texts[n].dropped.add(i)
-    return [texts[n].tokens[i] for n, i in sorted(dropped)]
+            if _IS_TAG.fullmatch(token) and _name(token) in inner:
+                text.dropped.add(i)
+                dropped.append(token)
+    return dropped
+
+
+def _name(tag: str) -> str:
+    match = _NAME.match(tag)
+    return match[1] if match else tag
 
 
 def _rendered(text: _Text, translation: str, has_entities: bool) -> list[str]:
@@ -182,7 +174,7 @@ def read_srt(lines: Iterable[str], name: str) -> Iterator[Piece]:
     Raises:
         TranslationError: the lines are not subtitles; the message names the first line that is wrong.
     """
-    yield from _Subtitles(name, is_vtt=False).read(numbered(lines))
+    return _read_subtitles(lines, name, is_vtt=False)
 
 
 def read_vtt(lines: Iterable[str], name: str) -> Iterator[Piece]:
@@ -190,86 +182,46 @@ def read_vtt(lines: Iterable[str], name: str) -> Iterator[Piece]:
 
     The arguments and errors are those of `read_srt`.
     """
-    numbered_lines: Iterator[Line] = numbered(lines)
-    for line in numbered_lines:
-        if line.number == 1 and not _HEADER.match(line.text):
-            raise TranslationError(
-                f"{name}:1: expected WEBVTT at the beginning, found {line.text[:_SHOWN]!r}; add it, "
-                "or say which form the file has with --form"
-            )
-        if _TIMING.match(line.text):  # without a blank line before it
-            numbered_lines = chain([line], numbered_lines)
-            break
+    return _read_subtitles(lines, name, is_vtt=True)
+
+
+def _read_subtitles(lines: Iterable[str], name: str, *, is_vtt: bool) -> Iterator[Piece]:
+    block: list[Line] = []
+    is_text = False
+    for line in numbered(lines):
+        if not line.is_blank:
+            block.append(line)
+            if len(block) > _MOST_LINES:
+                _refuse(name, line, f"a subtitle has more than {_MOST_LINES} lines; put blank lines between them")
+            continue
+        yield from _read_block(block, name, is_vtt=is_vtt, is_text=is_text)
         yield line.untouched()
-        if not line.text:
-            break
-    yield from _Subtitles(name, is_vtt=True).read(numbered_lines)
+        block, is_text = [], bool(line.text)
+    yield from _read_block(block, name, is_vtt=is_vtt, is_text=is_text)
 
 
-class _Subtitles:
-    """Where the reader is in a file."""
+def _read_block(block: Sequence[Line], name: str, *, is_vtt: bool, is_text: bool) -> Iterator[Piece]:
+    """What stands between two blank lines: a number or name, a timing and a text; or what has no text.
 
-    def __init__(self, name: str, is_vtt: bool) -> None:
-        self._name = name
-        self._is_vtt = is_vtt
-        self._cue: list[Line] | None = None  # the text of a subtitle so far; None outside of one
-        self._in_block = False  # NOTE, STYLE or REGION
-        self._number: Line | None = None  # the number or name of a subtitle whose timing has not come yet
+    Args:
+        is_text: whether it belongs to the text before it if it has no timing: there are spaces in the line between.
+    """
+    timings = [i for i, line in enumerate(block) if _TIMING.match(line.text)]
+    is_header = is_vtt and bool(block) and block[0].number == 1
+    if is_header and not _HEADER.match(block[0].text):
+        _refuse(name, block[0], "expected WEBVTT at the beginning, found {}; add it, or say which --form the file has")
+    has_no_text = not block or is_header or (is_vtt and _BLOCK.match(block[0].text) is not None)
+    if len(timings) > 1:
+        _refuse(name, block[timings[1]], "a timing inside the text of a subtitle; put a blank line before its number")
+    n_before = timings[0] + 1 if timings else len(block) if has_no_text else 0
+    is_right = n_before == 1 or has_no_text or (n_before == 2 and (is_vtt or block[0].text.strip().isdecimal()))
+    if not is_right and (n_before or not is_text):
+        expected = "the number and the timing of a subtitle, such as 1 and 00:00:01,000 --> 00:00:02,500"
+        _refuse(name, block[0], f"expected {expected}, found {{}}; correct it, or remove a blank line before it")
+    yield from (line.untouched() for line in block[:n_before])
+    if text := block[n_before:]:
+        yield cue_piece(text, is_vtt)
 
-    def read(self, lines: Iterator[Line]) -> Iterator[Piece]:
-        for line in lines:
-            if self._cue is None:
-                self._pass(line)
-                yield line.untouched()
-            elif line.text and not _TIMING.match(line.text):
-                self._cue.append(line)
-                if len(self._cue) > _MOST_LINES:
-                    self._refuse(line, f"a subtitle has more than {_MOST_LINES} lines; put blank lines between them")
-            else:
-                yield from self._end_cue(line)
-                self._cue = [] if line.text else None
-                yield line.untouched()
-        if self._cue:
-            yield cue_piece(self._cue, self._is_vtt)
-        if self._number is not None:
-            self._refuse(self._number, "the file ends before the timing of this subtitle; is it cut off?")
 
-    def _pass(self, line: Line) -> None:
-        """Take note of a line outside of the text of a subtitle."""
-        self._in_block = self._in_block and bool(line.text) and not _TIMING.match(line.text)
-        if self._in_block:
-            return
-        if _TIMING.match(line.text):
-            self._number = None
-            self._cue = []
-        elif self._number is not None or "-->" in line.text:
-            self._refuse(line, "expected a timing such as 00:00:01,000 --> 00:00:02,500, found {}; correct it")
-        elif self._is_vtt and _BLOCK.match(line.text):
-            self._in_block = True
-        elif self._is_vtt or line.text.strip().isdecimal():
-            self._number = None if line.is_blank else line
-        elif not line.is_blank:
-            self._refuse(
-                line,
-                "expected the number or the timing of a subtitle, found {}; if it belongs to the subtitle above, "
-                "remove the blank line between them",
-            )
-
-    def _end_cue(self, line: Line) -> Iterator[Piece]:
-        """The text of the subtitle that ends before `line`, which is empty or the timing of the next one.
-
-        Some files have spaces in the blank line before a number. In others, such a line is part of a subtitle. So only
-        the timing below it tells.
-        """
-        assert self._cue is not None
-        n_lines = len(self._cue)
-        if line.text:
-            n_lines = next((n_lines - i for i in (1, 2) if i <= n_lines and self._cue[-i].is_blank), -1)
-            if n_lines < 0:
-                self._refuse(line, "a timing inside the text of a subtitle; put a blank line before it and its number")
-        if n_lines:
-            yield cue_piece(self._cue[:n_lines], self._is_vtt)
-        yield from (each.untouched() for each in self._cue[n_lines:])
-
-    def _refuse(self, line: Line, problem: str) -> NoReturn:
-        raise TranslationError(f"{self._name}:{line.number}: {problem.format(repr(line.text[:_SHOWN]))}")
+def _refuse(name: str, line: Line, problem: str) -> NoReturn:
+    raise TranslationError(f"{name}:{line.number}: {problem.format(repr(line.text[:_SHOWN]))}")

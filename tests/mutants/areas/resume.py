@@ -204,31 +204,28 @@ MUTANTS = [
     Mutant(
         fault="parts whose output is there already stay",
         file="seq2seq/translation/parts.py",
-        text="(self.is_joined or not self.has_any) and",
-        becomes="not self.has_any and",
-        tests=[
-            "tests/end_to_end/test_translate_resumed.py::"
-            "test_an_interruption_after_the_output_is_written_leaves_nothing_for_long[rename]"
-        ],
+        text="(self.is_joined or not self.made()) and",
+        becomes="not self.made() and",
+        tests=["tests/translation/test_parts.py::test_an_interruption_at_any_change_of_the_file_system_loses_nothing"],
     ),
     Mutant(
         fault="a part whose text has changed is taken for that of the new text",
         file="seq2seq/translation/blocks.py",
-        text="for text in (*(piece.source for piece in self.pieces), *self.beside):",
-        becomes="for text in self.beside:",
-        tests=["tests/end_to_end/test_translate_resumed.py::test_a_line_that_has_changed_is_translated_again"],
+        text="text = [(piece.line, piece.source, piece.beside)",
+        becomes="text = [(piece.line, piece.beside)",
+        tests=["tests/translation/test_parts.py::test_only_what_has_changed_in_the_text_is_made_again"],
     ),
     Mutant(
         fault="a part that is damaged is joined to the others",
         file="seq2seq/translation/parts.py",
-        text='if about is None or about["sha256"] != digest.hexdigest():',
-        becomes="if about is None:",
+        text="if hashlib.sha256(content).hexdigest().encode() != sha256:",
+        becomes="if not sha256:",
         tests=["tests/faults/test_hostile_notes.py::test_the_parts_of_a_translation"],
     ),
     Mutant(
         fault="whoever has changed the settings of parts keeps others out",
         file="seq2seq/translation/parts.py",
-        text="                _enter(self.lock)\n",
+        text="            _lock(self._file, _AT_WORK, is_shared=True)  # and no longer alone\n",
         becomes="",
         tests=["tests/faults/test_full_disks.py::test_two_equal_commands_at_once_make_one_output"],
     ),

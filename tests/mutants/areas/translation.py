@@ -79,7 +79,7 @@ MUTANTS = [
     Mutant(
         fault="the translation of an exclamation states",
         file="seq2seq/translation/stream.py",
-        text="source.reading.stopped(text, source.parts[index])",
+        text="self.reading.stopped(text, part)",
         becomes="text",
         tests=["tests/translation/test_translator_normalize.py"],
     ),
@@ -151,7 +151,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="each translation agrees with itself, too",
-        file="seq2seq/translation/searching.py",
+        file="seq2seq/translation/flow.py",
         text="np.array(list(times.values())) - np.eye(len(times))",
         becomes="np.array(list(times.values())) - 0 * np.eye(len(times))",
         tests=["tests/translation/test_searching.py::test_it_is_the_mean_over_all_others"],
@@ -333,8 +333,8 @@ MUTANTS = [
     Mutant(
         fault="the latest block that was read comes out first",
         file="seq2seq/translation/flow.py",
-        text="yield at_work.popleft().finished()\n                elif",
-        becomes="yield at_work.pop().finished()\n                elif",
+        text="yield at_work.popleft().finished()\n",
+        becomes="yield at_work.pop().finished()\n",
         tests=["tests/translation/test_flow.py::test_each_text_comes_once_in_its_place_with_its_results"],
     ),
     Mutant(
@@ -354,9 +354,9 @@ MUTANTS = [
     Mutant(
         fault="what nobody wants any more is searched all the same",
         file="seq2seq/translation/flow.py",
-        text="workers.cancel(tasks())",
+        text="workers.cancel(all_tasks())",
         becomes="pass",
-        tests=["tests/translation/test_translator_streams.py::test_a_stream_that_is_closed_early_searches_no_further"],
+        tests=["tests/translation/test_flow.py::test_what_is_closed_early_is_not_searched"],
     ),
     Mutant(
         fault="memory grows without end behind a block that takes long",
@@ -368,29 +368,29 @@ MUTANTS = [
     Mutant(
         fault="the last batches of a text are as large as the others",
         file="seq2seq/translation/flow.py",
-        text="is_split = course.splits_last and block.is_last",
-        becomes="is_split = False",
+        text="is_split=splits_last and block.is_last",
+        becomes="is_split=False",
         tests=["tests/translation/test_flow.py::test_the_last_batches_of_a_text_are_shared"],
     ),
     Mutant(
         fault="texts of pieces without one are counted",
         file="seq2seq/translation/blocks.py",
-        text="first_text + n_texts, 0, 0",
-        becomes="first_text + len(held), 0, 0",
+        text="sum(len(piece.texts) for piece in held)",
+        becomes="len(held)",
         tests=["tests/translation/test_blocks.py::test_each_piece_is_in_one_block_in_its_order"],
     ),
     Mutant(
         fault="the last block of a text is taken for one that more follows",
         file="seq2seq/translation/blocks.py",
-        text="{len(self.pieces)} {self.is_last}",
-        becomes="{len(self.pieces)}",
+        text="(self.first_text, self.is_last, text)",
+        becomes="(self.first_text, text)",
         tests=["tests/translation/test_blocks.py::test_a_digest_tells_of_text_place_and_company"],
     ),
     Mutant(
         fault="another prefix does not change a block",
         file="seq2seq/translation/blocks.py",
-        text="for piece in self.pieces), *self.beside):",
-        becomes="for piece in self.pieces),):",
+        text="(piece.line, piece.source, piece.beside)",
+        becomes="(piece.line, piece.source)",
         tests=["tests/translation/test_blocks.py::test_a_digest_tells_of_text_place_and_company"],
     ),
     Mutant(
@@ -401,13 +401,11 @@ MUTANTS = [
         tests=["tests/translation/test_translator.py::test_prefixes_that_do_not_fit_are_refused"],
     ),
     Mutant(
-        fault="a shard makes the blocks of the next one",
+        fault="a shard makes the blocks of others, too",
         file="seq2seq/translation/parts.py",
-        text="number % self._shard[1] == self._shard[0] - 1",
-        becomes="number % self._shard[1] == self._shard[0] % self._shard[1]",
-        tests=[
-            "tests/commands/test_translate_shards.py::test_nothing_is_joined_while_a_part_is_missing_and_its_shard_is_named"
-        ],
+        text="block.number % self._shard[1] == self._shard[0] - 1",
+        becomes="block.number % self._shard[1] >= self._shard[0] - 1",
+        tests=["tests/translation/test_parts.py::test_shards_make_each_block_once_and_are_joined"],
     ),
     Mutant(
         fault="a block that another process has just made is made again",
@@ -419,15 +417,15 @@ MUTANTS = [
     Mutant(
         fault="a part whose process has ended is never made",
         file="seq2seq/translation/parts.py",
-        text="                    self._let_go(_FIRST_BLOCK + number)\n                    return True",
-        becomes="                    self._let_go(_FIRST_BLOCK + number)\n                    return False",
+        text="_unlock(self._file, _FIRST_BLOCK + number)\n                    return True",
+        becomes="_unlock(self._file, _FIRST_BLOCK + number)\n                    return False",
         tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
     ),
     Mutant(
         fault="two processes make the same block",
         file="seq2seq/translation/parts.py",
-        text="is taken\n        return False",
-        becomes="is taken\n        return True",
+        text="is taken\n            return False",
+        becomes="is taken\n            return True",
         tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
     ),
     Mutant(
@@ -440,15 +438,15 @@ MUTANTS = [
     Mutant(
         fault="a folder without parts is left behind",
         file="seq2seq/translation/parts.py",
-        text="(self.is_joined or not self.has_any) and self.is_alone()",
+        text="(self.is_joined or not self.made()) and self.is_alone()",
         becomes="self.is_joined and self.is_alone()",
         tests=["tests/translation/test_parts.py::test_an_interruption_before_anything_is_put_leaves_nothing"],
     ),
     Mutant(
         fault="the parts stay beside the output",
         file="seq2seq/translation/parts.py",
-        text="        folder.rename(_joined(folder))  # at once",
-        becomes="        # at once",
+        text="        self.folder.rename(_joined(self.folder))\n",
+        becomes="",
         tests=["tests/translation/test_parts.py::test_what_others_have_joined_is_not_made_again"],
     ),
     Mutant(

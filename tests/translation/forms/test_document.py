@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seq2seq.translation.forms.document import read_document
-from seq2seq.translation.forms.wrapping import SOFT_HYPHEN
+from seq2seq.translation.forms.piece import SOFT_HYPHEN
 from tests.effort import no_hang
 from tests.translation.forms.reading import pieces_of, texts_of, translated
 

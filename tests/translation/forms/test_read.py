@@ -6,7 +6,7 @@ import pytest
 
 from seq2seq.errors import TranslationError
 from seq2seq.translation.forms.read import form_of, read_pieces
-from tests.translation.forms.reading import pieces_of, texts_of, translated
+from tests.translation.forms.reading import pieces_of, translated
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,6 @@ from tests.translation.forms.reading import pieces_of, texts_of, translated
         ("auto", "2", "a.tsv.zst", "tsv"),
         ("auto", "2", "a.jsonl", "jsonl"),
         ("auto", "t", "a.ndjson", "jsonl"),
-        ("auto", "t", "a.txt", "auto"),
         ("lines", None, "a.srt", "lines"),
         ("document", None, "a.srt", "document"),
         ("tsv", "10", "a.jsonl", "tsv"),
@@ -37,7 +36,8 @@ def test_the_form_is_given_or_follows_from_the_name(
     [
         ("tsv", None, None, "--form tsv needs --field"),
         ("jsonl", None, None, "--form jsonl needs --field"),
-        ("document", "2", None, "--field has no meaning with --form document"),
+        ("document", "2", None, "--field is for --form tsv and --form jsonl, and has no meaning with --form document"),
+        ("auto", "2", "a.txt", "--field is for --form tsv and --form jsonl, and has no meaning with --form lines"),
         ("tsv", "0", None, "--field 0: a column of a table is a number from 1"),
         ("tsv", "9" * 19, None, "9: a column of a table is a number from 1"),
         ("auto", "t", "a.tsv", "--field t: a column of a table is a number from 1"),
@@ -51,21 +51,12 @@ def test_a_field_must_suit_the_form(form: str, field: str | None, name: str | No
         form_of(form, field, Path(name) if name else None)
 
 
-def test_the_first_line_tells_a_table_from_json_lines() -> None:
-    assert texts_of('\ufeff {"2": "a"}\n', "auto", "2") == ["a"]
-    assert texts_of("1\ta\n", "auto", "2") == ["a"]
-    with pytest.raises(TranslationError, match=r"a: --field t could be .*; add --form tsv or --form jsonl"):
-        pieces_of("1\ta\n", "auto", "t")
-    with pytest.raises(TranslationError, match="a column of a table is a number from 1"):
-        pieces_of("1\ta\n", "auto", "0")
-
-
 def test_plain_lines_are_texts_and_come_out_with_lf() -> None:
     assert [piece.texts for piece in read_pieces(["\ufeff a \r\n", "\n", "b"], "a", "lines")] == [[" a "], [""], ["b"]]
     assert "".join(piece.render(piece.texts) for piece in read_pieces(["\ufeffa\r\n", "b"], "a", "lines")) == "a\nb\n"
 
 
-@pytest.mark.parametrize("form", ["lines", "document", "srt", "vtt", "tsv", "jsonl", "auto"])
+@pytest.mark.parametrize("form", ["lines", "document", "srt", "vtt", "tsv", "jsonl"])
 def test_nothing_comes_of_nothing(form: str) -> None:
     assert pieces_of("", form, "1") == []
     assert translated("\ufeff", form, "1") == ("\n" if form == "lines" else "\ufeff")

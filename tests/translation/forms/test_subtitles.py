@@ -127,6 +127,7 @@ def test_lines_that_form_a_tag_together_have_no_text(cue: str) -> None:
         ("<i>Il</i> <b>dort</b>", ["Il dort"], "{}", "<i> </i> <b> </b>"),
         ("<i>Il <b>dort</b> ici.</i>", ["Il dort ici."], "<i>{}</i>", "<b> </b>"),
         ("- Il <i>dort\n- Oui</i>", ["Il dort", "Oui"], "- {}\n- {}", "<i> </i>"),
+        ("<i>Il</i> dort\n- <i>Oui</i>", ["Il dort", "Oui"], "{}\n- {}", "<i> </i> <i> </i>"),
         ("le<00:00:01.500><c> chat</c> dort", ["le chat dort"], "{}", "<00:00:01.500> <c> </c>"),
     ],
 )
@@ -195,18 +196,19 @@ HEAD = "1\n00:00:01,000 --> 00:00:02,000\n"
 @pytest.mark.parametrize(
     ("text", "form", "line", "problem"),
     [
-        ("Un chat\n", "srt", 1, "expected the number or the timing of a subtitle, found 'Un chat'"),
-        (f"{HEAD}Un\n\nDeux\n", "srt", 5, "remove the blank line between them"),
-        (f"{HEAD}Un\n\n2\nDeux\n", "srt", 6, "expected a timing such as 00:00:01,000 --> 00:00:02,500, found 'Deux'"),
-        (f"{HEAD}Un\n\n2\n\n", "srt", 6, "expected a timing"),
-        (f"{HEAD}Un\n\n2\n00:00 --> 00:01\n", "srt", 6, "expected a timing"),
-        (f"{HEAD}Un\n\n2", "srt", 5, "the file ends before the timing"),
+        ("Un chat\n", "srt", 1, "expected the number and the timing of a subtitle, such as 1 and 00:"),
+        (f"{HEAD}Un\n\nDeux\n", "srt", 5, "found 'Deux'; correct it, or remove a blank line before it"),
+        (f"{HEAD}Un\n\nDeux\n{HEAD[2:]}", "srt", 5, "found 'Deux'"),
+        (f"{HEAD}Un\n\n2\nDeux\n", "srt", 5, "found '2'"),
+        (f"{HEAD}Un\n\n2\n\n", "srt", 5, "found '2'"),
+        (f"{HEAD}Un\n\n2\n00:00 --> 00:01\n", "srt", 5, "found '2'"),
+        (f"{HEAD}Un\n\n2", "srt", 5, "found '2'"),
         (f"{HEAD}Un\n00:00:03,000 --> 00:00:04,000\n", "srt", 4, "a timing inside the text of a subtitle"),
         (f"{HEAD}Un\n2\n00:00:03,000 --> 00:00:04,000\n", "srt", 5, "a timing inside the text of a subtitle"),
-        (HEAD + "Un\n" * 101, "srt", 103, "a subtitle has more than 100 lines"),
+        (HEAD + "Un\n" * 101, "srt", 101, "a subtitle has more than 100 lines"),
         (HEAD, "vtt", 1, "expected WEBVTT at the beginning, found '1'"),
-        ("WEBVTT\n\nUn chat\ndort\n", "vtt", 4, "expected a timing"),
-        ("WEBVTT\n\n00:01 --> 00:02\n", "vtt", 3, "expected a timing"),
+        ("WEBVTT\n\nUn chat\ndort\n", "vtt", 3, "expected the number"),
+        ("WEBVTT\n\n00:01 --> 00:02\n", "vtt", 3, "expected the number"),
     ],
 )
 def test_what_is_no_subtitle_is_refused_with_its_line(text: str, form: str, line: int, problem: str) -> None:

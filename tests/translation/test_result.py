@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.commands import translate
-from seq2seq.translation import records
-from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation
+from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation, texts, written
 from seq2seq.translation.text.health import Finding
 
 # Texts of translations have no line ends; see `Translator`.
@@ -27,22 +26,22 @@ def translation(*texts: str, **changes: Any) -> Translation:
 
 
 def test_a_line_is_its_text() -> None:
-    assert records.line(7, translation("a cat", "one cat")) == "a cat\n"
+    assert written(translation("a cat", "one cat"), 7, "line") == "a cat\n"
     aligned = translation("a cat", hypotheses=[TextHypothesis("a cat", -1.0, -1.0, alignment=[(1, 0), (0, 1)])])
-    assert records.line(7, aligned) == "a cat ||| 0-1 1-0\n"
+    assert written(aligned, 7, "line") == "a cat ||| 0-1 1-0\n"
 
 
 def test_an_n_best_list_has_a_row_for_each_hypothesis() -> None:
-    assert records.n_best(7, translation("a\tcat", "one cat")) == "7\t1\t-0.5000\ta cat\n7\t2\t-1.5000\tone cat\n"
+    assert written(translation("a\tcat", "one cat"), 7, "n-best") == "7\t1\t-0.5000\ta cat\n7\t2\t-1.5000\tone cat\n"
     aligned = translation("a cat", hypotheses=[TextHypothesis("a cat", -1.0, -1.0, alignment=[(0, 0), (1, 1)])])
-    assert records.n_best(7, aligned) == "7\t1\t-1.0000\ta cat\t0-0 1-1\n"
+    assert written(aligned, 7, "n-best") == "7\t1\t-1.0000\ta cat\t0-0 1-1\n"
 
 
 def test_json_is_one_object_a_line() -> None:
     attention = Attention(["▁un", "▁chat"], ["▁a"], np.array([[0.123456, 0.5]], dtype=np.float32))
     best = TextHypothesis("a", -1.25, -0.5, [("▁a", -1.0), ("</s>", -0.25)], [attention], [(1, 0)])
     whole = translation("a", hypotheses=[best], parts=["un", "chat"], findings=[Finding("cut", "It was cut.")])
-    assert json.loads(records.as_json(3, whole)) == {
+    assert json.loads(written(whole, 3, "json")) == {
         "line": 3,
         "source": "un chat",
         "translation": "a",
@@ -59,22 +58,22 @@ def test_json_is_one_object_a_line() -> None:
         ],
         "warnings": [{"kind": "cut", "message": "It was cut."}],
     }
-    short = json.loads(records.as_json(1, translation("a cat")))
+    short = json.loads(written(translation("a cat"), 1, "json"))
     assert "parts" not in short
     assert list(short["hypotheses"][0]) == ["text", "score", "log_prob"]
 
 
 def test_text_in_json_stays_readable_and_on_its_line() -> None:
-    written = records.as_json(1, translation('café "\u2028\x0b\\'))
-    assert "café" in written
-    assert written.count("\n") == 1 and written.endswith("\n")
-    assert json.loads(written)["translation"] == 'café "\u2028\x0b\\'
+    record = written(translation('café "\u2028\x0b\\'), 1, "json")
+    assert "café" in record
+    assert record.count("\n") == 1 and record.endswith("\n")
+    assert json.loads(record)["translation"] == 'café "\u2028\x0b\\'
 
 
 def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
     scored = Scored("un chat", "a cat", -3.0, -1.23456, [("▁a", -1.0), ("▁cat", -1.5), ("</s>", -0.5)])
-    assert records.score(2, scored, is_json=False) == "-1.2346\n"
-    assert json.loads(records.score(2, scored, is_json=True)) == {
+    assert written(scored, 2, "line") == "-1.2346\n"
+    assert json.loads(written(scored, 2, "json")) == {
         "line": 2,
         "source": "un chat",
         "translation": "a cat",
@@ -90,8 +89,8 @@ def test_a_score_is_a_number_or_an_object_with_its_tokens() -> None:
 
 def test_a_pair_without_a_score_has_a_reason_and_no_number_that_json_lacks() -> None:
     scored = Scored("un chat", "", -inf, -inf, [("</s>", -inf)], "one side is blank")
-    assert records.score(2, scored, is_json=False) == "-inf\n"
-    assert json.loads(records.score(2, scored, is_json=True), parse_constant=pytest.fail) == {
+    assert written(scored, 2, "line") == "-inf\n"
+    assert json.loads(written(scored, 2, "json"), parse_constant=pytest.fail) == {
         "line": 2,
         "source": "un chat",
         "translation": "",
@@ -102,22 +101,20 @@ def test_a_pair_without_a_score_has_a_reason_and_no_number_that_json_lacks() -> 
     }
 
 
-def test_each_form_of_the_command_line_has_a_record() -> None:
-    assert set(records.RECORDS) == set(records.FORMS)
+def test_the_command_line_chooses_the_form() -> None:
     for options, form in (([], "line"), (["--n-best", "1"], "n-best"), (["--json", "--n-best", "2"], "json")):
         parser = argparse.ArgumentParser()
         translate.add_options(parser)
         assert translate.request_of(parser.parse_args(["--model", "m", *options])).form == form
 
 
-@pytest.mark.parametrize("form", records.FORMS)
+@pytest.mark.parametrize("form", ["line", "n-best", "json"])
 @pytest.mark.parametrize("has_alignment", [False, True])
-@given(texts=st.lists(one_line, max_size=4), n_best=st.integers(1, 3))
-def test_the_best_texts_are_read_back(form: str, has_alignment: bool, texts: list[str], n_best: int) -> None:
+@given(lines=st.lists(one_line, max_size=4), n_best=st.integers(1, 3))
+def test_the_best_texts_are_read_back(form: str, has_alignment: bool, lines: list[str], n_best: int) -> None:
     alignment = [(0, 0)] if has_alignment else None
-    written = "".join(
-        records.RECORDS[form](
-            number,
+    output = "".join(
+        written(
             translation(
                 text,
                 hypotheses=[
@@ -125,16 +122,17 @@ def test_the_best_texts_are_read_back(form: str, has_alignment: bool, texts: lis
                     for rank in range(n_best)
                 ],
             ),
+            number,
+            form,
         )
-        for number, text in enumerate(texts, start=1)
+        for number, text in enumerate(lines, start=1)
     )
-    expected = [text.replace("\t", " ") if form == "n-best" else text for text in texts]
-    assert list(records.texts(written.split("\n")[:-1], form, has_alignment)) == expected
+    expected = [text.replace("\t", " ") if form == "n-best" else text for text in lines]
+    assert list(texts(output.split("\n")[:-1], form, has_alignment)) == expected
 
 
 def test_what_looks_like_an_alignment_is_text() -> None:
     aligned = translation("a ||| b", hypotheses=[TextHypothesis("a ||| b", -1.0, -1.0, alignment=[])])
-    assert records.line(1, aligned) == "a ||| b ||| \n"
-    assert list(records.texts(["a ||| b ||| "], "line", has_alignment=True)) == ["a ||| b"]
-    assert list(records.texts(["a ||| b"], "line", has_alignment=False)) == ["a ||| b"]
-    assert list(records.texts([""], "line", has_alignment=True)) == [""]
+    assert written(aligned, 1, "line") == "a ||| b ||| \n"
+    assert list(texts(["a ||| b ||| "], "line", has_alignment=True)) == ["a ||| b"]
+    assert list(texts(["a ||| b"], "line", has_alignment=False)) == ["a ||| b"]
