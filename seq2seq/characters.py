@@ -17,8 +17,11 @@ _UNSPACED_LANGUAGES = re.compile(f"{_EAST_ASIAN_LANGUAGES.pattern}|bod?|dzo?|khm
 _WIDE = r"[[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{East_Asian_Width=H}]&&\p{P}]"
 EAST_ASIAN = rf"[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}\p{{Line_Break=CJ}}\p{{Bopomofo}}\p{{Yi}}{_WIDE}]"
 # All scripts without spaces between words. In the class SA are those whose words only a dictionary tells apart: Thai,
-# Lao, Khmer, Burmese and their neighbours. Their signs belong to them.
-UNSPACED = rf"[{EAST_ASIAN}\p{{Line_Break=SA}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}\p{{Myanmar}}\p{{Tibetan}}]"
+# Lao, Khmer, Burmese and their neighbours. Their signs belong to them. The range is that of all of them, and looked at
+# first: it spares Latin letters the properties.
+UNSPACED = (
+    rf"[[\u02ea-\U0010ffff]&&[{EAST_ASIAN}\p{{Line_Break=SA}}\p{{Thai}}\p{{Lao}}\p{{Khmer}}\p{{Myanmar}}\p{{Tibetan}}]]"
+)
 
 # What ends sentences. Unicode leaves out the ellipsis and the stops of Tibetan, which it has no others for. Left out
 # here are what became a comma in Burmese, and the dot that is a comma in Armenian.
@@ -29,11 +32,11 @@ LETTERS = r"[\w--[\d_]]"
 # A letter with its marks, an emoji, a flag. By itself, \X looks back to the first flag of a row.
 CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 # A letter of such a script with all that is written around it; Unicode's clusters leave out some marks of Burmese.
-_CHARACTER = rf"(?=[\w&&{UNSPACED}])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Invisible_Stacker}}\w)*+"
-_UNSPACED_LETTER = regex.compile(rf"(?V1)[\w&&{UNSPACED}]")
-_SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![\w&&{UNSPACED}])\S)+")
+_CHARACTER = rf"(?=[{UNSPACED}&&\w])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Invisible_Stacker}}\w)*+"
+_UNSPACED_LETTER = regex.compile(rf"(?V1)[{UNSPACED}&&\w]")
+_SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![{UNSPACED}&&\w])\S)+")
 _SPACED_WORD = re.compile(r"\S+")
-_LETTER_WORDS = regex.compile(rf"(?V1)(?=[{LETTERS}&&{UNSPACED}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
+_LETTER_WORDS = regex.compile(rf"(?V1)(?=[{UNSPACED}&&{LETTERS}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
 # No letter, or one letter of an alphabet, which is a name in a list and no word.
 _NO_WORD = regex.compile(
     r"(?V1)\P{L}*|[^\p{L}\p{N}]*[\p{Cased_Letter}[\p{L}&&[\p{Bidi_Class=R}\p{Bidi_Class=AL}]]]\p{M}*[^\p{L}\p{N}]*"
@@ -53,11 +56,13 @@ WORD_OR_SIGN = regex.compile(
 )
 
 
+@cache
 def has_spaces(language: str) -> bool:
     """Whether a language, such as `fr`, `zh-CN` or `zho_Hans`, is written with spaces between words."""
     return not _UNSPACED_LANGUAGES.fullmatch(_plain(language))
 
 
+@cache
 def has_spaces_between_sentences(language: str) -> bool:
     """Whether a language has white space after a sentence."""
     return not _EAST_ASIAN_LANGUAGES.fullmatch(_plain(language))
@@ -96,7 +101,7 @@ def letter_words(text: str) -> list[str]:
 
 def bare(word: str) -> str:
     """A word without the marks around it; empty if it has only marks."""
-    return _AROUND.sub("", word)
+    return word if word.isalpha() else _AROUND.sub("", word)
 
 
 @cache

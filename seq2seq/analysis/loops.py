@@ -31,10 +31,11 @@ class Loop(NamedTuple):
 
 def find_loop(text: str) -> Loop | None:
     """The words, or the letters inside a word, that `text` repeats; None if it repeats none."""
+    text = text.casefold()
     loop = _word_loop(text)
     if loop is not None:
         return loop
-    for word in text.casefold().split():
+    for word in text.split():
         # The pattern is slow, and only a word with some letters many times can match it.
         if len(word) - len(set(word)) >= _FEWEST_AGAIN and (letters := _LETTERS_LOOP.search(word)):
             unit = letters[1] or letters[2]
@@ -43,16 +44,16 @@ def find_loop(text: str) -> Loop | None:
 
 
 def _word_loop(text: str) -> Loop | None:
-    words = text.casefold().split()
+    words = text.split()
     has_no_spaces = is_unspaced(text)
     if has_no_spaces or len(words) == 1 or sum(map(len, words)) > 20 * len(words):
         # Text without spaces: characters repeat by chance more often than words, so ask for more.
-        characters = split_words(text.casefold()) if has_no_spaces else "".join(words)
+        characters = split_words(text) if has_no_spaces else "".join(words)
         loop = _repeated(characters, "", n_single=10, n_longer=5, share=0.3, longest=_LONGEST_WITHOUT_SPACES)
         if loop is not None:
             return loop
     # Without the marks: "oui, oui oui," says one thing three times.
-    loop = _repeated(_WORD.findall(text.casefold()), " ", n_single=4, n_longer=3, share=0.3)
+    loop = _repeated(_WORD.findall(text), " ", n_single=4, n_longer=3, share=0.3)
     if loop is not None:
         return loop
     loop = _repeated(words, " ", n_single=4, n_longer=3, share=0.3)
@@ -62,7 +63,8 @@ def _word_loop(text: str) -> Loop | None:
 def _repeated(
     items: Sequence[str], glue: str, n_single: int, n_longer: int, share: float, longest: int = _LONGEST_UNIT
 ) -> Loop | None:
-    for size in range(1, longest + 1):
+    n_again = len(items) - len(set(items))  # each repetition brings nothing new
+    for size in range(1, min(longest, n_again // (n_longer - 1)) + 1):
         run = 0  # items in a row that equal the one `size` before them
         longest_run, end = 0, 0
         for i in range(size, len(items)):

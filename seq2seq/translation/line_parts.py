@@ -54,10 +54,6 @@ class LineSplitter:
             start += len(whole) + len(BREAK)
         return parts, ids
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of each text. A blank one has none, even if the tokenizer would make tokens of spaces."""
-        return self.tokenizer.encode(["" if text.isspace() else text for text in texts])
-
 
 def n_cut_sentences(ends: Sequence[int], parts: Sequence[Part]) -> int:
     """How many parts end inside a sentence."""

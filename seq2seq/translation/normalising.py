@@ -5,8 +5,9 @@ text/putting_back.py), and so are sentences without a word. Last, a headline bec
 `Text`, whose characters know which ones of the line they come from.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -77,7 +78,8 @@ class Reading(NamedTuple):
 
     def stopped(self, translation: str, part: Part) -> str:
         """The translation of a part with the end mark of the line, if the model has read one of another kind."""
-        place = last_stop(part.text)
+        is_changed = any(change.kind == "stops" for change in self.changes)
+        place = last_stop(part.text) if is_changed else None
         if place is None:
             return translation
         origin = self.source.origins[part.start + place]
@@ -108,7 +110,7 @@ class Normaliser:
         self._keep = tuple(keep)
         self._patterns = tuple(keep_pattern)
         self._normalize = normalize
-        self._pieces: dict[str, bool] = {}
+        self._has_piece = cache(partial(_has_piece, tokenizer))
 
     @property
     def takes_out(self) -> bool:
@@ -123,13 +125,15 @@ class Normaliser:
         """
         rewritten, changes = self.rewritten(line)
         found = self.things(rewritten.text)
+        rest = _masked(rewritten.text, found, " ")
+        ends = [*sentence_ends(rest)]
         if self.takes_out and not keeps_case:
-            found = merged(found, _wordless(rewritten.text, found))
+            found = merged(found, _wordless(rest, ends, found))
         text, items = take_out(rewritten, found)
-        if items and not has_word(text.text):
-            text = Text.of("")  # nothing is to translate
-        breaks = (place for place, character in enumerate(text.text) if character == BREAK)
-        ends = sorted({*sentence_ends(text.text), *breaks})
+        if items:
+            text = text if has_word(text.text) else Text.of("")  # nothing is to translate
+            ends = [*sentence_ends(text.text)]
+        ends = sorted({*ends, *(match.start() for match in re.finditer(BREAK, text.text))})
         wanted = {thing.start for thing in things(rewritten.text, self._keep, self._patterns)} if found else set()
         changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
         original, styled = text.text, list[Styled]()
@@ -204,14 +208,6 @@ class Normaliser:
             return self._looks.characters.get(character, 0.0)
         return float(self._has_piece(character))
 
-    def _has_piece(self, character: str) -> bool:
-        """Whether a character, or its small letter, is written with pieces, and not in bytes."""
-        character = character.lower()[:1]
-        if character not in self._pieces:
-            pieces = self._tokenizer.pieces(self._tokenizer.encode([character])[0])
-            self._pieces[character] = not any(piece.startswith("<0x") for piece in pieces)
-        return self._pieces[character]
-
     def _n_pieces(self, word: str) -> int:
         return len(self._tokenizer.encode([word])[0])
 
@@ -253,6 +249,12 @@ class Normaliser:
         return Text(new, text.origins), styled
 
 
+def _has_piece(tokenizer: Tokenizer, character: str) -> bool:
+    """Whether a character, or its small letter, is written with pieces, and not in bytes."""
+    (ids,) = tokenizer.encode([character.lower()[:1]])
+    return not any(piece.startswith("<0x") for piece in tokenizer.pieces(ids))
+
+
 def _masked(text: str, spans: Iterable[Thing | Edit], by: str) -> str:
     """The text with another character in place of each one of the spans, which are in order."""
     pieces, done = list[str](), 0
@@ -262,10 +264,14 @@ def _masked(text: str, spans: Iterable[Thing | Edit], by: str) -> str:
     return "".join([*pieces, text[done:]])
 
 
-def _wordless(text: str, found: Sequence[Thing]) -> list[Thing]:
-    """What things leave of sentences without a word: a model would invent something for numbers and marks alone."""
-    rest = _masked(text, found, " ")
-    ends = sorted({*sentence_ends(rest), *(thing.start for thing in found if thing.is_break)})
-    spans = [span for span in pairwise([0, *ends, len(text)]) if not has_word(rest[slice(*span)])]
+def _wordless(rest: str, ends: Sequence[int], found: Sequence[Thing]) -> list[Thing]:
+    """What things leave of sentences without a word: a model would invent something for numbers and marks alone.
+
+    Args:
+        rest: the text with spaces in place of the things that were `found`.
+        ends: where its sentences end.
+    """
+    ends = sorted({*ends, *(thing.start for thing in found if thing.is_break)})
+    spans = [span for span in pairwise([0, *ends, len(rest)]) if not has_word(rest[slice(*span)])]
     pieces = (match for span in spans for match in _PIECE.finditer(rest, *span))
     return [Thing(match[0], match.start()) for match in pieces]

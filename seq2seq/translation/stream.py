@@ -68,6 +68,8 @@ class Stream:
         tag_ids: one id that each source begins with, or none.
         demands: what translations must contain.
         tgt_lang: decides what goes between the translations of two parts.
+        n_best: how many translations of a line are wanted.
+        n_searched: how many are searched for, since several may have one text.
     """
 
     max_length: int
@@ -79,7 +81,8 @@ class Stream:
     tag_ids: list[int]
     demands: Demands
     tgt_lang: str
-    decoding: DecodingConfig
+    n_best: int
+    n_searched: int
     options: TranslationOptions
 
     def prepare(self, given: Given) -> Work[Sentence, Found, Translation]:
@@ -112,7 +115,9 @@ class Stream:
 
     def _prefix(self, prefix: str, number: int) -> list[int]:
         """The tokens that the translation of the first part of a line begins with."""
-        (ids,) = self.splitter.encode([prefix])
+        if not prefix.strip():  # some tokenizers make tokens of spaces
+            return []
+        (ids,) = self.tokenizer.encode([prefix])
         if len(ids) >= self.max_length:
             raise TranslationError(
                 f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
@@ -125,12 +130,11 @@ class Stream:
         if not line.parts:
             return self._untranslated(reading)
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.sentences]
-        n = self.options.searched_with(self.decoding).n_best
-        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, n)
+        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, self.n_searched)
         best = self._joined(line, found, combinations[0])
         distinct = {best.hypothesis.text: best.hypothesis}
         for combination in combinations[1:]:
-            if len(distinct) == self.decoding.n_best:
+            if len(distinct) == self.n_best:
                 break
             hypothesis = self._joined(line, found, combination).hypothesis
             distinct.setdefault(hypothesis.text, hypothesis)

@@ -220,7 +220,8 @@ class Translator:
             tag_ids=tag_ids,
             demands=demands,
             tgt_lang=tgt_lang,
-            decoding=decoding,
+            n_best=decoding.n_best,
+            n_searched=searched_with.n_best,
             options=options,
         )
         for_workers = dataclasses.replace(options, terms=())  # each batch is sent with them

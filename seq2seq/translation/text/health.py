@@ -75,18 +75,18 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
 
 
 def _is_copied(source: str, translation: str) -> bool:
+    src, tgt = (composed(text.casefold()) for text in (source, translation))
+    words = split_words(src)
+    if sum(word.isalpha() and word not in tgt for word in words) > 0.1 * len(words):
+        return False  # as most are not: it takes a moment to see
     # Names, numbers and addresses are the same in both languages; sentences have words without capitals.
     if sum(_LETTER_WORD.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:
         return False
-    src_words, tgt_words = _letter_words(source), _letter_words(translation)
+    src_words, tgt_words = ([*filter(_LETTER_WORD.fullmatch, map(bare, split_words(text)))] for text in (src, tgt))
     fewest = 8 if is_unspaced(source) else 4  # a name of four characters is the same in Chinese and Japanese
     if len(src_words) < fewest or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
         return False
     return _n_in_order(src_words, tgt_words) >= 0.9 * len(src_words)
-
-
-def _letter_words(text: str) -> list[str]:
-    return list(filter(_LETTER_WORD.fullmatch, map(bare, split_words(composed(text.casefold())))))
 
 
 def _n_in_order(src_words: list[str], tgt_words: list[str]) -> int:

@@ -167,7 +167,7 @@ _HAS_FORMS = regex.compile(f"(?V1){_FORM}")
 
 def form_edits(text: str, share: Share) -> list[Edit]:
     """What to change in `text`, so that its letters have the form of training."""
-    if text.isascii() or (composed(text) == text and not _HAS_FORMS.search(text)):
+    if unicodedata.is_normalized("NFKC", text) or (composed(text) == text and not _HAS_FORMS.search(text)):
         return []
     edits = []
     for match in _FORMS.finditer(text):
@@ -191,7 +191,7 @@ def mark_edits(text: str, share: Share) -> list[Edit]:
 
     A word with a letter that training had not is taken out, and comes back with its marks.
     """
-    if text.isascii():
+    if not _OPTIONAL.search(text):
         return []
     edits = []
     for word in _LETTER_ROW.finditer(text):

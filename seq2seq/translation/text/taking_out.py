@@ -87,9 +87,11 @@ def without(prefix: str, items: Sequence[Item], things: Callable[[str], Sequence
     Args:
         things: what of a text is taken out.
     """
+    if not (prefix and items):
+        return prefix
     back = Counter(item.text for item in items)
     doubled = []
-    for thing in things(prefix) if back else ():
+    for thing in things(prefix):
         if back[thing.text]:
             back[thing.text] -= 1
             doubled.append(thing._replace(partner=None))
