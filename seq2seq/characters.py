@@ -34,7 +34,8 @@ CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 # A letter of such a script with all that is written around it; Unicode's clusters leave out some marks of Burmese.
 _CHARACTER = rf"(?=[{UNSPACED}&&\w])\X(?:\p{{M}}|\p{{Indic_Syllabic_Category=Invisible_Stacker}}\w)*+"
 _UNSPACED_LETTER = regex.compile(rf"(?V1)[{UNSPACED}&&\w]")
-_SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![{UNSPACED}&&\w])\S)+")
+# U+001C to U+001F are spaces for Python, and not for Unicode.
+_SPLIT = regex.compile(rf"(?V1){_CHARACTER}|(?:(?![{UNSPACED}&&\w])[^\s\x1c-\x1f])+")
 _SPACED_WORD = re.compile(r"\S+")
 _LETTER_WORDS = regex.compile(rf"(?V1)(?=[{UNSPACED}&&{LETTERS}]){_CHARACTER}|[{LETTERS}--{UNSPACED}]+")
 # No letter, or one letter of an alphabet, which is a name in a list and no word.

@@ -33,6 +33,7 @@ from tests.effort import no_hang
         ("नली तमिल।", ["नली", "तमिल।"]),
         ("서울에 간다", ["서울에", "간다"]),
         ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("a\x1cb\x1f 我\x1dc", ["a", "b", "我", "c"]),  # spaces for Python, not for Unicode
     ],
 )
 def test_words_stand_between_spaces_and_are_characters_where_there_are_none(text: str, expected: list[str]) -> None:
