@@ -39,7 +39,7 @@ class Rendered(NamedTuple):
 
     @property
     def place(self) -> putting_back.Part:
-        return putting_back.Part(self.part.start, self.part.start + len(self.part.text), self.start, self.end)
+        return putting_back.Part(self.part.start, self.part.end, self.start, self.end)
 
 
 def need_attention(items: Sequence[Item], parts: Sequence[Part]) -> list[bool]:

@@ -34,8 +34,8 @@ from seq2seq.translation.text.rewriting import (
     stop_edits,
     with_stop_of,
 )
-from seq2seq.translation.text.splitting import Part
-from seq2seq.translation.text.taking_out import BREAK, Item, take_out
+from seq2seq.translation.text.splitting import BREAK, Part
+from seq2seq.translation.text.taking_out import Item, take_out
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
 # Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,

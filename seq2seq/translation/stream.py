@@ -17,7 +17,7 @@ from seq2seq.translation.aligning import Rendered, need_attention, pairs_of_line
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines.protocol import Sentence
 from seq2seq.translation.flow import Found, Pair, Work
-from seq2seq.translation.line_parts import Combination, LineSplitter, best_combinations, n_cut_sentences
+from seq2seq.translation.line_parts import Combination, best_combinations
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation
@@ -26,7 +26,7 @@ from seq2seq.translation.text.glossary import Demands
 from seq2seq.translation.text.health import Finding, findings, unknown, unread
 from seq2seq.translation.text.origins import Text
 from seq2seq.translation.text.putting_back import Restored
-from seq2seq.translation.text.splitting import LINE_ENDS, Part, rejoin
+from seq2seq.translation.text.splitting import LINE_ENDS, LineSplitter, Part, n_cut_sentences, rejoin
 from seq2seq.translation.text.taking_out import without
 from seq2seq.translation.text.typography import TYPOGRAPHIES
 from seq2seq.vocabulary import EOS
@@ -44,11 +44,10 @@ class _Line(NamedTuple):
         """The translation of a part with the looks of the line: its end mark, and a headline if the part was one."""
         part, styled = self.parts[index], self.reading.styled
         text = self.reading.stopped(text, part)
-        end = part.start + len(part.text)
         first = bisect_right(styled, part.start, key=lambda each: each.end)
-        if first == len(styled) or styled[first].start >= end:
+        if first == len(styled) or styled[first].start >= part.end:
             return text
-        return given_back(text, styled[first].style, self.reading.original[part.start : end], self.terms[index])
+        return given_back(text, styled[first].style, self.reading.original[part.start : part.end], self.terms[index])
 
 
 class _Joined(NamedTuple):

@@ -28,13 +28,13 @@ from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import flow, score, search
 from seq2seq.translation.forms.piece import Piece
-from seq2seq.translation.line_parts import LineSplitter
 from seq2seq.translation.normalising import Normaliser
 from seq2seq.translation.options import Settings, TextSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.stream import Scoring, Stream
 from seq2seq.translation.text.glossary import Demands, Term
 from seq2seq.translation.text.rewriting import AUTO
+from seq2seq.translation.text.splitting import LineSplitter
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -302,11 +302,11 @@ class Translator:
         """What cuts lines into parts, each with so many tags before it; see `TranslationOptions`."""
         readable = min(self.config.data.max_sentence_tokens, self.engine.max_length - 1 - n_tags)
         if split == "never":
-            return LineSplitter(self.tokenizer, readable, None)
+            return LineSplitter(self.tokenizer.encode, readable, None)
         if self.seen is None:  # a model of an earlier version
-            return LineSplitter(self.tokenizer, readable, 1)
+            return LineSplitter(self.tokenizer.encode, readable, 1)
         n_sentences = self.seen.usual_sentences if split == "auto" else 1
-        return LineSplitter(self.tokenizer, min(readable, self.seen.longest_source), n_sentences)
+        return LineSplitter(self.tokenizer.encode, min(readable, self.seen.longest_source), n_sentences)
 
 
 def _check_decoding(decoding: DecodingConfig) -> None:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.translation.line_parts import best_combinations, n_cut_sentences
-from seq2seq.translation.text.splitting import Part
+from seq2seq.translation.line_parts import best_combinations
+from seq2seq.translation.text.splitting import Part, n_cut_sentences
 from tests.effort import no_hang
 
 

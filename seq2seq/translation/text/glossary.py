@@ -169,9 +169,8 @@ class Demands:
         matches = self._glossary.find(text)
         found = []
         for part in parts:
-            end = part.start + len(part.text)
-            first, stop = (bisect_left(matches, place, key=lambda match: match.start) for place in (part.start, end))
-            found.append([match.translation for match in matches[first:stop] if match.end <= end])
+            first, stop = (bisect_left(matches, (place,)) for place in (part.start, part.end))
+            found.append([match.translation for match in matches[first:stop] if match.end <= part.end])
         return found
 
     def encoded(self, terms: Sequence[str]) -> list[list[int]]:

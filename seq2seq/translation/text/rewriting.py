@@ -72,10 +72,9 @@ def space_edits(text: str, share: Share) -> list[Edit]:
         return []
     edits = []
     for sentence in sentences(text):
-        end = sentence.start + len(sentence.text)
-        for match in _ODD_ROW.finditer(text, sentence.start, end):
+        for match in _ODD_ROW.finditer(text, sentence.start, sentence.end):
             new = _plain(text, match, share)
-            if match.start() == sentence.start or match.end() == end:
+            if match.start() == sentence.start or match.end() == sentence.end:
                 new = new.strip()
             if new != match[0]:
                 edits.append(Edit(match.start(), match.end(), new))

@@ -5,6 +5,8 @@ The white space between parts is kept, so the joined line has it too.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
 import regex
@@ -14,6 +16,8 @@ from seq2seq.corpus.sentences import sentence_ends
 
 SplitName = Literal["auto", "always", "never"]
 SPLITS: tuple[SplitName, ...] = get_args(SplitName)
+
+BREAK = "\u2029"  # Unicode's paragraph separator: between texts that are translated each by itself
 
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
@@ -35,6 +39,10 @@ class Part(NamedTuple):
     start: int  # characters before it in the line
     before: str = ""  # the white space between it and the part before; "" for the first part
 
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
 
 class _Span(NamedTuple):
     start: int
@@ -43,50 +51,105 @@ class _Span(NamedTuple):
     n_sentences: int = 1
 
 
-def split_line(
-    text: str, max_tokens: int, encode: Encode, *, ends: Iterable[int] | None = None, max_sentences: int | None = 1
-) -> tuple[list[Part], list[list[int]]]:
-    """Cut `text` into parts of at most `max_sentences` sentences and `max_tokens` tokens, in order; with their tokens.
+@dataclass(frozen=True)
+class LineSplitter:
+    """How lines are split.
 
-    White space around the line is left out; all other characters are in a part or between two parts. A blank line has
-    no parts. A single character of more than `max_tokens` tokens is still one part.
+    A model that was trained with one sentence a line translates the first sentence of a line and forgets the others,
+    long before the line is too long to be read. So lines are split into as many sentences as training had on a line.
 
-    A fragment ("Oui !") counts as a sentence: beside one, a model that was trained on sentences leaves out half of
-    what it translates. Marks without a word do not count, and stay with what is before them.
-
-    Args:
-        max_tokens: at least 1.
+    Attributes:
         encode: the tokens of each text, and special ids if the limit includes them.
-        ends: where sentences end; None: where the rules of `sentence_ends` say.
-        max_sentences: at least 1; None: as many as fit, so a line that is short enough is one part.
-    Raises:
-        ValueError: max_tokens or max_sentences is below 1.
+        max_tokens: of a part, at least 1; a part may have more only if it is a single character.
+        max_sentences: of a part, at least 1; None: as many as fit, so a line that is short enough is one part.
     """
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens={max_tokens}; a part needs at least 1 token")
-    if max_sentences is not None and max_sentences < 1:
-        raise ValueError(f"max_sentences={max_sentences}; a part needs at least 1 sentence")
-    pieces = cut(text, 0, len(text), sentence_ends(text) if ends is None else ends)
-    if not pieces:
-        return [], []
-    whole = [(pieces[0][0], pieces[-1][1])]
-    if max_sentences is None or len(pieces) <= max_sentences:
-        spans = _encoded(text, whole, encode)
-        if len(spans[0].ids) <= max_tokens:
-            return _parts(text, whole), [spans[0].ids]
-    sentences = [span._replace(n_sentences=_has_word(text, span)) for span in _encoded(text, pieces, encode)]
-    spans = _pack(sentences, max_tokens, max_sentences or len(sentences))
-    for ends_of in (_CLAUSE_END, _SPACE):
-        spans = [each for span in spans for each in _shorter(text, span, ends_of, max_tokens, encode)]
-    pieces = [(span.start, span.end) for span in spans]
-    spans = _within(text, pieces, max_tokens, encode)
-    return _parts(text, [(span.start, span.end) for span in spans]), [span.ids for span in spans]
+
+    encode: Encode
+    max_tokens: int
+    max_sentences: int | None = 1
+
+    def split(self, text: str, ends: Sequence[int] | None = None) -> tuple[list[Part], list[list[int]]]:
+        """The parts of a line, in order, and the token ids of each. A line without tokens has no parts.
+
+        White space around the line is left out; all other characters are in a part or between two parts. No part goes
+        over a `BREAK`.
+
+        A fragment ("Oui !") counts as a sentence: beside one, a model that was trained on sentences leaves out half of
+        what it translates. Marks without a word do not count, and stay with what is before them.
+
+        Args:
+            ends: where its sentences end; None: where the rules of `sentence_ends` say.
+        """
+        parts: list[Part] = []
+        ids: list[list[int]] = []
+        start = 0
+        for whole in text.split(BREAK):
+            own_ends = sentence_ends(whole) if ends is None else (end - start for end in ends)
+            before = BREAK if parts else ""
+            spans = self._spans(whole, [end for end in own_ends if 0 <= end <= len(whole)])
+            done = spans[0].start if spans else 0
+            for span in spans:
+                if span.ids:  # a part may hold nothing but characters that the tokenizer leaves out
+                    place = start + span.start
+                    parts.append(Part(whole[span.start : span.end], place, before or whole[done : span.start]))
+                    ids.append(span.ids)
+                    before = ""
+                done = span.end
+            start += len(whole) + len(BREAK)
+        return parts, ids
+
+    def _spans(self, text: str, ends: Iterable[int]) -> list[_Span]:
+        pieces = cut(text, 0, len(text), ends)
+        if not pieces:
+            return []
+        if self.max_sentences is None or len(pieces) <= self.max_sentences:
+            whole = self._encoded(text, [(pieces[0][0], pieces[-1][1])])
+            if len(whole[0].ids) <= self.max_tokens:
+                return whole
+        sentences = [span._replace(n_sentences=_has_word(text, span)) for span in self._encoded(text, pieces)]
+        spans = _pack(sentences, self.max_tokens, self.max_sentences or len(sentences))
+        for end in (_CLAUSE_END, _SPACE):
+            spans = [each for span in spans for each in self._shorter(text, span, end)]
+        return self._within(text, [(span.start, span.end) for span in spans])
+
+    def _encoded(self, text: str, pieces: list[tuple[int, int]]) -> list[_Span]:
+        ids = self.encode([text[a:b] for a, b in pieces])
+        return [_Span(a, b, each) for (a, b), each in zip(pieces, ids, strict=True)]
+
+    def _shorter(self, text: str, span: _Span, end: regex.Pattern[str]) -> list[_Span]:
+        """A span, or what it is cut into at such ends if it is too long, packed as full as fits."""
+        if len(span.ids) <= self.max_tokens:
+            return [span]
+        pieces = cut(text, span.start, span.end, (match.end() for match in end.finditer(text, span.start, span.end)))
+        return _pack(self._encoded(text, pieces), self.max_tokens, len(pieces))
+
+    def _within(self, text: str, pieces: list[tuple[int, int]]) -> list[_Span]:
+        """Cut pieces, again and again, until each one fits.
+
+        A packed piece may have more tokens than those in it had one by one, and characters may have more than expected.
+        """
+        done: list[_Span] = []
+        while pieces:
+            longer = []
+            for span in self._encoded(text, pieces):
+                if len(span.ids) <= self.max_tokens or span.end - span.start == 1:
+                    done.append(span)
+                else:
+                    places = list(_even_places(text, span, self.max_tokens)) or [(span.start + span.end) // 2]
+                    longer += cut(text, span.start, span.end, places)
+            pieces = longer
+        return sorted(done)
+
+
+def n_cut_sentences(ends: Sequence[int], parts: Sequence[Part]) -> int:
+    """How many parts end inside a sentence."""
+    whole = set(ends)
+    return sum(part.end not in whole and BREAK not in following.before for part, following in pairwise(parts))
 
 
 def sentences(text: str) -> list[Part]:
     """The sentences of a text, however long or short they are."""
-    pieces = cut(text, 0, len(text), sentence_ends(text))
-    return _parts(text, pieces) if pieces else []
+    return [Part(text[start:end], start) for start, end in cut(text, 0, len(text), sentence_ends(text))]
 
 
 def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) -> str:
@@ -104,21 +167,6 @@ def rejoin(translations: Sequence[str], parts: Sequence[Part], tgt_lang: str) ->
         if translation:
             joined.append(translation)
     return "".join(joined)
-
-
-def _parts(text: str, pieces: list[tuple[int, int]]) -> list[Part]:
-    ends = [pieces[0][0], *(end for _, end in pieces)]
-    return [
-        Part(text[start:end], start, text[before:start]) for before, (start, end) in zip(ends, pieces, strict=False)
-    ]
-
-
-def _shorter(text: str, span: _Span, end: regex.Pattern[str], max_tokens: int, encode: Encode) -> list[_Span]:
-    """A span, or what it is cut into at such ends if it is too long, packed as full as fits."""
-    if len(span.ids) <= max_tokens:
-        return [span]
-    pieces = cut(text, span.start, span.end, (match.end() for match in end.finditer(text, span.start, span.end)))
-    return _pack(_encoded(text, pieces, encode), max_tokens, len(pieces))
 
 
 def _even_places(text: str, span: _Span, max_tokens: int) -> Iterator[int]:
@@ -145,11 +193,6 @@ def cut(text: str, start: int, end: int, places: Iterable[int]) -> list[tuple[in
     return spans
 
 
-def _encoded(text: str, pieces: list[tuple[int, int]], encode: Encode) -> list[_Span]:
-    ids = encode([text[a:b] for a, b in pieces])
-    return [_Span(a, b, each) for (a, b), each in zip(pieces, ids, strict=True)]
-
-
 def _has_word(text: str, span: _Span) -> bool:
     return any(map(str.isalnum, text[span.start : span.end]))
 
@@ -167,21 +210,3 @@ def _pack(spans: list[_Span], max_tokens: int, max_sentences: int) -> list[_Span
             n_tokens = len(span.ids)
         packed.append(span)
     return packed
-
-
-def _within(text: str, pieces: list[tuple[int, int]], max_tokens: int, encode: Encode) -> list[_Span]:
-    """Cut pieces, again and again, until each one fits.
-
-    A packed piece may have more tokens than those in it had one by one, and characters may have more than expected.
-    """
-    done: list[_Span] = []
-    while pieces:
-        longer = []
-        for span in _encoded(text, pieces, encode):
-            if len(span.ids) <= max_tokens or span.end - span.start == 1:
-                done.append(span)
-            else:
-                places = list(_even_places(text, span, max_tokens)) or [(span.start + span.end) // 2]
-                longer += cut(text, span.start, span.end, places)
-        pieces = longer
-    return sorted(done)

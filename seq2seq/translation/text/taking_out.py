@@ -17,9 +17,8 @@ import regex
 from seq2seq.characters import SPACED, is_unspaced
 from seq2seq.translation.text.kept import Thing
 from seq2seq.translation.text.origins import Edit, Text
-from seq2seq.translation.text.splitting import LINE_ENDS
+from seq2seq.translation.text.splitting import BREAK, LINE_ENDS
 
-BREAK = "\u2029"  # Unicode's paragraph separator: between texts that are translated each by itself
 _SPACE = re.compile(r"\s*")
 _OPENER = regex.compile(r"[\p{Ps}\p{Pi}¿¡]")
 _CLOSER = regex.compile(r"[\p{Pe}\p{Pf}\p{Terminal_Punctuation}…]|[\"'](?!\w)")

@@ -26,15 +26,15 @@ MUTANTS = [
     ),
     Mutant(
         fault="a line of which the tokenizer reads nothing reaches the model",
-        file="seq2seq/translation/line_parts.py",
-        text="                if own_ids:",
+        file="seq2seq/translation/text/splitting.py",
+        text="                if span.ids:",
         becomes="                if True:",
         tests=["tests/translation/test_translator_splitting.py::test_a_line_that_the_model_does_not_read_says_so"],
     ),
     Mutant(
         fault="lines are never split into sentences",
         file="seq2seq/translation/text/splitting.py",
-        text="if max_sentences is None or len(pieces) <= max_sentences:",
+        text="if self.max_sentences is None or len(pieces) <= self.max_sentences:",
         becomes="if True:",
         tests=["tests/translation/test_translator_splitting.py::test_never_splitting_leaves_the_line_to_the_model"],
     ),

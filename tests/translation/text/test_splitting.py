@@ -1,12 +1,12 @@
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import chain
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.text.splitting import Part, rejoin, split_line
+from seq2seq.translation.text.splitting import LineSplitter, Part, rejoin
 from tests.effort import no_hang
 from tests.translation.engines.models import tokenizer
 
@@ -25,10 +25,12 @@ def count_pieces(texts: Sequence[str]) -> list[int]:
 
 def parts_of(text: str, max_tokens: int) -> list[str]:
     """With SentencePiece; all that must be true of every text is checked here."""
-    parts, ids = split_line(text, max_tokens, tokenizer().encode)
+    parts, ids = LineSplitter(tokenizer().encode, max_tokens).split(text)
     assert ids == tokenizer().encode([part.text for part in parts])
-    assert "".join("".join(part.text for part in parts).split()) == "".join(text.split())
     assert all(text.startswith(part.text, part.start) for part in parts)
+    places = [0, *chain.from_iterable((part.start, part.end) for part in parts), len(text)]
+    between = [text[a:b].strip() for a, b in zip(places[::2], places[1::2], strict=True)]
+    assert not any(tokenizer().encode(between))  # white space, or what the tokenizer leaves out
     texts = [part.text for part in parts]
     assert all(
         n_tokens <= max_tokens or len(part) == 1 for part, n_tokens in zip(texts, count_pieces(texts), strict=True)
@@ -70,7 +72,7 @@ def fewest(text: str, max_tokens: int) -> int:
     ],
 )
 def test_sentences_are_parts(sentences: list[str]) -> None:
-    assert [part.text for part in split_line(" ".join(sentences), 50, count)[0]] == sentences
+    assert [part.text for part in LineSplitter(count, 50).split(" ".join(sentences))[0]] == sentences
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_sentences_are_parts(sentences: list[str]) -> None:
     ],
 )
 def test_fragments_are_parts_and_chinese_needs_no_space(text: str, expected: list[str]) -> None:
-    assert [part.text for part in split_line(text, 50, count)[0]] == expected
+    assert [part.text for part in LineSplitter(count, 50).split(text)[0]] == expected
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_fragments_are_parts_and_chinese_needs_no_space(text: str, expected: lis
     ],
 )
 def test_a_sentence_that_is_too_long_is_cut_between_clauses(clauses: list[str]) -> None:
-    assert [part.text for part in split_line(" ".join(clauses), 13, count)[0]] == clauses
+    assert [part.text for part in LineSplitter(count, 13).split(" ".join(clauses))[0]] == clauses
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,10 @@ def test_every_script_has_its_commas(clauses: list[str]) -> None:
 
 
 def test_a_number_with_a_decimal_comma_is_no_clause() -> None:
-    assert [part.text for part in split_line("il coûte 3,50 euros ici", 5, count)[0]] == ["il coûte 3,50", "euros ici"]
+    assert [part.text for part in LineSplitter(count, 5).split("il coûte 3,50 euros ici")[0]] == [
+        "il coûte 3,50",
+        "euros ici",
+    ]
 
 
 # --- with SentencePiece ---
@@ -217,7 +222,7 @@ FOUR = "Il est parti hier. Elle pleure encore. Le chien dort bien. Nous mangeons
     ],
 )
 def test_a_part_holds_as_many_sentences_as_it_may(max_tokens: int, max_sentences: int, expected: list[str]) -> None:
-    parts, _ = split_line(FOUR, max_tokens, count, max_sentences=max_sentences)
+    parts, _ = LineSplitter(count, max_tokens, max_sentences).split(FOUR)
     assert [part.text for part in parts] == expected
 
 
@@ -225,29 +230,23 @@ def test_a_line_that_fits_is_counted_as_a_whole() -> None:
     def count_together(texts: Sequence[str]) -> list[list[int]]:
         return [[0] * (1 + len(text.split())) for text in texts]  # one more for each text, as special ids are
 
-    assert [part.text for part in split_line(FOUR, 15, count_together, max_sentences=None)[0]] == [FOUR]
+    assert [part.text for part in LineSplitter(count_together, 15, None).split(FOUR)[0]] == [FOUR]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t\u2028\u3000 "])
 def test_a_blank_line_has_no_parts(blank: str) -> None:
-    assert split_line(blank, 5, count) == ([], [])
+    assert LineSplitter(count, 5).split(blank) == ([], [])
 
 
 def test_white_space_around_a_line_is_left_out() -> None:
-    assert split_line("  \tOui. \x85", 9, count)[0] == [Part("Oui.", 3, "")]
-
-
-@pytest.mark.parametrize("arguments", [{"max_tokens": 0}, {"max_tokens": 5, "max_sentences": 0}])
-def test_limits_below_one_are_refused(arguments: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"=0; a part needs at least 1 (token|sentence)"):
-        split_line("a", encode=count, **arguments)
+    assert LineSplitter(count, 9).split("  \tOui. \x85")[0] == [Part("Oui.", 3, "")]
 
 
 # --- joining ---
 
 
 def joined(text: str, lang: str = "fr", max_tokens: int = 50, translate: Callable[[str], str] = str.upper) -> str:
-    parts, _ = split_line(text, max_tokens, count)
+    parts, _ = LineSplitter(count, max_tokens).split(text)
     return rejoin([translate(part.text) for part in parts], parts, lang)
 
 
@@ -284,14 +283,16 @@ def test_thai_and_its_neighbours_have_a_space_between_sentences(lang: str) -> No
     ],
 )
 def test_languages_with_spaces_get_them_where_chinese_and_japanese_have_none(line: str) -> None:
-    assert joined(line, "en", 3, lambda part: "word").split(" ") == ["word"] * len(split_line(line, 3, count)[0])
+    assert joined(line, "en", 3, lambda part: "word").split(" ") == ["word"] * len(
+        LineSplitter(count, 3).split(line)[0]
+    )
     assert joined(line, "zh", 3) == line
 
 
 @pytest.mark.parametrize("word", ["abcdefghij" * 9, "http://example.org/" + "a/b-c_d." * 9, FAMILY * 20, "ሰላም" * 20])
 def test_the_pieces_of_a_word_stay_one_word(word: str) -> None:
     line = f"un {word} deux"
-    assert len(split_line(line, 5, count)[0]) > 3
+    assert len(LineSplitter(count, 5).split(line)[0]) > 3
     assert joined(line, max_tokens=5, translate=str) == line
 
 
@@ -329,7 +330,7 @@ def test_a_text_with_spaces_is_itself_when_its_parts_are_joined(text: str, max_t
     max_sentences=st.none() | st.integers(1, 3),
 )
 def test_nothing_is_lost_and_every_part_fits(text: str, max_tokens: int, max_sentences: int | None) -> None:
-    parts, _ = split_line(text, max_tokens, count, max_sentences=max_sentences)
+    parts, _ = LineSplitter(count, max_tokens, max_sentences).split(text)
     assert "".join(part.before + part.text for part in parts) == text.strip()
     for part in parts:
         assert part.text and part.text == part.text.strip()
