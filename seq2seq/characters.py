@@ -28,7 +28,10 @@ UNSPACED = (
 STOPS = r"[[\p{Sentence_Terminal}…།༎]--[၊․]]"
 LONE_STOPS = rf"[{STOPS}--[.!?．…‼⁇⁈⁉]]"  # that stand nowhere else, as in abbreviations, numbers or names
 
+STOP = regex.compile(f"(?V1){STOPS}")
+
 LETTERS = r"[\w--[\d_]]"
+LETTER_ROW = regex.compile(f"(?V1){LETTERS}+")
 # A letter with its marks, an emoji, a flag. By itself, \X looks back to the first flag of a row.
 CHARACTER = regex.compile(r"\p{Regional_Indicator}{2}\p{Grapheme_Extend}*+|\X")
 # A letter of such a script with all that is written around it; Unicode's clusters leave out some marks of Burmese.

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from seq2seq.analysis.alignment import of_all_words, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.text import putting_back
 from seq2seq.translation.text.origins import Text, word_numbers
-from seq2seq.translation.text.putting_back import Restored, put_back
+from seq2seq.translation.text.putting_back import Restored, Token, put_back, units
 from seq2seq.translation.text.splitting import Part
 from seq2seq.translation.text.taking_out import Item
-from seq2seq.translation.text.units import links, units, units_of_pieces
 
 Pairs = Iterable[tuple[int, int]]  # of a word of the source and a word of the translation
 
@@ -82,6 +82,51 @@ def restore(
         for each in parts
     ]
     return put_back(translation, text, items, places, linked)
+
+
+def units_of_pieces(words: Sequence[Token], offsets: Sequence[tuple[int, int]]) -> list[range]:
+    """For each piece, the indices of its words: none for punctuation, several for some characters of Chinese.
+
+    A byte of a longer character belongs to the word of the last byte, which alone has a width.
+    """
+    found: list[range] = []
+    following = range(0)
+    for begin, end in reversed(offsets):
+        if end > begin:
+            following = range(bisect_right(words, begin, key=lambda word: word.end), bisect_left(words, (end,)))
+        found.append(following)
+    return found[::-1]
+
+
+def links(
+    attention: npt.NDArray[np.floating], src_units: Sequence[range], tgt_units: Sequence[range]
+) -> dict[int, list[int]]:
+    """For each word of the source, the words of the translation that come from it, best first; at least one.
+
+    Each translated word comes from the word that got most of its attention. A word that has none so is linked to the
+    one that looked most at it. Words of one piece have the same links. There are none if one side has no word.
+
+    Args:
+        attention: (T, S), see `word_alignment`.
+        src_units, tgt_units: of each piece, see `units_of_pieces`.
+    """
+    src_of, tgt_of = ({words[-1]: words for words in side if words} for side in (src_units, tgt_units))
+    src, src_columns = np.unique([words[-1] for words in src_units if words], return_inverse=True)
+    tgt, tgt_rows = np.unique([words[-1] for words in tgt_units if words], return_inverse=True)
+    if not len(src) or not len(tgt):
+        return {}
+    mass = np.zeros((len(tgt), len(src)))
+    in_words = attention[[len(words) > 0 for words in tgt_units]][:, [len(words) > 0 for words in src_units]]
+    np.add.at(mass, (tgt_rows[:, None], src_columns[None, :]), in_words)
+    best = mass.argmax(1)
+    found: dict[int, list[int]] = {}
+    for column, unit in enumerate(src.tolist()):
+        rows = np.flatnonzero(best == column)
+        rows = rows if len(rows) else mass[:, [column]].argmax(0)
+        ordered = tgt[rows[np.argsort(-mass[rows, column], kind="stable")]].tolist()
+        images = [image for last in ordered for image in tgt_of[last]]
+        found |= dict.fromkeys(src_of[unit], images)
+    return found
 
 
 def word_pairs(text: str, translation: str, parts: Iterable[Rendered], tokenizer: Tokenizer) -> Pairs:

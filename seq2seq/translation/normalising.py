@@ -7,7 +7,8 @@ text/putting_back.py), and so are sentences without a word. Last, a headline bec
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property, partial
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -86,31 +87,22 @@ class Reading(NamedTuple):
         return with_stop_of(translation, self.line[origin], part.text[place])
 
 
+@dataclass(frozen=True)
 class Normaliser:
-    """Reads lines for one model."""
+    """Reads lines for one model.
 
-    def __init__(
-        self,
-        config: RunConfig,
-        tokenizer: Tokenizer,
-        looks: Looks | None,
-        normalize: str,
-        keep: Sequence[str] = (),
-        keep_pattern: Sequence[str] = (),
-    ) -> None:
-        """
-        Args:
-            looks: of the source lines of training; None: what the tokenizer has a piece for was in training.
-            normalize: see `TranslationOptions`.
-            keep, keep_pattern: kinds of things to take out whatever they are, and patterns of more; see `kept.py`.
-        """
-        self._tokenizer = tokenizer
-        self._looks = looks
-        self._config = config
-        self._keep = tuple(keep)
-        self._patterns = tuple(keep_pattern)
-        self._normalize = normalize
-        self._has_piece = cache(partial(_has_piece, tokenizer))
+    Attributes:
+        looks: of the source lines of training; None: what the tokenizer has a piece for was in training.
+        normalize: see `TranslationOptions`.
+        keep, patterns: kinds of things to take out whatever they are, and patterns of more; see `kept.py`.
+    """
+
+    config: RunConfig
+    tokenizer: Tokenizer
+    looks: Looks | None
+    normalize: str
+    keep: Sequence[str] = ()
+    patterns: Sequence[str] = ()
 
     @property
     def takes_out(self) -> bool:
@@ -134,7 +126,7 @@ class Normaliser:
             text = text if has_word(text.text) else Text.of("")  # nothing is to translate
             ends = [*sentence_ends(text.text)]
         ends = sorted({*ends, *(match.start() for match in re.finditer(BREAK, text.text))})
-        wanted = {thing.start for thing in things(rewritten.text, self._keep, self._patterns)} if found else set()
+        wanted = {thing.start for thing in things(rewritten.text, self.keep, self.patterns)} if found else set()
         changes += [Change("pieces", thing.text, "") for thing in found if thing.start not in wanted]
         original, styled = text.text, list[Styled]()
         if self._styles and not keeps_case:
@@ -158,35 +150,35 @@ class Normaliser:
     def things(self, text: str) -> list[Thing]:
         """What is taken out of a text."""
         if "pieces" not in self._kinds:
-            return things(text, self._keep, self._patterns)
-        return unknown_things(text, {*self._keep, "urls", "code", *self._emoji}, self._patterns, self._has_piece)
+            return things(text, self.keep, self.patterns)
+        return unknown_things(text, {*self.keep, "urls", "code", *self._emoji}, self.patterns, self._has_piece)
 
     @cached_property
     def _kinds(self) -> tuple[Kind, ...]:
-        kinds = kinds_of(self._normalize)
-        augment = self._config.data.augment
+        kinds = kinds_of(self.normalize)
+        augment = self.config.data.augment
         learned = {"quotes": augment.quotes >= _OFTEN, "spaces": augment.spaces >= _OFTEN}
-        return tuple(kind for kind in kinds if self._normalize != AUTO or not learned.get(kind))
+        return tuple(kind for kind in kinds if self.normalize != AUTO or not learned.get(kind))
 
     @cached_property
     def _styles(self) -> tuple[Style, ...]:
         """The looks of headlines that are undone."""
-        data = self._config.data
+        data = self.config.data
         if "case" not in self._kinds or any(lang.lower()[:2] in _DOTLESS for lang in (data.src_lang, data.tgt_lang)):
             return ()
-        if self._looks is None or self._normalize != AUTO:
+        if self.looks is None or self.normalize != AUTO:
             return ("capitals", "title")
         shares: dict[Style, float] = {
-            "capitals": self._looks.capitals + data.augment.upper,
-            "title": self._looks.titles + data.augment.title,
+            "capitals": self.looks.capitals + data.augment.upper,
+            "title": self.looks.titles + data.augment.title,
         }
         return tuple(style for style, share in shares.items() if share < _MANY_CAPITALS)
 
     @cached_property
     def _emoji(self) -> tuple[str, ...]:
         """The kind emoji, unless training had some."""
-        if self._normalize == AUTO and self._looks is not None:
-            shares = self._looks.characters.items()
+        if self.normalize == AUTO and self.looks is not None:
+            shares = self.looks.characters.items()
             if sum(share for character, share in shares if things(character, ("emoji",))) >= _KNOWN:
                 return ()
         return ("emoji",)
@@ -195,21 +187,32 @@ class Normaliser:
     def _edits(self) -> dict[Kind, Callable[[str], list[Edit]]]:
         finders: dict[Kind, Callable[[str], list[Edit]]] = {
             "spaces": lambda text: space_edits(text, self._share),
-            "stops": lambda text: stop_edits(text, self._share, self._config.data.src_lang),
+            "stops": lambda text: stop_edits(text, self._share, self.config.data.src_lang),
             "forms": lambda text: sorted([*form_edits(text, self._share), *letter_edits(text)]),
             "marks": lambda text: mark_edits(text, self._share),
-            "quotes": lambda text: quote_edits(text, self._share, self._config.data.src_lang),
+            "quotes": lambda text: quote_edits(text, self._share, self.config.data.src_lang),
         }
         return {kind: find for kind, find in finders.items() if kind in self._kinds}
 
+    @cached_property
+    def _has_piece(self) -> Callable[[str], bool]:
+        """Whether a character, or its small letter, is written with pieces, and not in bytes."""
+
+        @cache
+        def has_piece(character: str) -> bool:
+            (ids,) = self.tokenizer.encode([character.lower()[:1]])
+            return not any(piece.startswith("<0x") for piece in self.tokenizer.pieces(ids))
+
+        return has_piece
+
     def _share(self, character: str) -> float:
         """The share of the lines of training that have a character; of letters it is only known whether any has."""
-        if self._looks is not None and not character.isalnum():
-            return self._looks.characters.get(character, 0.0)
+        if self.looks is not None and not character.isalnum():
+            return self.looks.characters.get(character, 0.0)
         return float(self._has_piece(character))
 
     def _n_pieces(self, word: str) -> int:
-        return len(self._tokenizer.encode([word])[0])
+        return len(self.tokenizer.encode([word])[0])
 
     def _outside(self, text: str, edits: list[Edit], kind: Kind) -> list[Edit]:
         """The edits that touch nothing that must come through as it is: addresses, placeholders, tags.
@@ -219,14 +222,14 @@ class Normaliser:
         if kind == "stops":
             kept = self.things(_masked(text, edits, "."))
         else:
-            kept = things(text, {*_PROTECTED, *self._keep}, self._patterns)
+            kept = things(text, {*_PROTECTED, *self.keep}, self.patterns)
         rest = _masked(text, kept, "\0")
         return [edit for edit in edits if rest[edit.start : edit.end] == text[edit.start : edit.end]]
 
     def _that_matter(self, text: str, edits: list[Edit]) -> list[Edit]:
         """The edits without which the tokenizer would read something else. Some replacements it does by itself."""
         names = list(dict.fromkeys((text[edit.start : edit.end], edit.new) for edit in edits))
-        ids = self._tokenizer.encode([f"a{each}a" for name in names for each in name])
+        ids = self.tokenizer.encode([f"a{each}a" for name in names for each in name])
         same = {name for name, old, new in zip(names, ids[::2], ids[1::2], strict=True) if old == new}
         return [edit for edit in edits if (text[edit.start : edit.end], edit.new) not in same]
 
@@ -235,7 +238,7 @@ class Normaliser:
 
         Not if that takes no fewer pieces: training had such capitals, or the tokenizer makes all letters small.
         """
-        old, src_lang = text.text, self._config.data.src_lang
+        old, src_lang = text.text, self.config.data.src_lang
         styled = styled_sentences(old, ends, self._n_pieces, self._styles)
         if not styled:
             return text, []
@@ -247,12 +250,6 @@ class Normaliser:
         if not has_title and self._n_pieces(new) >= self._n_pieces(old):
             return text, []
         return Text(new, text.origins), styled
-
-
-def _has_piece(tokenizer: Tokenizer, character: str) -> bool:
-    """Whether a character, or its small letter, is written with pieces, and not in bytes."""
-    (ids,) = tokenizer.encode([character.lower()[:1]])
-    return not any(piece.startswith("<0x") for piece in tokenizer.pieces(ids))
 
 
 def _masked(text: str, spans: Iterable[Thing | Edit], by: str) -> str:

@@ -7,19 +7,18 @@ that ß becomes ẞ.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
 import regex
 
-from seq2seq.characters import LETTERS
+from seq2seq.characters import LETTER_ROW
 from seq2seq.corpus.letter_case import is_capitalised, is_in_capitals, is_in_title_case
 from seq2seq.translation.text.splitting import cut
 
 Style = Literal["capitals", "title"]
 CountPieces = Callable[[str], int]
 
-_LETTERS = regex.compile(f"(?V1){LETTERS}+")
 _LATIN = regex.compile(r"\p{Latin}")
 _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")  # up to 39; with L and C, words such as DIX would be numbers
 _ONE_LETTER_WORDS = {"en": "a", "fr": "aàyô"}
@@ -58,7 +57,7 @@ def styled_sentences(
 def in_sentence_case(text: str, style: Style, count_pieces: CountPieces, src_lang: str) -> str:
     """A sentence in sentence case. A word keeps capitals if it is better known with them, as names and acronyms are."""
     characters = list(text)
-    for number, match in enumerate(_LETTERS.finditer(text)):
+    for number, match in enumerate(LETTER_ROW.finditer(text)):
         word = _word(text, match, style, count_pieces, src_lang)
         if number == 0 and not any(map(str.isalnum, text[: match.start()])):
             word = _upper(word[:1]) + word[1:]
@@ -79,7 +78,7 @@ def _style(text: str, count_pieces: CountPieces, styles: Collection[Style]) -> S
     if "capitals" in styles and is_in_capitals(text):
         return "capitals"
     if "title" in styles and is_in_title_case(text):
-        capitalised = [word for word in _LETTERS.findall(text)[1:] if is_capitalised(word)]
+        capitalised = [word for word in LETTER_ROW.findall(text)[1:] if is_capitalised(word)]
         counts = [(count_pieces(word.lower()), count_pieces(word)) for word in capitalised]
         n_known = sum(n_lower == 1 or n_lower < n for n_lower, n in counts)
         return "title" if 2 * n_known >= len(capitalised) else None
@@ -116,20 +115,13 @@ def _stays_capital(letter: str, before: str, after: str, src_lang: str) -> bool:
 
 def _title(text: str, source: str) -> str:
     """With a capital at each word; at short ones inside only if the source has capitals there."""
-    words = list(re.finditer(r"\S+", text))
-    short_stay = any(word.islower() and len(word) <= _SHORT for word in _LETTERS.findall(source))
+    short_stay = any(word.islower() and len(word) <= _SHORT for word in LETTER_ROW.findall(source))
     characters = list(text)
-    for number, word in enumerate(words):
-        if number and short_stay and len(word[0]) <= _SHORT:
-            continue
-        place = next(_letters(text, word), None)
-        if place is not None:
+    for number, word in enumerate(re.finditer(r"\S+", text)):
+        place = next((i for i in range(*word.span()) if text[i].isalnum()), None)
+        if place is not None and not (number and short_stay and len(word[0]) <= _SHORT):
             characters[place] = _upper(text[place])
     return "".join(characters)
-
-
-def _letters(text: str, word: re.Match[str]) -> Iterator[int]:
-    return (i for i in range(*word.span()) if text[i].isalnum())
 
 
 def _upper(text: str) -> str:

@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-import regex
-
 from seq2seq.analysis.loops import find_loop
-from seq2seq.characters import LETTERS, bare, composed, is_unspaced, split_words
+from seq2seq.characters import LETTER_ROW, bare, composed, is_unspaced, split_words
 
 # The translator finds `long`, `split`, `cut`, `missing`, `untranslated` and `unknown`; `unscored` is of given
 # translations, `tags` of subtitles.
@@ -15,7 +13,6 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
-_LETTER_WORD = regex.compile(f"(?V1){LETTERS}+")
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 _SHOWN_WORDS = 20
 
@@ -80,9 +77,9 @@ def _is_copied(source: str, translation: str) -> bool:
     if sum(word.isalpha() and word not in tgt for word in words) > 0.1 * len(words):
         return False  # as most are not: it takes a moment to see
     # Names, numbers and addresses are the same in both languages; sentences have words without capitals.
-    if sum(_LETTER_WORD.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:
+    if sum(LETTER_ROW.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:
         return False
-    src_words, tgt_words = ([*filter(_LETTER_WORD.fullmatch, map(bare, split_words(text)))] for text in (src, tgt))
+    src_words, tgt_words = ([*filter(LETTER_ROW.fullmatch, map(bare, split_words(text)))] for text in (src, tgt))
     fewest = 8 if is_unspaced(source) else 4  # a name of four characters is the same in Chinese and Japanese
     if len(src_words) < fewest or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
         return False

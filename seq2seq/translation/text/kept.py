@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, get_args
 
 import regex
 
-from seq2seq.characters import STOPS, UNSPACED, WORD_OR_SIGN, composed
+from seq2seq.characters import STOP, UNSPACED, WORD_OR_SIGN, composed
 from seq2seq.translation.text.origins import Edit
 
 Kind = Literal["markup", "urls", "placeholders", "code", "emoji", "numbers"]
@@ -116,7 +116,6 @@ _INLINE = re.compile(
 
 _ON_IT = regex.compile(r"\p{M}*+")  # what is written on a character goes with it
 _WHOLE = ("markup", "placeholders", "code")  # no sign is taken out of one
-_STOP = regex.compile(f"(?V1){STOPS}")
 _MARKS = regex.compile(r"[\p{Terminal_Punctuation}…\p{Pe}]*+")
 
 
@@ -306,7 +305,7 @@ def _unknown(text: str, unknown: set[str], found: Sequence[Thing]) -> list[Thing
         if start < done:
             continue
         if unknown.isdisjoint(composed(match[0])) or any(is_taken[start:end]):
-            begins = _STOP.match(match[0]) is not None
+            begins = STOP.match(match[0]) is not None
             continue
         if begins and match[1]:
             after = _MARKS.match(text, end).end()

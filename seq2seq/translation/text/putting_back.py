@@ -16,12 +16,35 @@ from typing import NamedTuple
 
 import regex
 
+from seq2seq.characters import WORD_OR_SIGN
 from seq2seq.translation.text.origins import Edit, Text
 from seq2seq.translation.text.taking_out import Item, is_letter
-from seq2seq.translation.text.units import Links, tokens
+
+Links = Sequence[Sequence[int]]  # for each word of the source: words of the translation, best first
 
 _OPENER = regex.compile(r"[\p{Ps}\p{Pi}]|(?<![^\s\p{P}])[^\p{Pe}\p{Pf}](?=\w)")
 _SPACE = re.compile(r"\s*")
+
+
+class Token(NamedTuple):
+    """Where a word without the punctuation around it is, or a sign beside one, in characters.
+
+    These words are finer than those that alignments count: things go between a word and its comma.
+    """
+
+    start: int
+    end: int
+    is_word: bool
+
+
+def tokens(text: str) -> list[Token]:
+    """All of a text but its white space."""
+    return [Token(match.start(), match.end(), match[1] is not None) for match in WORD_OR_SIGN.finditer(text)]
+
+
+def units(text: str) -> list[Token]:
+    """The words of a text."""
+    return [token for token in tokens(text) if token.is_word]
 
 
 class Part(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 
 import regex
 
-from seq2seq.characters import CHARACTER, LETTERS, STOPS, composed, has_word, is_unspaced, stop_kind
+from seq2seq.characters import CHARACTER, LETTER_ROW, LETTERS, STOP, STOPS, composed, has_word, is_unspaced, stop_kind
 from seq2seq.errors import ConfigError
 from seq2seq.translation.text.origins import Edit
 from seq2seq.translation.text.splitting import sentences
@@ -98,7 +98,6 @@ def _joins(text: str, place: int) -> bool:
     return _JOINED.search(text[max(0, place - 1) : place + 2]) is not None
 
 
-_STOP = regex.compile(f"(?V1){STOPS}")
 _LAST_STOPS = regex.compile(rf"(?V1)(?<!{STOPS}){STOPS}++(?=[[^\w\s]--{STOPS}]*$)")
 _USUAL = {".": ".。।۔።།။។։", "?": "?？؟፧", "!": "!！"}  # of each kind, best known first
 
@@ -109,7 +108,7 @@ def stop_edits(text: str, share: Share, src_lang: str) -> list[Edit]:
     Only where a sentence ends: a mark inside one is no stop there. If training had no mark of that kind, it is one that
     states, and `with_stop_of` gives the translation the mark of the line.
     """
-    if all(share(mark) for mark in set(_STOP.findall(text))):
+    if all(share(mark) for mark in set(STOP.findall(text))):
         return []
     edits = []
     for sentence in sentences(text):
@@ -133,7 +132,7 @@ def last_stop(text: str) -> int | None:
 def with_stop_of(text: str, written: str, read: str) -> str:
     """A translation with the end mark that was written, if the model has read one of another kind for it."""
     place = last_stop(text)
-    if place is None or not _STOP.fullmatch(written) or stop_kind(written) == stop_kind(read):
+    if place is None or not STOP.fullmatch(written) or stop_kind(written) == stop_kind(read):
         return text
     return text[:place] + written + text[place + 1 :]
 
@@ -178,7 +177,6 @@ def form_edits(text: str, share: Share) -> list[Edit]:
     return edits
 
 
-_LETTER_ROW = regex.compile(f"(?V1){LETTERS}+")
 _OPTIONAL = regex.compile(
     r"(?V1)[[\p{M}&&[\p{Script_Extensions=Arabic}\p{Hebrew}]]--\p{NFC_Quick_Check=Maybe}]|\u0640"
     r"|(?<=\p{Cyrillic})[\u0300\u0301]"
@@ -193,7 +191,7 @@ def mark_edits(text: str, share: Share) -> list[Edit]:
     if not _OPTIONAL.search(text):
         return []
     edits = []
-    for word in _LETTER_ROW.finditer(text):
+    for word in LETTER_ROW.finditer(text):
         marks = [match for match in _OPTIONAL.finditer(text, *word.span()) if share(match[0]) < _KNOWN]
         if marks and all(map(share, filter(str.isalpha, set(_OPTIONAL.sub("", word[0]))))):
             edits += [Edit(match.start(), match.end(), "") for match in marks]

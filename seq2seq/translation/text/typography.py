@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 
 _NNBSP = "\u202f"
 _SMILEY = r"[:;]-?[)(DPp/\\|](?!\w)"
@@ -40,18 +41,7 @@ def _space_guillemets(text: str) -> str:
 
 
 def _guillemets(line: str) -> str:
-    quotes = [match.start() for match in _QUOTE.finditer(line)]
-    opens, closes = quotes[::2], quotes[1::2]
-    pairs_up = (
-        len(opens) == len(closes)
-        and all(_OPENS.match(line, i) for i in opens)
-        and all(_CLOSES.match(line, i) for i in closes)
-    )
-    if not pairs_up:
-        return line
-    characters = list(line)
-    for i in opens:
-        characters[i] = "«"
-    for i in closes:
-        characters[i] = "»"
-    return "".join(characters)
+    places = [match.start() for match in _QUOTE.finditer(line)]
+    open_and_close = all(pattern.match(line, i) for pattern, i in zip(cycle([_OPENS, _CLOSES]), places, strict=False))
+    guillemets = cycle("«»")
+    return _QUOTE.sub(lambda _: next(guillemets), line) if open_and_close and len(places) % 2 == 0 else line

@@ -15,9 +15,8 @@ from seq2seq.characters import split_words
 from seq2seq.translation.aligning import pairs_of_line
 from seq2seq.translation.text.kept import KINDS, things, unknown_things
 from seq2seq.translation.text.origins import Edit, Text
-from seq2seq.translation.text.putting_back import Part, Restored, put_back
+from seq2seq.translation.text.putting_back import Links, Part, Restored, put_back, units
 from seq2seq.translation.text.taking_out import Item, take_out
-from seq2seq.translation.text.units import Links, units
 from tests.effort import n_steps
 
 BITS = [

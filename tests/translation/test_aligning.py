@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.translation.aligning import links, units_of_pieces
+from seq2seq.translation.text.putting_back import units
 from seq2seq.translation.text.typography import french
-from seq2seq.translation.text.units import links, units, units_of_pieces
 
 
 @pytest.mark.parametrize(
