@@ -8,6 +8,7 @@ Without a file to write, the blocks are not parts of anything, and are written a
 """
 
 import dataclasses
+import gc
 import hashlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
@@ -51,6 +52,8 @@ def translate(request: TranslationRequest) -> None:
     request = _complete(request, process)
     n_lines = check_lines(request)
     with _load(request) as translator:
+        # What is loaded stays. To look through it again and again takes a fifth of the work on text.
+        gc.freeze()
         work = _Work(translator, request, n_lines)
         hypotheses = work.write() if is_stream(request.output) else work.make()
     if request.references and hypotheses is not None:
