@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from seq2seq.analysis.alignment import of_all_words, word_alignment, words_of_pieces
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.text import putting_back
 from seq2seq.translation.text.origins import Text, word_numbers
-from seq2seq.translation.text.putting_back import Restored, Token, put_back, units
+from seq2seq.translation.text.putting_back import Place, Restored, Token, put_back, units
 from seq2seq.translation.text.splitting import Part
 from seq2seq.translation.text.taking_out import Item
 
@@ -26,20 +25,15 @@ class Rendered(NamedTuple):
     """A part of a text and its translation.
 
     Attributes:
-        start, end: of its translation in that of the text, in characters.
+        text: the part.
         ids: the tokens of the translation.
         weights: (T, S), how much each of them looked at each token of the part; None if nobody asked.
     """
 
-    part: Part
-    start: int
-    end: int
+    text: str
+    place: Place
     ids: Sequence[int]
     weights: np.ndarray | None
-
-    @property
-    def place(self) -> putting_back.Part:
-        return putting_back.Part(self.part.start, self.part.end, self.start, self.end)
 
 
 def need_attention(items: Sequence[Item], parts: Sequence[Part]) -> list[bool]:
@@ -71,15 +65,15 @@ def restore(
             whole = range(bisect_left(tgt_words, (tgt_start, 0)), bisect_left(tgt_words, (tgt_end, 0)))
             linked[first:stop] = [whole] * (stop - first)
             continue
-        src = [(a + src_start, b + src_start) for a, b in tokenizer.offsets(each.part.text)]
+        src = [(a + src_start, b + src_start) for a, b in tokenizer.offsets(each.text)]
         tgt = [(a + tgt_start, b + tgt_start) for a, b in tokenizer.decoded_offsets(each.ids)]
         n_tgt = len(each.weights)  # the last token of a hypothesis as long as can be has no weights
         found = links(each.weights, units_of_pieces(src_words, src), units_of_pieces(tgt_words, tgt)[:n_tgt])
         for word, best in found.items():
             linked[word] = best
     places = [
-        each.place._replace(tgt_start=translation.place(each.start), tgt_end=translation.place(each.end))
-        for each in parts
+        place._replace(tgt_start=translation.place(place.tgt_start), tgt_end=translation.place(place.tgt_end))
+        for _, place, *_ in parts
     ]
     return put_back(translation, text, items, places, linked)
 
@@ -132,13 +126,13 @@ def links(
 def word_pairs(text: str, translation: str, parts: Iterable[Rendered], tokenizer: Tokenizer) -> Pairs:
     """Pairs of words of a text and of its translation."""
     src_numbers, tgt_numbers = word_numbers(text), word_numbers(translation)
-    for part, start, end, ids, weights in parts:
+    for part, (src_start, _, start, end), ids, weights in parts:
         if weights is not None and translation[start:end].strip():
-            src = words_of_pieces(part.text, tokenizer.offsets(part.text))
+            src = words_of_pieces(part, tokenizer.offsets(part))
             # The last token of a hypothesis as long as can be has no weights.
             tgt = words_of_pieces(translation[start:end], tokenizer.decoded_offsets(ids))[: len(weights)]
             for a, b in of_all_words(word_alignment(weights, src, tgt), src, tgt):
-                yield src_numbers[part.start] + a, tgt_numbers[start] + b
+                yield src_numbers[src_start] + a, tgt_numbers[start] + b
 
 
 def pairs_of_line(

@@ -2,7 +2,7 @@
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -25,7 +25,7 @@ from seq2seq.translation.text.casing import given_back
 from seq2seq.translation.text.glossary import Demands
 from seq2seq.translation.text.health import Finding, findings, unknown, unread
 from seq2seq.translation.text.origins import Text
-from seq2seq.translation.text.putting_back import Restored
+from seq2seq.translation.text.putting_back import Place, Restored
 from seq2seq.translation.text.splitting import LINE_ENDS, LineSplitter, Part, n_cut_sentences, rejoin
 from seq2seq.translation.text.taking_out import without
 from seq2seq.translation.text.typography import TYPOGRAPHIES
@@ -48,11 +48,6 @@ class _Line(NamedTuple):
         if first == len(styled) or styled[first].start >= part.end:
             return text
         return given_back(text, styled[first].style, self.reading.original[part.start : part.end], self.terms[index])
-
-
-class _Joined(NamedTuple):
-    hypothesis: TextHypothesis
-    plain: str  # its text without typography and without what was put back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,19 +125,19 @@ class Stream:
             return self._untranslated(reading)
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.sentences]
         combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, self.n_searched)
-        best = self._joined(line, found, combinations[0])
-        distinct = {best.hypothesis.text: best.hypothesis}
+        best, plain = self._joined(line, found, combinations[0])
+        distinct = {best.text: best}
         for combination in combinations[1:]:
             if len(distinct) == self.n_best:
                 break
-            hypothesis = self._joined(line, found, combination).hypothesis
+            hypothesis, _ = self._joined(line, found, combination)
             distinct.setdefault(hypothesis.text, hypothesis)
         return Translation(
             reading.line,
-            best.hypothesis.text,
+            best.text,
             list(distinct.values()),
             [part.text for part in line.parts],
-            self._findings(line, found, combinations[0], best.plain, n_src_tokens),
+            self._findings(line, found, combinations[0], plain, n_src_tokens),
             [item.text for item in reading.items],
             reading.changes,
             translated_as=reading.source.text if reading.changes else "",
@@ -192,8 +187,8 @@ class Stream:
             suspicions.append(Finding("cut", f"the translation was cut off after {sum(n_tgt_tokens)} tokens"))
         return suspicions
 
-    def _joined(self, line: _Line, found: Sequence[Found], combination: Combination) -> _Joined:
-        """One hypothesis of each part as one hypothesis of the line."""
+    def _joined(self, line: _Line, found: Sequence[Found], combination: Combination) -> tuple[TextHypothesis, str]:
+        """One hypothesis of each part as one of the line; also without typography and without what is put back."""
         read, items = line.reading.source, line.reading.items
         chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
         texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
@@ -203,15 +198,18 @@ class Stream:
         text = Text.of(plain)
         if self.options.typography:
             text = text.respaced(TYPOGRAPHIES[self.options.typography](plain))
-        weights = [
-            None if each.attention is None else each.attention[rank][:, len(self.tag_ids) :]
-            for each, rank in zip(found, combination.ranks, strict=True)
-        ]
-        parts = [
-            Rendered(part, *span, hypothesis.tokens, each)
-            for part, span, hypothesis, each in zip(line.parts, _spans(texts, plain), chosen, weights, strict=True)
-        ]
         whole = Restored(text, [])
+        parts: list[Rendered] = []
+        if items or self.options.alignment:
+            places = _places(line.parts, texts, plain)
+            weights = [
+                None if each.attention is None else each.attention[rank][:, len(self.tag_ids) :]
+                for each, rank in zip(found, combination.ranks, strict=True)
+            ]
+            parts = [
+                Rendered(part.text, place, hypothesis.tokens, each)
+                for part, place, hypothesis, each in zip(line.parts, places, chosen, weights, strict=True)
+            ]
         if items:
             # As if only those had attention that need it, so that other options change no place.
             needed = [
@@ -229,7 +227,7 @@ class Stream:
             pairs = word_pairs(read.text, plain, parts, self.tokenizer)
             alignment = pairs_of_line(pairs, line.reading.line, read, items, plain, whole)
             joined = dataclasses.replace(joined, attention=self._attention(line, parts), alignment=alignment)
-        return _Joined(joined, plain)
+        return joined, plain
 
     def _attention(self, line: _Line, parts: Sequence[Rendered]) -> list[Attention]:
         return [
@@ -251,14 +249,13 @@ class Stream:
         return scores
 
 
-def _spans(texts: Iterable[str], joined: str) -> list[tuple[int, int]]:
-    """Where each of `texts` is in what they were joined to."""
-    spans, end = [], 0
-    for text in texts:
+def _places(parts: Sequence[Part], texts: Sequence[str], joined: str) -> Iterator[Place]:
+    """Where parts are, and the `texts` that became of them, in what these were joined to."""
+    end = 0
+    for part, text in zip(parts, texts, strict=True):
         start = joined.index(text, end)
         end = start + len(text)
-        spans.append((start, end))
-    return spans
+        yield Place(part.start, part.end, start, end)
 
 
 # --- given translations ---

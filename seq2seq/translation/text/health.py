@@ -79,7 +79,7 @@ def _is_copied(source: str, translation: str) -> bool:
     # Names, numbers and addresses are the same in both languages; sentences have words without capitals.
     if sum(LETTER_ROW.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:
         return False
-    src_words, tgt_words = ([*filter(LETTER_ROW.fullmatch, map(bare, split_words(text)))] for text in (src, tgt))
+    src_words, tgt_words = ([*filter(LETTER_ROW.fullmatch, map(bare, each))] for each in (words, split_words(tgt)))
     fewest = 8 if is_unspaced(source) else 4  # a name of four characters is the same in Chinese and Japanese
     if len(src_words) < fewest or abs(len(src_words) - len(tgt_words)) > 0.2 * len(src_words):
         return False

@@ -47,7 +47,7 @@ def units(text: str) -> list[Token]:
     return [token for token in tokens(text) if token.is_word]
 
 
-class Part(NamedTuple):
+class Place(NamedTuple):
     """Where a part of the text is, and where its translation is, in characters and without white space around."""
 
     src_start: int
@@ -67,7 +67,7 @@ class Restored(NamedTuple):
     starts: list[int]
 
 
-def put_back(translation: Text, text: str, items: Sequence[Item], parts: Sequence[Part], links: Links) -> Restored:
+def put_back(translation: Text, text: str, items: Sequence[Item], parts: Sequence[Place], links: Links) -> Restored:
     """Put `items`, which were taken out of a line, into the translation of the `text` that was left.
 
     Args:
@@ -106,7 +106,7 @@ class _Side:
 class _Images:
     """Where the places between the characters of a text are in its translation."""
 
-    def __init__(self, src: _Side, tgt: _Side, parts: Sequence[Part], links: Links) -> None:
+    def __init__(self, src: _Side, tgt: _Side, parts: Sequence[Place], links: Links) -> None:
         self.src, self._tgt, self._parts = src, tgt, parts
         self.ends = [_ends(linked) for linked in links]
 
@@ -160,7 +160,7 @@ class _Images:
         """Where the first token of the translation begins that does not begin before a place."""
         return self._tgt.tokens[bisect_left(self._tgt.tokens, (place,))].start
 
-    def _part(self, place: int) -> Part:
+    def _part(self, place: int) -> Place:
         """The last part that begins before a place, or the first one."""
         return self._parts[max(0, bisect_left(self._parts, (place,)) - 1)]
 

@@ -15,7 +15,7 @@ from seq2seq.characters import split_words
 from seq2seq.translation.aligning import pairs_of_line
 from seq2seq.translation.text.kept import KINDS, things, unknown_things
 from seq2seq.translation.text.origins import Edit, Text
-from seq2seq.translation.text.putting_back import Links, Part, Restored, put_back, units
+from seq2seq.translation.text.putting_back import Links, Place, Restored, put_back, units
 from seq2seq.translation.text.taking_out import Item, take_out
 from tests.effort import n_steps
 
@@ -50,8 +50,8 @@ class Taken(NamedTuple):
     def text(self) -> str:
         return self.left.text
 
-    def put_into(self, translation: str, links: Links, parts: list[Part] | None = None) -> Restored:
-        whole = [Part(0, len(self.text), 0, len(translation))]
+    def put_into(self, translation: str, links: Links, parts: list[Place] | None = None) -> Restored:
+        whole = [Place(0, len(self.text), 0, len(translation))]
         return put_back(Text.of(translation), self.text, self.items, parts or whole, links)
 
 
@@ -124,13 +124,13 @@ def test_a_thing_stays_in_its_part_of_the_line() -> None:
     line = "😀 Un. 😎 Deux 🐱 trois. 🐶"
     taken, translation = taken_of(line), "Y x. B a."
     assert taken.text == "Un. Deux trois."
-    parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
+    parts = [Place(0, 3, 0, 4), Place(4, 15, 5, 9)]
     assert taken.put_into(translation, [[1], [3], [2]], parts).translation.text == "😀 Y x. 😎 B a 🐱. 🐶"
 
 
 def test_an_element_around_parts_is_around_their_translations() -> None:
     taken = taken_of("<b>Un. Deux</b> trois.")
-    parts = [Part(0, 3, 0, 4), Part(4, 15, 5, 9)]
+    parts = [Place(0, 3, 0, 4), Place(4, 15, 5, 9)]
     # Without attention, all words of a part are linked to all of its translation.
     assert taken.put_into("Y x. B a.", [range(2), [3], [2]], parts).translation.text == "<b>Y x. B a</b>."
 
