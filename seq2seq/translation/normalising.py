@@ -104,11 +104,6 @@ class Normaliser:
     keep: Sequence[str] = ()
     patterns: Sequence[str] = ()
 
-    @property
-    def takes_out(self) -> bool:
-        """Whether lines may have things taken out beside those that the user wants to keep."""
-        return "pieces" in self._kinds
-
     def read(self, line: str, *, keeps_case: bool = False) -> Reading:
         """The line as the model reads it.
 
@@ -119,7 +114,7 @@ class Normaliser:
         found = self.things(rewritten.text)
         rest = _masked(rewritten.text, found, " ")
         ends = [*sentence_ends(rest)]
-        if self.takes_out and not keeps_case:
+        if "pieces" in self._kinds and not keeps_case:
             found = merged(found, _wordless(rest, ends, found))
         text, items = take_out(rewritten, found)
         if items:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # it takes long to import; the help of a command does not nee
     from seq2seq.tokenizer import Tokenizer
 
 Term = tuple[str, str]  # in the source language, and its translation
+_Key = tuple[tuple[str, ...], bool]  # the tokens of a term, and whether their case matters
 
 _INSIDE = rf"(?V1:[\w--[_{UNSPACED}]])"  # a word of a script with spaces
 _TIED_BEFORE = regex.compile(r"(?<=\w[-‐‑])\w")
@@ -78,7 +79,7 @@ class Glossary:
         """If a term comes twice, the last one counts."""
         self._translations = {_key(term): translation for term, translation in terms}
         self._lengths: dict[str, list[int]] = defaultdict(list)  # of the terms that begin with a token
-        for length, first in sorted({(len(key.tokens), key.tokens[0].casefold()) for key in self._translations}):
+        for length, first in sorted({(len(tokens), tokens[0].casefold()) for tokens, _ in self._translations}):
             self._lengths[first].append(length)
 
     def find(self, text: str) -> list[Match]:
@@ -106,8 +107,8 @@ class Glossary:
         return sorted(matches)
 
     def _translation(self, tokens: Sequence[str], folded: Sequence[str]) -> str | None:
-        exact = self._translations.get(_Key(tuple(tokens), True))
-        return exact if exact is not None else self._translations.get(_Key(tuple(folded), False))
+        exact = self._translations.get((tuple(tokens), True))
+        return exact if exact is not None else self._translations.get((tuple(folded), False))
 
 
 def n_times(term: str, text: str) -> int:
@@ -118,15 +119,10 @@ def n_times(term: str, text: str) -> int:
     return len(regex.findall(before + regex.escape(term) + after, text))
 
 
-class _Key(NamedTuple):
-    tokens: tuple[str, ...]
-    has_case: bool
-
-
 def _key(term: str) -> _Key:
     has_case = any(character.isupper() for character in term[1:])
     tokens = [_normal(token) for token in TOKEN.findall(term)]
-    return _Key(tuple(tokens if has_case else [token.casefold() for token in tokens]), has_case)
+    return tuple(tokens if has_case else [token.casefold() for token in tokens]), has_case
 
 
 def _normal(token: str) -> str:

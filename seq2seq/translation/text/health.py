@@ -1,6 +1,6 @@
 """Signs that a translation went wrong, found without a reference."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from seq2seq.analysis.loops import find_loop
@@ -29,22 +29,19 @@ def unread(source: str) -> list[Finding]:
     held = [character for character in dict.fromkeys(source) if not _is_space(character)]
     if not held:
         return []
-    names = ", ".join(f"U+{ord(character):04X}" for character in held[:_SHOWN_CHARACTERS])
-    more = ", ..." if len(held) > _SHOWN_CHARACTERS else ""
-    return [Finding("empty", f"The line holds only characters that the model does not read ({names}{more}).")]
+    names = _some([f"U+{ord(character):04X}" for character in held], _SHOWN_CHARACTERS)
+    return [Finding("empty", f"The line holds only characters that the model does not read ({names}).")]
 
 
 def unknown(parts: Iterable[str]) -> list[Finding]:
     """What to say of parts of a line that come through as they are, since training had no such letters."""
-    words = [*map(repr, dict.fromkeys(parts))]
-    if not words:
-        return []
-    more = ", ..." if len(words) > _SHOWN_WORDS else ""
-    return [
-        Finding(
-            "unknown", f"kept as it is, since training had no such letters: {', '.join(words[:_SHOWN_WORDS])}{more}"
-        )
-    ]
+    words = _some([*map(repr, dict.fromkeys(parts))], _SHOWN_WORDS)
+    return [Finding("unknown", f"kept as it is, since training had no such letters: {words}")] if words else []
+
+
+def _some(names: Sequence[str], n: int) -> str:
+    """The first ones, for a message."""
+    return ", ".join([*names[:n], "..."] if len(names) > n else names)
 
 
 def _is_space(character: str) -> bool:

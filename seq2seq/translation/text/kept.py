@@ -102,8 +102,8 @@ _NUMBER = regex.compile(
 )
 
 # An ICU message: {count, plural, one {Le chat dort.} other {Les chats dorment.}}
-_MESSAGE = regex.compile(r"\{\s*[\w.-]{1,64}\s*,\s*(plural|selectordinal|select)\s*,")
 _OF_MESSAGES = ("plural", "selectordinal", "select")
+_MESSAGE = regex.compile(rf"\{{\s*[\w.-]{{1,64}}\s*,\s*({'|'.join(_OF_MESSAGES)})\s*,")
 _BRACE = re.compile(r"'[{}]'|[{}#]")
 
 _TAG = re.compile(r"<(/?)([\w:.-]+)")
@@ -163,7 +163,7 @@ def unknown_things(
     found = _found(text, kinds, patterns)
     # Composed, since the tokenizer composes letters and marks by itself.
     unknown = {character for character in set(composed(text)) if not (character.isdigit() or has_piece(character))}
-    return merged(found, _unknown(text, unknown, [*found, *things(text, _WHOLE)]) if unknown else [])
+    return merged(found, _unknown(text, unknown, [*found, *_found(text, _WHOLE)]) if unknown else [])
 
 
 def merged(found: Sequence[Thing], others: Sequence[Thing]) -> list[Thing]:
@@ -185,7 +185,7 @@ def letter_edits(text: str) -> list[Edit]:
     return [Edit(match.start(), match.end(), letter) for match, letter in found if letter]
 
 
-def _found(text: str, kinds: Collection[str], patterns: Sequence[str]) -> list[Thing]:
+def _found(text: str, kinds: Collection[str], patterns: Sequence[str] = ()) -> list[Thing]:
     """Things that do not know their partners yet. Of those that overlap, the first one counts, then the longest."""
     found = _messages(text) if "code" in kinds else []
     for kind, pattern in _PATTERNS.items():

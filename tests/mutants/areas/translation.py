@@ -93,7 +93,7 @@ MUTANTS = [
     Mutant(
         fault="the model translates numbers and marks alone",
         file="seq2seq/translation/normalising.py",
-        text="if self.takes_out and not keeps_case:",
+        text='if "pieces" in self._kinds and not keeps_case:',
         becomes="if False:",
         tests=["tests/translation/test_normalising.py"],
     ),
@@ -224,6 +224,13 @@ MUTANTS = [
         text="is_letter(character) and not",
         becomes="not character and not",
         tests=["tests/translation/text/test_putting_back.py::test_things_stand_apart_where_the_translation_has_spaces"],
+    ),
+    Mutant(
+        fault="a copy with one word changed in ten is no copy",
+        file="seq2seq/translation/text/health.py",
+        text="for word in words) > 0.1 * len(words):",
+        becomes="for word in words) > 0.05 * len(words):",
+        tests=["tests/translation/text/test_health.py::test_a_copy_is_nine_tenths_of_the_words_in_order"],
     ),
     Mutant(
         fault="only the last character of a piece of Chinese is aligned",
