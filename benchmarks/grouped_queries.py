@@ -22,7 +22,7 @@ from rounds import as_table, in_fresh_process, in_turn, median_ratio
 from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.cores import n_cores
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 
 PRESETS = {file.stem: file for file in sorted((Path(__file__).parents[1] / "conf" / "model").glob("*.yaml"))}

@@ -7,8 +7,7 @@ from typing import get_type_hints
 
 from seq2seq.commands.translate import OPTIONS
 from seq2seq.options import Option, flag
-from seq2seq.translation.engines.options import EngineSettings
-from seq2seq.translation.options import Settings
+from seq2seq.translation.options import EngineSettings, Settings
 
 PAGE = Path(__file__).parent / "options.md"
 HEAD = """# Options of translate.py

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from seq2seq.training.selection import Outcome
-    from seq2seq.translation.engines.options import EngineSettings
+    from seq2seq.translation.options import EngineSettings
     from seq2seq.translation.translator import Translator
 
 __version__ = "0.1.0"
@@ -81,8 +81,7 @@ def load(path: str | Path | Sequence[str | Path], **settings: "Unpack[EngineSett
     from typing import Any, get_type_hints
 
     from seq2seq.options import check_types, listed
-    from seq2seq.translation.engines.options import EngineOptions, EngineSettings
-    from seq2seq.translation.options import Settings
+    from seq2seq.translation.options import EngineOptions, EngineSettings, Settings
     from seq2seq.translation.translator import Translator
 
     check_types(settings, get_type_hints(EngineSettings), get_type_hints(Settings), "translate()")

@@ -121,13 +121,12 @@ def tagged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported_model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory of `trained_run`, with weights for CTranslate2 only."""
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
-    from seq2seq.export import ExportOptions
     from seq2seq.export.export import export
 
     def make(folder: Path) -> None:
         lines = folder.with_suffix(".txt")
         lines.write_text("Ba bi.\nFo fu da.\n", encoding="utf-8")
-        export(ExportOptions(source=trained_run, formats=("ctranslate2",), output=folder, parity_input=lines))
+        export(trained_run, formats=("ctranslate2",), output=folder, parity_input=lines)
 
     return made_once(tmp_path_factory, "exported_model", make)
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     _check(args)
     from seq2seq.inspection.attention import AttentionRequest, look
     from seq2seq.inspection.attention_picture import Shown
-    from seq2seq.translation.engines.options import EngineOptions
+    from seq2seq.translation.options import EngineOptions
 
     look(
         AttentionRequest(

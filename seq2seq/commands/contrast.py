@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seq2seq.hardware import speed_up_cpu
     from seq2seq.inspection.contrast import contrasts_as_text, judge, read_contrasts
-    from seq2seq.translation.engines.options import EngineOptions
+    from seq2seq.translation.options import EngineOptions
     from seq2seq.translation.translator import Translator
 
     contrasts = read_contrasts(args.contrasts)

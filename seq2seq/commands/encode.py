@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.exit_status import note
     from seq2seq.inspection.encoding import EncodeRequest, around, draw, encode_to_file, neighbours
     from seq2seq.inspection.vectors import VectorOptions
-    from seq2seq.translation.engines.options import EngineOptions
+    from seq2seq.translation.options import EngineOptions
 
     request = EncodeRequest(
         model=args.model,

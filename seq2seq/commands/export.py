@@ -5,8 +5,10 @@ from pathlib import Path
 
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note
-from seq2seq.export import FORMATS, QUANTIZATIONS, ExportOptions
 from seq2seq.options import above_zero
+
+FORMATS = ("safetensors", "ctranslate2")
+QUANTIZATIONS = ("float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -50,19 +52,18 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("--parity-input is for CTranslate2, since weights for PyTorch are compared bit by bit")
     if args.tolerance and args.quantization == "float32":
         raise ConfigError("--tolerance is for rounded weights; add --quantization")
-    options = ExportOptions(
-        source=args.run_dir,
-        formats=tuple(name for name in FORMATS if name in args.format),
-        quantization=args.quantization,
-        tolerance=args.tolerance,
-        output=args.output,
-        overwrite=args.force,
-        parity_input=args.parity_input,
-    )
     from seq2seq.export.export import ParityError, export
 
     try:
-        output = export(options)
+        output = export(
+            args.run_dir,
+            tuple(name for name in FORMATS if name in args.format),
+            quantization=args.quantization,
+            tolerance=args.tolerance,
+            output=args.output,
+            overwrite=args.force,
+            parity_input=args.parity_input,
+        )
     except ParityError as error:
         note(f"error: {error}")
         return 1

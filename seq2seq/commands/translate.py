@@ -10,9 +10,14 @@ from typing import Any
 from seq2seq.errors import TranslationError, UserError
 from seq2seq.exit_status import note
 from seq2seq.options import add_table, flag, table
-from seq2seq.translation.engines.options import EngineOptions, EngineSettings
 from seq2seq.translation.forms.read import doubt, form_of
-from seq2seq.translation.options import DecodingSettings, TextSettings, TranslationOptions
+from seq2seq.translation.options import (
+    DecodingSettings,
+    EngineOptions,
+    EngineSettings,
+    TextSettings,
+    TranslationOptions,
+)
 from seq2seq.translation.request import TranslationRequest
 from seq2seq.translation.streams import open_descriptor
 

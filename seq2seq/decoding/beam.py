@@ -11,11 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.constraints import Constraints, log_normalizer
-from seq2seq.decoding.hypothesis import Hypothesis, gains, length_penalty
-from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.required import Candidates
-from seq2seq.decoding.search_batch import SearchBatch
+from seq2seq.decoding import Hypothesis, NextTokenScores, SearchBatch, State, length_penalty
+from seq2seq.decoding.constraints import Candidates, Constraints, log_normalizer
 from seq2seq.vocabulary import EOS, PAD
 
 GROUP = 64  # of neighbouring tokens, of which only the best groups are looked at
@@ -25,17 +22,14 @@ CACHED_ROWS = 80  # of 8,000 logits, 2.5 MB in float32
 class Beam(NamedTuple):
     """For each sentence, the hypotheses that are still extended, and the best ones that have ended.
 
-    The ended ones are sorted, best first. A place that no hypothesis has taken has log-probability and score -inf. The
-    running log-probabilities, after 0, 1, 2, ... tokens, have width 0 unless the scores of tokens are asked for.
+    The ended ones are sorted, best first. A place that no hypothesis has taken has log-probability and score -inf.
     """
 
     tokens: Tensor  # (B, K, T)
     log_probs: Tensor  # (B, K)
-    running: Tensor  # (B, K, T + 1)
     finished_tokens: Tensor  # (B, N, T), without eos, padded with pad
     finished_log_probs: Tensor  # (B, N)
     finished_scores: Tensor  # (B, N)
-    finished_running: Tensor  # (B, N, T + 1), without eos
     limit_penalties: Tensor  # (B,) length penalty at the length limit
 
     def rows(self, rows: Tensor) -> "Beam":
@@ -47,7 +41,6 @@ def beam_search(
     src: Tensor,
     config: DecodingConfig,
     constraints: Constraints,
-    token_scores: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `n_best` hypotheses of each source (B, S); see `search`.
 
@@ -57,11 +50,11 @@ def beam_search(
     ones, or at its length limit. Ties go to the hypothesis that finished first, then to the lower place in the beam and
     the lower token id, as far as top-k returned the tied tokens.
 
-    Required phrases change how places are given away, see `required.py`.
+    Required phrases change how places are given away, see `constraints.py`.
     """
     batch = SearchBatch(model, src, constraints)
     last = batch.first_tokens  # (B, 1), then (B, K)
-    beam = _empty_beam(src, config, constraints.limits.tolist(), token_scores)
+    beam = _empty_beam(src, config, constraints.limits.tolist())
     n_tokens = 0
     while True:
         n_tokens += 1
@@ -95,18 +88,16 @@ def beam_search(
         last = beam.tokens[..., -1]
 
 
-def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int], token_scores: bool) -> Beam:
+def _empty_beam(src: Tensor, config: DecodingConfig, limits: list[int]) -> Beam:
     """One hypothesis without tokens for each source (B, S), and nothing finished."""
     free = torch.full((len(src), config.n_best), -torch.inf, device=src.device)
     penalties = [length_penalty(limit, config.normalization, config.alpha) for limit in limits]
     return Beam(
         tokens=src.new_empty((len(src), 1, 0)),
         log_probs=torch.zeros((len(src), 1), device=src.device),
-        running=torch.zeros((len(src), 1, int(token_scores)), device=src.device),
         finished_tokens=src.new_empty((len(src), config.n_best, 0)),
         finished_log_probs=free,
         finished_scores=free,
-        finished_running=torch.zeros((len(src), config.n_best, int(token_scores)), device=src.device),
         limit_penalties=torch.tensor(penalties, device=src.device),
     )
 
@@ -187,15 +178,10 @@ def _finish(beam: Beam, candidates: Candidates, beam_size: int, penalty: float) 
     scores, place = scores.sort(dim=1, descending=True, stable=True)
     n_places = beam.finished_scores.shape[1]
     place = place[:, :n_places]
-    running = beam.finished_running
-    if running.size(-1):
-        running = torch.cat([running, _take(beam.running, new_parents)], 1)
-        running = nn.functional.pad(_take(running, place), (0, 1))
     return beam._replace(
         finished_tokens=nn.functional.pad(_take(tokens, place), (0, 1), value=PAD),
         finished_log_probs=log_probs.gather(1, place),
         finished_scores=scores[:, :n_places],
-        finished_running=running,
     )
 
 
@@ -206,15 +192,8 @@ def _extend(beam: Beam, candidates: Candidates, n_live: int) -> tuple[Beam, Tens
     parents = candidates.parents.gather(1, place)
     tokens = candidates.tokens.gather(1, place)
     log_probs = candidates.log_probs.gather(1, place)
-    running = _take(beam.running, parents)
-    if running.size(-1):
-        running = torch.cat([running, log_probs.unsqueeze(-1)], -1)
-    extended = beam._replace(
-        tokens=torch.cat([_take(beam.tokens, parents), tokens.unsqueeze(-1)], -1),
-        log_probs=log_probs,
-        running=running,
-    )
-    return extended, parents
+    tokens = torch.cat([_take(beam.tokens, parents), tokens.unsqueeze(-1)], -1)
+    return beam._replace(tokens=tokens, log_probs=log_probs), parents
 
 
 def _take(tokens: Tensor, index: Tensor) -> Tensor:
@@ -236,18 +215,15 @@ def _hypotheses(beam: Beam, is_at_limit: Tensor, config: DecodingConfig) -> list
     """For each sentence the hypotheses that ended, and those that the length limit cuts."""
     found = []
     columns = (x.tolist() for x in (*beam[:-1], is_at_limit))
-    for tokens, log_probs, running, ended_tokens, ended_log_probs, scores, ended_running, is_cut in zip(
-        *columns, strict=True
-    ):
-        hypotheses = []
-        for ids, log_prob, score, before in zip(ended_tokens, ended_log_probs, scores, ended_running, strict=True):
-            if log_prob != -torch.inf:
-                n = ids.index(PAD)
-                of_tokens = gains([*before[: n + 1], log_prob]) if before else None
-                hypotheses.append(Hypothesis(ids[:n], log_prob, score, True, of_tokens))
-        for ids, log_prob, before in zip(tokens, log_probs, running, strict=True):
+    for tokens, log_probs, ended_tokens, ended_log_probs, scores, is_cut in zip(*columns, strict=True):
+        hypotheses = [
+            Hypothesis(ids[: ids.index(PAD)], log_prob, score, True)
+            for ids, log_prob, score in zip(ended_tokens, ended_log_probs, scores, strict=True)
+            if log_prob != -torch.inf
+        ]
+        for ids, log_prob in zip(tokens, log_probs, strict=True):
             if is_cut and log_prob != -torch.inf:
-                hypotheses.append(Hypothesis.from_tokens(ids, log_prob, config, before))
+                hypotheses.append(Hypothesis.from_tokens(ids, log_prob, config))
         found.append(hypotheses)
     return found
 

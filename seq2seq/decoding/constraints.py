@@ -3,18 +3,21 @@
 Forbidden tokens are left out of the softmax, as in CTranslate2. Scores are then those of a distribution over the tokens
 that are allowed.
 
-Shapes: B sentences, S source tokens, K hypotheses, T tokens generated so far, V vocabulary
+Shapes: B sentences, S source tokens, K hypotheses, T tokens generated so far, W tokens that continue a phrase (padded
+with pad), C candidates, V vocabulary
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis, length_limit, min_length
-from seq2seq.decoding.required import Required
+from seq2seq.decoding import Hypothesis, length_limit, min_length
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 ALL = slice(None)
@@ -130,7 +133,7 @@ class Constraints:
         """The same hypotheses of a sentence, with the number of phrases that each of them lacks."""
         if self.required is None:
             return list(hypotheses)
-        return [replace(each, missing=self.required.n_missing(row, each.tokens)) for each in hypotheses]
+        return [replace(each, missing=self.required.phrases[row].n_missing(each.tokens)) for each in hypotheses]
 
     def _exempt(self, n_tokens: int, n_hypotheses: int, sentences: slice) -> Tensor | None:
         """The tokens that no rule touches, (B, K, W), padded with pad; None if there are none."""
@@ -163,3 +166,183 @@ def forbid_repetition(logits: Tensor, tokens: Tensor, n: int) -> None:
     # True wins where a token ends several n-grams, of which only some come again.
     banned.scatter_reduce_(-1, last, comes_again, "amax")
     logits.masked_fill_(banned, -torch.inf)
+
+
+# --- phrases that each hypothesis must contain: dynamic beam allocation (Post and Vilar 2018) ---
+#
+# A hypothesis knows how many tokens of its required phrases it has. Hypotheses with the same number are a bank, and the
+# places of the beam are shared out among the banks. So those with many required tokens, which are often less probable,
+# are not pushed out by those with few. Only hypotheses that have all phrases may end.
+#
+# A phrase that is listed twice must come twice; the two may overlap. Phrases change no probability, except that a token
+# which continues a phrase is exempt from the other rules, as a forced prefix is.
+
+Progress = tuple[tuple[int, int], ...]  # for each phrase: tokens matched of its next occurrence, and occurrences found
+
+
+class Candidates(NamedTuple):
+    """Extensions of a sentence's live hypotheses by one token, best first; each (B, C)."""
+
+    parents: Tensor  # the hypothesis that is extended
+    tokens: Tensor  # the new token
+    log_probs: Tensor  # of the extended hypothesis
+
+
+class _Phrases:
+    """The phrases of one sentence."""
+
+    def __init__(self, phrases: Sequence[Sequence[int]]) -> None:
+        self.times = Counter(tuple(phrase) for phrase in phrases if phrase)  # that each must come
+        self.n_tokens = sum(map(len, self.times.elements()))
+        self.start: Progress = ((0, 0),) * len(self.times)
+
+    def advance(self, progress: Progress, token: int) -> Progress:
+        return tuple(_advance(phrase, *each, token) for phrase, each in zip(self.times, progress, strict=True))
+
+    def bank(self, progress: Progress) -> int:
+        """How many required tokens a hypothesis has, of the phrase that it is in the middle of too."""
+        found = zip(self.times.items(), progress, strict=True)
+        return sum(len(phrase) * min(n, times) for (phrase, times), (_, n) in found) + self._furthest(progress)[0]
+
+    def wanted(self, progress: Progress) -> list[int]:
+        """The tokens that continue a phrase: the one that is furthest, or any if none has begun."""
+        matched, phrases = self._furthest(progress)
+        return sorted({phrase[matched] for phrase in phrases})
+
+    def n_missing(self, tokens: Sequence[int]) -> int:
+        """How many phrases are not among the tokens of a hypothesis."""
+        progress = reduce(self.advance, tokens, self.start)
+        return sum(max(0, times - n) for times, (_, n) in zip(self.times.values(), progress, strict=True))
+
+    def _furthest(self, progress: Progress) -> tuple[int, list[tuple[int, ...]]]:
+        """The most tokens matched of a phrase that must still come, and the phrases of which so many are."""
+        found = zip(self.times.items(), progress, strict=True)
+        unmet = [(phrase, matched) for (phrase, times), (matched, n) in found if n < times]
+        most = max((matched for _, matched in unmet), default=0)
+        return most, [phrase for phrase, matched in unmet if matched == most]
+
+
+def _advance(phrase: tuple[int, ...], matched: int, found: int, token: int) -> tuple[int, int]:
+    if not matched and token != phrase[0]:  # mostly, so this is worth a way of its own
+        return 0, found
+    seen = (*phrase[:matched], token)
+    ends = (seen[start:] for start in range(len(seen) + 1))  # the last one is empty
+    rest = next(end for end in ends if end != phrase and end == phrase[: len(end)])
+    return len(rest), found + (seen == phrase)
+
+
+class Required:
+    """The required phrases of a batch, and how far each live hypothesis is."""
+
+    def __init__(self, phrases: Sequence[Sequence[Sequence[int]]], device: torch.device) -> None:
+        """phrases: for each sentence; some have none."""
+        self._device = device
+        self.phrases = [_Phrases(each) for each in phrases]
+        self._progress = [[each.start] for each in self.phrases]  # of each live hypothesis
+        self._look_ahead()
+
+    @property
+    def n_tokens(self) -> list[int]:
+        """How many tokens the phrases of each sentence have."""
+        return [each.n_tokens for each in self.phrases]
+
+    def select(self, sentences: Sequence[int]) -> None:
+        """Keep these sentences, row numbers."""
+        self.phrases = [self.phrases[row] for row in sentences]
+        self._progress = [self._progress[row] for row in sentences]
+        self._look_ahead()
+
+    def forbid_end(self, scores: Tensor, sentences: slice) -> None:
+        """Set the scores (B, K, V) of eos to -inf, in place, where a phrase is missing."""
+        scores[..., EOS].masked_fill_(~self._may_end[sentences], -torch.inf)
+
+    def extensions(self, scores: Tensor, offsets: Tensor, sentences: slice) -> Candidates:
+        """Extensions of each hypothesis that must not be overlooked: wanted tokens, the best token, and eos.
+
+        Args:
+            scores: (B, K, V).
+            offsets: (B, K, 1), added to the scores of each hypothesis.
+        Returns:
+            Each (B, K (W + 2)), in no order.
+        """
+        best = scores[..., EOS + 1 :].argmax(-1, keepdim=True) + EOS + 1  # (B, K, 1)
+        tokens = torch.cat([self.wanted[sentences], best, torch.full_like(best, EOS)], -1)  # (B, K, W + 2)
+        sums = scores.gather(-1, tokens) + offsets
+        parents = torch.arange(tokens.size(1), device=tokens.device).view(1, -1, 1).expand_as(tokens)
+        return Candidates(parents.flatten(1), tokens.flatten(1), sums.flatten(1))
+
+    def divide(self, candidates: Candidates, beam_size: int, n_live: int) -> Candidates:
+        """Choose among candidates of which the last K (W + 2) are those of `extensions`.
+
+        Returns:
+            As many as there are without `extensions`. They stay as they are for sentences without phrases. For the
+            others, the first are those that end now: those with eos among the best `beam_size` that have all phrases.
+            After them come the `n_live` that live on, from all banks. Places that are left have probability 0.
+        """
+        n = candidates.tokens.size(1) - self.wanted.size(1) * (self.wanted.size(2) + 2)
+        chosen = Candidates(*(column[:, :n].clone() for column in candidates))
+        for row, phrases in enumerate(self.phrases):
+            if not phrases.n_tokens:
+                continue
+            columns = zip(*(column[row].tolist() for column in candidates), strict=True)
+            ending, living = _divide(phrases, self._progress[row], columns, beam_size, n_live)
+            self._progress[row] = [each.progress for each in living] + [phrases.start] * (n_live - len(living))
+            places = [(each.parent, each.token, -each.cost) for each in ending + living]
+            places += [(0, PAD, -torch.inf)] * (n - len(places))
+            for column, values in zip(chosen, zip(*places, strict=True), strict=True):
+                column[row] = torch.tensor(values, dtype=column.dtype)
+        self._look_ahead()
+        return chosen
+
+    def _look_ahead(self) -> None:
+        """Note what each live hypothesis wants next, and whether it may end."""
+        n_live = max((len(each) for each in self._progress), default=1)
+        wanted, may_end = [], []
+        for phrases, live in zip(self.phrases, self._progress, strict=True):
+            live = live if phrases.n_tokens else [phrases.start] * n_live
+            wanted.append([phrases.wanted(each) for each in live])
+            may_end.append([phrases.bank(each) == phrases.n_tokens for each in live])
+        width = max((len(tokens) for live in wanted for tokens in live), default=0)
+        padded = [[tokens + [PAD] * (width - len(tokens)) for tokens in live] for live in wanted]
+        self.wanted = torch.tensor(padded, dtype=torch.long, device=self._device).view(len(padded), n_live, width)
+        self._may_end = torch.tensor(may_end, device=self._device)  # (B, K)
+
+
+class _Candidate(NamedTuple):
+    cost: float
+    parent: int
+    token: int
+    progress: Progress
+
+
+def _divide(
+    phrases: _Phrases,
+    progress: Sequence[Progress],
+    columns: Iterator[tuple[int, int, float]],
+    beam_size: int,
+    n_live: int,
+) -> tuple[list[_Candidate], list[_Candidate]]:
+    """The candidates of one sentence that end, and those that live on; each best first."""
+    distinct = {(-log_prob, parent, token) for parent, token, log_prob in columns if log_prob != -torch.inf}
+    banks: list[list[_Candidate]] = [[] for _ in range(phrases.n_tokens + 1)]
+    for cost, parent, token in sorted(distinct):
+        each = _Candidate(cost, parent, token, phrases.advance(progress[parent], token))
+        banks[phrases.bank(each.progress)].append(each)
+    ending = [each for each in banks[-1][:beam_size] if each.token == EOS]
+    banks[-1] = [each for each in banks[-1] if each.token != EOS]
+    shares = share_out([len(bank) for bank in banks], n_live)
+    return ending, sorted(each for bank, share in zip(banks, shares, strict=True) for each in bank[:share])
+
+
+def share_out(counts: Sequence[int], places: int) -> list[int]:
+    """How many places each bank gets: equally many, the higher banks one more, none more than it has candidates.
+
+    The highest bank that has a candidate always gets a place. So the hypotheses get on by at least one required token
+    a step.
+    """
+    shares = [0] * len(counts)
+    while places and (hungry := [bank for bank, n in enumerate(counts) if n > shares[bank]]):
+        for bank in hungry[-places:]:
+            shares[bank] += 1
+            places -= 1
+    return shares

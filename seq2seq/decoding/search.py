@@ -6,13 +6,10 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding import Hypothesis, NextTokenScores, State, plan_batches
 from seq2seq.decoding.beam import beam_search
 from seq2seq.decoding.constraints import Constraints
-from seq2seq.decoding.greedy import greedy_search
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.protocol import NextTokenScores, State
-from seq2seq.decoding.sampling import sample
-from seq2seq.decoding.search_batch import plan_batches
+from seq2seq.decoding.greedy import greedy_search, sample
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
 
@@ -25,7 +22,6 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     numbers: Sequence[int] | None = None,
     required: Sequence[Sequence[Sequence[int]]] | None = None,
-    token_scores: bool = False,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of sources: by sampling, greedily with `beam_size` 1, otherwise by beam search.
 
@@ -39,8 +35,7 @@ def search(
         prefixes: for each source, the tokens that its hypotheses begin with; shorter than `max_length`. Their
             log-probabilities count like those of other tokens.
         numbers: for each source, a number that says which random numbers its samples take; by default 0, 1, 2, ...
-        required: for each source, the phrases that its hypotheses must contain, see `required.py`. They need a beam.
-        token_scores: whether hypotheses get `token_log_probs`.
+        required: for each source, the phrases that its hypotheses must contain, see `constraints.py`. They need a beam.
     Returns:
         For each source at least one and up to `n_best` hypotheses, best first. Those that ended come first, by score.
         If they are fewer than `n_best`, those that were cut follow: with fewer missing phrases first, then by score.
@@ -53,13 +48,13 @@ def search(
         assert not required or not any(required)
         prefixes = [prefix for prefix in prefixes for _ in range(config.n_best)]
         constraints = Constraints(src.repeat_interleave(config.n_best, 0), config, max_length, prefixes)
-        return sample(model, src, config, constraints, numbers or range(len(src)), token_scores)
+        return sample(model, src, config, constraints, numbers or range(len(src)))
     constraints = Constraints(src, config, max_length, prefixes, required)
     assert config.n_best <= config.beam_size
     if config.beam_size == 1:
         assert constraints.required is None
-        return greedy_search(model, src, config, constraints, token_scores)
-    return beam_search(model, src, config, constraints, token_scores)
+        return greedy_search(model, src, config, constraints)
+    return beam_search(model, src, config, constraints)
 
 
 def decode_ids(

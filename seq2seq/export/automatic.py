@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import sys
 from pathlib import Path
 
 from seq2seq.artifacts.model_directory import read_model_directory
@@ -10,11 +9,11 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import CheckpointError, ConfigError, UserError
 from seq2seq.exit_status import note
-from seq2seq.export import ExportOptions
+from seq2seq.translation.engines import Needs
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2, search_problems
 from seq2seq.translation.engines.load import computes_float32_on_cpu
-from seq2seq.translation.engines.protocol import Needs
 from seq2seq.translation.request import TranslationRequest
+from seq2seq.translation.streams import STDIN
 
 # Of text. To convert a small model and to compare it takes as long as to translate some hundred lines with it.
 ENOUGH_BYTES = 50_000
@@ -62,7 +61,6 @@ def _can_search(request: TranslationRequest, trained: TrainedModel) -> bool:
     decoding = dataclasses.replace(trained.config.decoding, **request.settings)
     needs = Needs(
         prefixes=request.prefixes is not None,
-        token_scores=request.options.token_scores,
         required=request.terms is not None,
     )
     searched_with = request.options.searched_with(decoding)
@@ -71,20 +69,15 @@ def _can_search(request: TranslationRequest, trained: TrainedModel) -> bool:
 
 def _is_worth_it(request: TranslationRequest, run: RunDirectory) -> bool:
     """Whether the input is a file with enough text, and the run may be written to."""
-    if request.is_live or sys.stdin is None:
-        return False
-    try:
-        of_file = request.input.stat() if request.input else os.fstat(sys.stdin.fileno())
-    except OSError:  # an input that is missing, or in memory
-        return False
-    return of_file.st_size >= ENOUGH_BYTES and os.access(run.path, os.W_OK)
+    text = request.input or STDIN
+    return text.is_file() and text.stat().st_size >= ENOUGH_BYTES and os.access(run.path, os.W_OK)
 
 
 def _make(run: RunDirectory, converted: Path) -> None:
     from seq2seq.export.export import export
 
     try:
-        export(ExportOptions(source=run.path, formats=("ctranslate2",), output=converted), say=lambda line: None)
+        export(run.path, ("ctranslate2",), output=converted, say=lambda line: None)
     except CheckpointError:
         if not converted.exists():  # another process may have made it meanwhile
             raise

@@ -87,25 +87,15 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     spec.save(str(directory))
 
 
-class _Reader:
-    """Hands out weights, and remembers which ones."""
-
-    def __init__(self) -> None:
-        self._used: set[int] = set()
-
-    def __call__(self, weight: Tensor) -> np.ndarray[Any, Any]:
-        self._used.add(id(weight))
-        # A copy: CTranslate2 quantises in place.
-        return weight.detach().to(device="cpu", dtype=torch.float32, copy=True).numpy()
-
-    def unused(self, model: nn.Module) -> list[str]:
-        return [name for name, parameter in model.named_parameters() if id(parameter) not in self._used]
+def _read(weight: Tensor) -> np.ndarray[Any, Any]:
+    # A copy: CTranslate2 quantises in place.
+    return weight.detach().to(device="cpu", dtype=torch.float32, copy=True).numpy()
 
 
 def _transformer(model: Transformer) -> "TransformerSpec":
     from ctranslate2 import specs
 
-    config, read = model.config, _Reader()
+    config = model.config
     options = {
         "pre_norm": config.norm == "pre",
         "activation": {
@@ -124,29 +114,24 @@ def _transformer(model: Transformer) -> "TransformerSpec":
     encoder = specs.TransformerEncoderSpec(config.n_encoder_layers, config.n_heads, **options)
     decoder = specs.TransformerDecoderSpec(config.n_decoder_layers, config.n_heads, **options)
     # Without it, CTranslate2 would compute sinusoids of its own, which begin at position 1 and come in another order.
-    encoder.position_encodings.encodings = read(model.positions.table)
+    encoder.position_encodings.encodings = _read(model.positions.table)
     if not is_rotary:  # a rotary decoder adds no table, and a rotary encoder adds our zeros
-        decoder.position_encodings.encodings = read(model.decoder_positions.table)
+        decoder.position_encodings.encodings = _read(model.decoder_positions.table)
     # CTranslate2 stores equal arrays once, so tables that were shared are shared again.
-    encoder.embeddings[0].weight = read(model.embeddings.source)
-    decoder.embeddings.weight = read(model.embeddings.target)
-    decoder.projection.weight = read(model.embeddings.output)
+    encoder.embeddings[0].weight = _read(model.embeddings.source)
+    decoder.embeddings.weight = _read(model.embeddings.target)
+    decoder.projection.weight = _read(model.embeddings.output)
     decoder.projection.bias = _bias(len(model.embeddings.output))
     for layer, spec in zip(model.encoder.layers, encoder.layer, strict=True):
-        _self_attention(layer.self_attention, layer.around_self_attention.norm, spec.self_attention, read)
-        _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, spec.ffn, read)
+        _self_attention(layer.self_attention, layer.around_self_attention.norm, spec.self_attention)
+        _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, spec.ffn)
     for block, spec in zip(model.decoder.layers, decoder.layer, strict=True):
-        _self_attention(block.self_attention, block.around_self_attention.norm, spec.self_attention, read)
-        _cross_attention(block.cross_attention, block.around_cross_attention.norm, spec.attention, read)
-        _feed_forward(block.feed_forward, block.around_feed_forward.norm, spec.ffn, read)
+        _self_attention(block.self_attention, block.around_self_attention.norm, spec.self_attention)
+        _cross_attention(block.cross_attention, block.around_cross_attention.norm, spec.attention)
+        _feed_forward(block.feed_forward, block.around_feed_forward.norm, spec.ffn)
     if config.norm == "pre":
-        _norm(model.encoder.norm, encoder.layer_norm, read)
-        _norm(model.decoder.norm, decoder.layer_norm, read)
-    if unused := read.unused(model):
-        raise CheckpointError(
-            f"the conversion to CTranslate2 has no place for {', '.join(unused)}; export with --format safetensors "
-            "and translate with --engine torch"
-        )
+        _norm(model.encoder.norm, encoder.layer_norm)
+        _norm(model.decoder.norm, decoder.layer_norm)
     return specs.TransformerSpec(encoder, decoder)
 
 
@@ -157,38 +142,38 @@ def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
     return bias
 
 
-def _self_attention(attention: SelfAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    _linear(spec.linear[0], read, attention.to_q, attention.to_k, attention.to_v)
-    _linear(spec.linear[1], read, attention.to_out)
-    _norm(norm, spec.layer_norm, read)
+def _self_attention(attention: SelfAttention, norm: nn.Module, spec: Any) -> None:
+    _linear(spec.linear[0], attention.to_q, attention.to_k, attention.to_v)
+    _linear(spec.linear[1], attention.to_out)
+    _norm(norm, spec.layer_norm)
 
 
-def _cross_attention(attention: CrossAttention, norm: nn.Module, spec: Any, read: _Reader) -> None:
-    _linear(spec.linear[0], read, attention.to_q)
-    _linear(spec.linear[1], read, attention.to_k, attention.to_v)
-    _linear(spec.linear[2], read, attention.to_out)
-    _norm(norm, spec.layer_norm, read)
+def _cross_attention(attention: CrossAttention, norm: nn.Module, spec: Any) -> None:
+    _linear(spec.linear[0], attention.to_q)
+    _linear(spec.linear[1], attention.to_k, attention.to_v)
+    _linear(spec.linear[2], attention.to_out)
+    _norm(norm, spec.layer_norm)
 
 
-def _linear(spec: Any, read: _Reader, *projections: nn.Linear) -> None:
+def _linear(spec: Any, *projections: nn.Linear) -> None:
     """Several projections of one input become one."""
-    spec.weight = np.concatenate([read(projection.weight) for projection in projections])
+    spec.weight = np.concatenate([_read(projection.weight) for projection in projections])
     if projections[0].bias is not None:
-        spec.bias = np.concatenate([read(projection.bias) for projection in projections])
+        spec.bias = np.concatenate([_read(projection.bias) for projection in projections])
 
 
-def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any, read: _Reader) -> None:
+def _feed_forward(network: FeedForward | SwiGLU, norm: nn.Module, spec: Any) -> None:
     if isinstance(network, SwiGLU):
-        _linear(spec.linear_0, read, network.to_gate)
-        _linear(spec.linear_0_noact, read, network.to_value)
+        _linear(spec.linear_0, network.to_gate)
+        _linear(spec.linear_0_noact, network.to_value)
     else:
-        _linear(spec.linear_0, read, network.to_hidden)
-    _linear(spec.linear_1, read, network.to_out)
-    _norm(norm, spec.layer_norm, read)
+        _linear(spec.linear_0, network.to_hidden)
+    _linear(spec.linear_1, network.to_out)
+    _norm(norm, spec.layer_norm)
 
 
-def _norm(norm: nn.Module, spec: Any, read: _Reader) -> None:
+def _norm(norm: nn.Module, spec: Any) -> None:
     assert isinstance(norm, (nn.LayerNorm, nn.RMSNorm))
-    spec.gamma = read(norm.weight)
+    spec.gamma = _read(norm.weight)
     if isinstance(norm, nn.LayerNorm):
-        spec.beta = read(norm.bias)
+        spec.beta = _read(norm.bias)

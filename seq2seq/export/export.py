@@ -22,14 +22,13 @@ from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
 from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
-from seq2seq.export import ExportOptions
 from seq2seq.export.conversion import convert
 from seq2seq.files import bundled_corpus
 from seq2seq.tokenizer import Tokenizer
+from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.options import EngineOptions
 
 N_LINES = 100  # to compare with
 _MOST_READ = 10 * N_LINES  # to find them
@@ -50,37 +49,59 @@ class ParityError(UserError):
     """The exported model does not compute what the original computes."""
 
 
-def export(options: ExportOptions, say: Callable[[str], None] = print) -> Path:
+def export(
+    source: Path,
+    formats: tuple[str, ...],
+    *,
+    quantization: str = "float32",
+    tolerance: float | None = None,
+    output: Path | None = None,
+    overwrite: bool = False,
+    parity_input: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
     """Write a model directory, say how it compares with the model, and return its path.
 
+    Args:
+        source: run directory, checkpoint file or model directory.
+        formats: one or both of safetensors and ctranslate2, in that order.
+        quantization: type of CTranslate2's weights.
+        tolerance: how far log-probabilities (nats) may be from the original's on average if weights are rounded; None
+            for what is usual for the type.
+        output: the directory to write; None for one of the run's, named by formats and quantization.
+        overwrite: replace a model directory of that name.
+        parity_input: lines to compare CTranslate2 on; None for the validation set.
     Raises:
         ParityError: the exported model is not the same as the original; nothing was written.
         CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
         CorpusError: there are no lines to compare with.
         ConfigError: CTranslate2 is not installed.
     """
-    trained = TrainedModel.read(options.source)
+    trained = TrainedModel.read(source)
     _check_finite(trained)
-    run = None if is_model_directory(options.source) else RunDirectory.of_checkpoint(trained.path)
+    run = None if is_model_directory(source) else RunDirectory.of_checkpoint(trained.path)
 
     def write_weights(directory: Path) -> None:
-        if "safetensors" in options.formats:
+        if "safetensors" in formats:
             write_safetensors(directory, trained.weights, trained.tokenizer.fingerprint)
             _check_stored(trained, directory)
             say(f"safetensors: {len(trained.weights)} tensors equal bit for bit")
-        if "ctranslate2" in options.formats:
-            _write_ctranslate2(trained, directory, options, say)
+        if "ctranslate2" in formats:
+            require_ctranslate2()
+            lines = find_lines(trained.config, trained.tokenizer, parity_input)
+            _write_ctranslate2(trained, directory, quantization, tolerance, lines, say)
 
-    output = options.output or (run.export if run else options.source.parent) / options.label
+    label = "-".join([*formats, quantization] if quantization != "float32" else formats)
+    output = output or (run.export if run else source.parent) / label
     weights = [
         "`model.safetensors`: weights for PyTorch"
         if name == "safetensors"
-        else f"`ctranslate2/`: weights for CTranslate2, {options.quantization}"
-        for name in options.formats
+        else f"`ctranslate2/`: weights for CTranslate2, {quantization}"
+        for name in formats
     ]
     n_parameters = trained.build().n_parameters
     card = model_card(trained.config, n_parameters, trained.tokenizer.vocab_size, weights, run, trained.seen)
-    write_model_directory(output, trained.saved, card, write_weights, overwrite=options.overwrite)
+    write_model_directory(output, trained.saved, card, write_weights, overwrite=overwrite)
     return output
 
 
@@ -108,15 +129,18 @@ def _check_stored(original: TrainedModel, directory: Path) -> None:
 
 
 def _write_ctranslate2(
-    trained: TrainedModel, directory: Path, options: ExportOptions, say: Callable[[str], None]
+    trained: TrainedModel,
+    directory: Path,
+    quantization: str,
+    tolerance: float | None,
+    lines: "Lines",
+    say: Callable[[str], None],
 ) -> None:
     """Convert the model, and compare what CTranslate2 makes of the lines.
 
     Rounding can hide a wrong weight, so the conversion is compared in float32 first, whatever type is kept.
     """
-    require_ctranslate2()
-    quantization, config, tokenizer = options.quantization, trained.config, trained.tokenizer
-    lines = find_lines(config, tokenizer, options.parity_input)
+    config, tokenizer = trained.config, trained.tokenizer
     # In float32 on the CPU, where the export is computed too.
     before = PyTorchEngine([trained.build()], torch.device("cpu"), "float32")
 
@@ -140,7 +164,7 @@ def _write_ctranslate2(
         f"PyTorch and CTranslate2 with {quantization} weights, which this CPU computes in {engine.precision}:\n{parity}"
     )
     kept, computed = (name.split("_")[0] for name in (quantization, engine.precision))
-    allowed = options.tolerance or max(_MEAN_DIFFERENCE[kept], _MEAN_DIFFERENCE.get(computed, 0.0))
+    allowed = tolerance or max(_MEAN_DIFFERENCE[kept], _MEAN_DIFFERENCE.get(computed, 0.0))
     if parity.mean > allowed:
         raise ParityError(
             f"with {quantization}, log-probabilities are {parity.mean:.3g} from PyTorch's on average, more than "
@@ -155,21 +179,18 @@ class Parity:
 
     Attributes:
         n_identical: lines for which both found the same translation.
-        score_difference: largest difference between the two scores of such a translation.
         largest, mean: largest and mean absolute difference between the log-probabilities (nats) that both engines give
             to each token of the same hypotheses.
     """
 
     n_lines: int
     n_identical: int
-    score_difference: float
     largest: float
     mean: float
 
     def __str__(self) -> str:
         return (
-            f"{self.n_identical} of {self.n_lines} translations identical, their scores up to "
-            f"{self.score_difference:.2g} apart\n"
+            f"{self.n_identical} of {self.n_lines} translations identical\n"
             f"log-probabilities of the same tokens: {self.largest:.2g} apart at most, {self.mean:.2g} on average"
         )
 
@@ -189,14 +210,14 @@ def measure_parity(
     # Only what both engines can do.
     normalization = "length" if decoding.normalization == "gnmt" else decoding.normalization
     decoding = replace(decoding, n_best=1, sampling=False, normalization=normalization)
-    score_differences: list[float] = []  # of identical translations
+    n_identical = 0
     differences: list[float] = []
     for begin in range(0, len(lines), _BATCH):
         texts = lines[begin : begin + _BATCH]
         sources = tokenizer.encode(texts)
         sentences = [Sentence(source) for source in sources]
         ours, theirs = ([best for best, *_ in engine.decode(sentences, decoding)] for engine in (before, after))
-        score_differences += [abs(a.score - b.score) for a, b in zip(ours, theirs, strict=True) if a.tokens == b.tokens]
+        n_identical += sum(a.tokens == b.tokens for a, b in zip(ours, theirs, strict=True))
         targets = [hypothesis.tokens[: before.max_length - 1] for hypothesis in ours]  # room for eos
         scores = [engine.score(sources, targets) for engine in (before, after)]
         for text, expected, found in zip(texts, *scores, strict=True):
@@ -208,7 +229,7 @@ def measure_parity(
                     )
             differences += [abs(a - b) for a, b in zip(found, expected, strict=True)]
     mean = sum(differences) / len(differences)
-    return Parity(len(lines), len(score_differences), max(score_differences, default=0.0), max(differences), mean)
+    return Parity(len(lines), n_identical, max(differences), mean)
 
 
 class Lines(NamedTuple):

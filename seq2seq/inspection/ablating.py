@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding import plan_batches
 from seq2seq.decoding.search import pad_sources, search
-from seq2seq.decoding.search_batch import plan_batches
 from seq2seq.evaluation.scores import corpus_scores, difference_interval
 from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.model import masks

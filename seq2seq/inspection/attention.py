@@ -17,7 +17,7 @@ from seq2seq.inspection.attention_picture import FORMATS, Shown, write_picture
 from seq2seq.inspection.pair_attention import PairAttention, pair_attention
 from seq2seq.translation.destination import check_file
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.streams import STDIN
 from seq2seq.translation.translator import Translator
 

@@ -15,7 +15,7 @@ from math import exp, inf
 from pathlib import Path
 
 from seq2seq.errors import ConfigError
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.result import Scored
 from seq2seq.translation.translator import Translator
 

@@ -19,7 +19,7 @@ from seq2seq.inspection.vector_picture import draw_vectors
 from seq2seq.inspection.vectors import LineVectors, VectorOptions, line_vectors
 from seq2seq.translation.destination import check_destination, check_file
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.streams import STDIN
 from seq2seq.translation.translator import Translator
 

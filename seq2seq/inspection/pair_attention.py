@@ -18,7 +18,7 @@ from seq2seq.inspection.attention_kinds import Kind
 from seq2seq.inspection.torch_model import engine_of_one_model
 from seq2seq.options import check_types
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.text.rewriting import AUTO
 from seq2seq.translation.translator import Translator

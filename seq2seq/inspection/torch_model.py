@@ -3,10 +3,10 @@
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
+from seq2seq.translation.engines import Engine
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Engine
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.options import EngineOptions
 
 
 def engine_of_one_model(engine: Engine, what: str) -> PyTorchEngine:

@@ -142,7 +142,7 @@ class SelfAttention(MultiHeadAttention):
         return self.mix(self.attend(q, *past.write(k, v, place, mask.size(-1)), mask, self.p_dropout))
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of all heads side by side. A search has one product for them (engines/packed.py)."""
+        """Queries, keys and values of all heads side by side. A search joins them (engines/pytorch.py)."""
         return self.to_q(x), self.to_k(x), self.to_v(x)
 
     def heads(self, x: Tensor, position: int, n_positions: int) -> tuple[Tensor, Tensor, Tensor]:

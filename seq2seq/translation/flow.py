@@ -18,11 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.search_batch import plan_batches
+from seq2seq.decoding import Hypothesis, plan_batches
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Block, Given
-from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.options import TranslationOptions
 
@@ -108,7 +107,8 @@ def flow(
         if problem is not None:
             raise problem
     finally:
-        workers.cancel(all_tasks())
+        for task in all_tasks():  # what a worker is doing comes to its end, and nobody is told
+            task.cancel()
 
 
 @dataclass
@@ -147,6 +147,7 @@ class Found(NamedTuple):
 
     hypotheses: list[Hypothesis]
     attention: list[np.ndarray] | None  # for each hypothesis (T, S); None if the sentence does not need it
+    scores: list[list[float]] | None  # for each hypothesis, of its tokens and of eos; None if they are not asked for
 
 
 class Pair(NamedTuple):
@@ -170,31 +171,29 @@ def search(
     tokenizer: Tokenizer,
 ) -> list[Found]:
     """Search one batch; a worker calls this."""
-    found = engine.decode(sentences, decoding, token_scores=options.token_scores)
+    found = engine.decode(sentences, decoding)
     if options.mbr:
         found = [_by_consensus(hypotheses, tokenizer) for hypotheses in found]
-    attention = _attention(engine, sentences, found, all_are_aligned=options.alignment)
-    return [Found(hypotheses, weights) for hypotheses, weights in zip(found, attention, strict=True)]
 
+    def looked_at(ask: Callable[..., list[R]], wanted: list[bool]) -> list[list[R] | None]:
+        """For each wanted sentence, what the engine says of its hypotheses."""
+        if not any(wanted):
+            return [None] * len(sentences)
+        # A hypothesis of `max_length` tokens leaves no place for the eos that engines append.
+        pairs = [
+            (sentence.source, hypothesis.tokens[: engine.max_length - 1])
+            for sentence, hypotheses, is_wanted in zip(sentences, found, wanted, strict=True)
+            for hypothesis in (hypotheses if is_wanted else ())
+        ]
+        answers = iter(ask(*zip(*pairs, strict=True)))
+        return [
+            list(islice(answers, len(hypotheses))) if is_wanted else None
+            for hypotheses, is_wanted in zip(found, wanted, strict=True)
+        ]
 
-def _attention(
-    engine: Engine, sentences: Sequence[Sentence], found: Sequence[list[Hypothesis]], *, all_are_aligned: bool
-) -> list[list[np.ndarray] | None]:
-    """For each sentence that needs it, the attention of its hypotheses."""
-    are_aligned = [all_are_aligned or sentence.is_aligned for sentence in sentences]
-    if not any(are_aligned):
-        return [None] * len(sentences)
-    # A hypothesis of `max_length` tokens leaves no place for the eos that `attention` appends.
-    pairs = [
-        (sentence.source, hypothesis.tokens[: engine.max_length - 1])
-        for sentence, hypotheses, is_aligned in zip(sentences, found, are_aligned, strict=True)
-        for hypothesis in (hypotheses if is_aligned else ())
-    ]
-    attention = iter(engine.attention(*zip(*pairs, strict=True)))
-    return [
-        list(islice(attention, len(hypotheses))) if is_aligned else None
-        for hypotheses, is_aligned in zip(found, are_aligned, strict=True)
-    ]
+    attention = looked_at(engine.attention, [options.alignment or sentence.is_aligned for sentence in sentences])
+    scores = looked_at(engine.score, [options.token_scores] * len(sentences))
+    return list(map(Found, found, attention, scores))
 
 
 # --- the choice among what a search found ---

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 
 Found = Sequence[Hypothesis]  # for one part, best first
 

@@ -14,10 +14,9 @@ from seq2seq.cores import n_cores
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import ConfigError, TranslationError, command
 from seq2seq.options import Option, not_negative, share
-from seq2seq.translation.engines.options import EngineOptions
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.forms.read import FORMS, read_pieces
-from seq2seq.translation.options import DecodingSettings, TranslationOptions
+from seq2seq.translation.options import DecodingSettings, EngineOptions, TranslationOptions
 from seq2seq.translation.streams import STDIN, destination, is_stream, open_descriptor, source
 
 _files, _text, _scores = (partial(Option, group=group) for group in ("files", "text", "scores"))

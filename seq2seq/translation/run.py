@@ -20,7 +20,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import DecodingConfig
 from seq2seq.corpus.reader import read_lines
-from seq2seq.decoding.search_batch import n_hypotheses
+from seq2seq.decoding import n_hypotheses
 from seq2seq.errors import TranslationError, command
 from seq2seq.exit_status import note
 from seq2seq.hardware import keep_freed_memory, speed_up_cpu

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from seq2seq.characters import split_words
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis, length_penalty
+from seq2seq.decoding import length_penalty
 from seq2seq.errors import TranslationError
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.aligning import Rendered, need_attention, pairs_of_line, restore, word_pairs
 from seq2seq.translation.blocks import Given
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.flow import Found, Pair, Work
 from seq2seq.translation.line_parts import Combination, best_combinations
 from seq2seq.translation.normalising import Normaliser, Reading
@@ -221,7 +221,7 @@ class Stream:
             whole.translation.text,
             sum(hypothesis.log_prob for hypothesis in chosen),
             combination.score,
-            self._token_scores(chosen) if self.options.token_scores else None,
+            self._token_scores(found, combination) if self.options.token_scores else None,
         )
         if self.options.alignment:
             pairs = word_pairs(read.text, plain, parts, self.tokenizer)
@@ -240,12 +240,13 @@ class Stream:
             if each.weights is not None
         ]
 
-    def _token_scores(self, hypotheses: Sequence[Hypothesis]) -> list[tuple[str, float]]:
+    def _token_scores(self, found: Sequence[Found], combination: Combination) -> list[tuple[str, float]]:
         scores: list[tuple[str, float]] = []
-        for hypothesis in hypotheses:
-            assert hypothesis.token_log_probs is not None
-            ids = [*hypothesis.tokens, EOS] if hypothesis.finished else hypothesis.tokens
-            scores += zip(self.tokenizer.pieces(ids), hypothesis.token_log_probs, strict=True)
+        for (hypotheses, _, of_tokens), rank in zip(found, combination.ranks, strict=True):
+            assert of_tokens is not None
+            tokens, log_probs = hypotheses[rank].tokens[: len(of_tokens[rank]) - 1], of_tokens[rank]
+            ids = [*tokens, EOS] if hypotheses[rank].finished else tokens
+            scores += zip(self.tokenizer.pieces(ids), log_probs, strict=False)  # without eos, if it was cut
         return scores
 
 

@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
 from seq2seq.dataset.seen import SeenText
-from seq2seq.decoding.search_batch import n_hypotheses
+from seq2seq.decoding import n_hypotheses
 from seq2seq.errors import ConfigError
 from seq2seq.options import check_string, check_types, listed, strings
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.blocks import Block, beside, block_size, cut
+from seq2seq.translation.engines import Engine, Needs
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions, EngineSettings
-from seq2seq.translation.engines.protocol import Engine, Needs
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.flow import flow, score, search
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.normalising import Normaliser
-from seq2seq.translation.options import Settings, TextSettings, TranslationOptions
+from seq2seq.translation.options import EngineOptions, EngineSettings, Settings, TextSettings, TranslationOptions
 from seq2seq.translation.result import Scored, Translation
 from seq2seq.translation.stream import Scoring, Stream
 from seq2seq.translation.text.glossary import Demands, Term
@@ -202,7 +201,6 @@ class Translator:
         needs = Needs(
             attention=options.alignment or options.takes_out,
             prefixes=has_prefixes,
-            token_scores=options.token_scores,
             required=bool(options.terms),
         )
         self.engine.check(searched_with, needs)
@@ -214,7 +212,7 @@ class Translator:
             max_length=self.engine.max_length,
             tokenizer=self.tokenizer,
             normaliser=self.normaliser(options.normalize, options.keep, options.keep_pattern),
-            has_attention=self._gives_attention(searched_with),
+            has_attention=self.engine.gives_attention,
             splitter=self.splitter(options.split, len(tag_ids)),
             longest_seen=None if self.seen is None else self.seen.longest_source,
             tag_ids=tag_ids,
@@ -285,13 +283,6 @@ class Translator:
         )
         is_split = self.engine.splits_last
         return flow(blocks, scoring.prepare, score, self.workers, decoding, on_done, splits_last=is_split)
-
-    def _gives_attention(self, decoding: DecodingConfig) -> bool:
-        try:
-            self.engine.check(decoding, Needs(attention=True))
-        except ConfigError:
-            return False
-        return True
 
     def normaliser(self, normalize: str, keep: Sequence[str] = (), keep_pattern: Sequence[str] = ()) -> Normaliser:
         """What reads lines as the training text had them; see `TranslationOptions`."""

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from seq2seq.exit_status import note
@@ -14,38 +15,29 @@ _INTERVAL_S = 0.5  # between two lines of progress
 _FINDING, _CHANGE = "finding: ", "change: "  # and a kind: what they count
 
 
+@dataclass
 class Watch:
     """Counts lines and warnings, and shows progress.
 
     Attributes:
+        n_lines: lines of the whole input; None if that is not known before the end.
+        verb: what is done to the lines.
+        has_glossary: whether to report on its terms.
         counts: of what this process has done: lines of the input, of which `flagged` have warnings, `changed` were
             changed before, `split` were translated in parts and `not UTF-8` were damaged; warnings and changes of each
             kind; and the terms of the glossary.
     """
 
-    def __init__(
-        self,
-        n_lines: int | None,
-        is_quiet: bool,
-        shows_progress: bool,
-        verb: str = "translated",
-        *,
-        has_glossary: bool = False,
-    ) -> None:
-        """
-        Args:
-            n_lines: lines of the whole input; None if that is not known before the end.
-            verb: what is done to the lines.
-            has_glossary: whether to report on its terms.
-        """
-        self.counts = Counter[str]()
-        self._n_lines = n_lines
-        self._n_found = 0.0  # lines that the search is done with
-        self._n_warnings = 0
-        self._is_quiet = is_quiet
-        self._shows_progress = shows_progress
-        self._verb = verb
-        self._has_glossary = has_glossary
+    n_lines: int | None
+    is_quiet: bool
+    shows_progress: bool
+    verb: str = "translated"
+    has_glossary: bool = False
+    counts: Counter[str] = field(default_factory=Counter, init=False)
+    _n_found: float = field(default=0.0, init=False)  # lines that the search is done with
+    _n_warnings: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
         self._begin_s = self._shown_s = time.monotonic()
 
     def count_found(self, n_lines: float, n_passed: int = 0) -> None:
@@ -56,14 +48,14 @@ class Watch:
         """
         self._n_found += n_lines
         now_s = time.monotonic()
-        if not self._shows_progress or now_s - self._shown_s < _INTERVAL_S:
+        if not self.shows_progress or now_s - self._shown_s < _INTERVAL_S:
             return
         self._shown_s = now_s
         rate = self._n_found / (now_s - self._begin_s)
         whole = left = ""
-        if self._n_lines and rate:
-            left_s = max(0.0, self._n_lines - n_passed - self._n_found) / rate
-            whole, left = f" of {self._n_lines:,}", f", {timedelta(seconds=round(left_s))} left"
+        if self.n_lines and rate:
+            left_s = max(0.0, self.n_lines - n_passed - self._n_found) / rate
+            whole, left = f" of {self.n_lines:,}", f", {timedelta(seconds=round(left_s))} left"
         note(f"{n_passed + self._n_found:,.0f}{whole} lines, {rate:.1f} lines/s{left}", end="")
 
     def count_block(self, lines: Iterable[tuple[Piece, Sequence[Translation | Scored]]]) -> Counter[str]:
@@ -100,7 +92,7 @@ class Watch:
         rate = own["lines"] / max(elapsed_s, 1e-9)
         n_others = total["lines"] - own["lines"]
         others = f"; {n_others:,} more by other processes or an earlier run" if n_others else ""
-        self.say(f"{self._verb} {own['lines']:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){others}")
+        self.say(f"{self.verb} {own['lines']:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){others}")
         if total["split"]:
             self.say(f"lines of several sentences, which were split and joined again: {total['split']:,}")
         if total["changed"]:
@@ -108,7 +100,7 @@ class Watch:
             self.say(f"lines that were read as training had them, see --normalize: {total['changed']:,} ({kinds})")
         if total["terms"]:
             self.say(f"terms of the glossary that were found: {total['terms']:,}")
-        elif self._has_glossary:
+        elif self.has_glossary:
             self.say(
                 "warning: no term of the glossary is in the text; its first column has words of the source language"
             )
@@ -119,7 +111,7 @@ class Watch:
 
     def say(self, text: str) -> None:
         """Print a line of its own, unless stderr should be quiet."""
-        if not self._is_quiet:
+        if not self.is_quiet:
             note(text)
 
 

@@ -22,7 +22,6 @@ from seq2seq.artifacts.wandb_access import check_access, has_credentials, local_
 from seq2seq.artifacts.wandb_questions import answer, is_model_file
 from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
-from seq2seq.export import ExportOptions
 from seq2seq.export.export import export
 from seq2seq.training.composed import finetuned_config
 from tests.training.wandb_server import Artifact, WandbServer, answered_here, wandb_server
@@ -51,7 +50,7 @@ def asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def model(random_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model directory."""
     output = tmp_path_factory.mktemp("exported") / "model"
-    return export(ExportOptions(source=random_run, formats=("safetensors",), output=output))
+    return export(random_run, formats=("safetensors",), output=output)
 
 
 def put(server: WandbServer, folder: Path, **changes: object) -> Artifact:

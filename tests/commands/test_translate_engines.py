@@ -67,6 +67,9 @@ def exported(exported_model: Path) -> Path:
 def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list[str]) -> None:
     assert Cli(exported).lines(LEARNED) == translations  # the only weights there are
     assert Cli(exported).lines(LEARNED, "--engine", "ctranslate2") == translations
+    (scored,) = (json.loads(line) for line in Cli(exported).lines("Ba bi.", "--json", "--token-scores"))
+    (best,) = scored["hypotheses"]
+    assert sum(token["log_prob"] for token in best["tokens"]) == pytest.approx(best["log_prob"], abs=1e-3)
     assert "holds weights for CTranslate2 only" in Cli(exported).refusal("--engine", "torch", stdin=LEARNED)
     assert "CTranslate2 gives no attention" in Cli(exported).refusal("--alignment", stdin=LEARNED)
     assert "CTranslate2 has no ensembles" in Cli(exported, exported).refusal("--engine", "ctranslate2")
@@ -92,9 +95,6 @@ def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported: Path, tmp_
     message = Cli(exported).refusal(*options, "--prefix", prefixes, stdin="".join(text * 2))
     assert message.count("\n") == 1
     assert "CTranslate2 cannot let a translation begin with given words" in message
-    assert not list(tmp_path.glob("out*"))
-    message = Cli(exported).refusal(*options, "--json", "--token-scores", stdin=LEARNED)
-    assert "CTranslate2 does not return the scores of tokens" in message
     assert not list(tmp_path.glob("out*"))
     message = Cli(exported).refusal(*options, "--keep", "numbers,urls", stdin=LEARNED)
     assert "CTranslate2 gives no attention" in message
@@ -141,11 +141,10 @@ def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_
 
 def test_ctranslate2_reads_the_same_tags(tagged_run: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
-    from seq2seq.export import ExportOptions
     from seq2seq.export.export import export
 
     lines, target = write(tmp_path / "lines", SOURCES), tmp_path / "model"
-    export(ExportOptions(source=tagged_run, formats=("ctranslate2",), output=target, parity_input=lines))
+    export(tagged_run, formats=("ctranslate2",), output=target, parity_input=lines)
     assert "- tags for kinds of text (`--tag`): t, z\n" in (target / "README.md").read_text()
     for beam_size in (1, 3):
         options = ("--tag", "z", "--beam-size", beam_size)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.vocabulary import EOS
 
 NextLogProbs = Callable[[tuple[int, ...]], dict[int, float]]

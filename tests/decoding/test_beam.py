@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.search import decode_ids, pad_sources, search
 from seq2seq.vocabulary import EOS
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.constraints import Constraints, forbid_repetition, forbid_special, penalize_repetition
-from seq2seq.decoding.hypothesis import Hypothesis
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, PAD
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, UNK
 
@@ -85,8 +85,8 @@ def test_the_only_token_that_is_left_may_come_once(changes: dict[str, Any]) -> N
     """By hand: after 4, neither 4 again nor the end is allowed. 4 itself had no alternative, so it costs nothing."""
     model = FixedLogits([7.0, 7.0, 7.0, 3.0, 1.0])
     config = DecodingConfig(**changes, no_repeat_ngram=1, min_length_b=3)
-    (found,) = search(model, pad_sources([[4]], 100), config, 100, token_scores=True)
-    assert found == [Hypothesis([4], 0.0, 0.0, False, [0.0])] * (3 if "sampling" in changes else 1)
+    (found,) = search(model, pad_sources([[4]], 100), config, 100)
+    assert found == [Hypothesis([4], 0.0, 0.0, False)] * (3 if "sampling" in changes else 1)
 
 
 def test_what_nothing_may_follow_is_left_out_if_another_ends() -> None:
@@ -111,9 +111,9 @@ def test_what_nothing_may_follow_is_left_out_if_another_ends() -> None:
 @pytest.mark.parametrize("changes", [GREEDY, BEAM, SAMPLING])
 @pytest.mark.parametrize("logit", [float("nan"), NEVER, math.inf])
 def test_a_model_without_a_distribution_gives_nothing(changes: dict[str, Any], logit: float) -> None:
-    found = search(FixedLogits([logit] * 9), pad_sources(SOURCES, 100), DecodingConfig(**changes), 9, token_scores=True)
+    found = search(FixedLogits([logit] * 9), pad_sources(SOURCES, 100), DecodingConfig(**changes), 9)
     for hypotheses in found:
-        assert set(map(str, hypotheses)) == {str(Hypothesis([], 0.0, 0.0, False, []))}
+        assert set(map(str, hypotheses)) == {str(Hypothesis([], 0.0, 0.0, False))}
 
 
 @pytest.mark.parametrize("changes", [GREEDY, BEAM, SAMPLING])

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.protocol import Ensemble, mean_logits, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
+from seq2seq.translation.engines.pytorch import Ensemble, mean_logits, shares_of
 
 from . import reference
 from .toy import FixedLogits, ToyModel

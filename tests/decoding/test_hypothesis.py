@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import length_limit, length_penalty, min_length
+from seq2seq.decoding import length_limit, length_penalty, min_length
 
 
 @pytest.mark.parametrize(

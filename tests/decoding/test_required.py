@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.required import Required, share_out
+from seq2seq.decoding.constraints import Required, share_out
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, UNK
 
@@ -99,8 +99,8 @@ def test_small_beams_have_all_phrases_and_right_scores_whatever_else_is_asked(
     model = ToyModel(seed, n_ids=13, eos_bonus=eos_bonus)
     config = DecodingConfig(beam_size=beam_size, n_best=n_best, max_length_a=1.0, max_length_b=3, **rules)
     src = pad_sources(SOURCES, 100)
-    found = search(model, src, config, 50, prefixes, required=all_required, token_scores=True)
-    plain = search(model, src, config, 50, prefixes, token_scores=True)
+    found = search(model, src, config, 50, prefixes, required=all_required)
+    plain = search(model, src, config, 50, prefixes)
     for row, (source, prefix, required, hypotheses) in enumerate(
         zip(SOURCES, prefixes, all_required, found, strict=True)
     ):
@@ -114,14 +114,13 @@ def test_small_beams_have_all_phrases_and_right_scores_whatever_else_is_asked(
             assert not (each.finished and each.missing)
             assert tuple(each.tokens[: len(prefix)]) == prefix
             assert len(each.tokens) + each.finished <= limit
-            assert sum(each.token_log_probs or []) == pytest.approx(each.log_prob, abs=1e-5)
             assert math.isfinite(each.log_prob) and all(token > EOS for token in each.tokens)
             if not rules:  # phrases change no probability
                 next_log_probs = functools.partial(model.next_log_probs, source)
                 whole = each.tokens + [EOS] * each.finished
                 assert each.log_prob == pytest.approx(reference.log_prob_of(next_log_probs, whole), abs=2e-5)
         if row == seed % len(SOURCES):
-            alone = search(model, src[row : row + 1], config, 50, [prefix], required=[required], token_scores=True)
+            alone = search(model, src[row : row + 1], config, 50, [prefix], required=[required])
             assert alone == [hypotheses]
 
 
@@ -149,7 +148,7 @@ def test_no_room_for_a_phrase_is_visible() -> None:
 @given(required=phrases, tokens=st.lists(st.integers(EOS + 1, EOS + 3), max_size=9))
 @example(required=[[4, 5, 4]] * 2, tokens=[4, 5, 4, 5, 4])  # the second begins where the first ends
 def test_phrases_are_found_wherever_they_are(required: list[list[int]], tokens: list[int]) -> None:
-    assert Required([required], torch.device("cpu")).n_missing(0, tokens) == n_missing(tokens, required)
+    assert Required([required], torch.device("cpu")).phrases[0].n_missing(tokens) == n_missing(tokens, required)
 
 
 @given(counts=st.lists(st.integers(0, 9), min_size=1, max_size=6), places=st.integers(0, 12))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.search_batch import Rows, plan_batches, round_down, round_up
+from seq2seq.decoding import Rows, plan_batches, round_down, round_up
 
 
 @given(lengths=st.lists(st.integers(0, 40)), max_batch_tokens=st.integers(1, 400), beam_size=st.integers(1, 5))

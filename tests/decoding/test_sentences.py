@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.search import decode_ids, pad_sources
 from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD

@@ -7,8 +7,7 @@ from tests.places import ROOT
 
 MODULES = [
     "seq2seq.config",
-    "seq2seq.decoding.hypothesis",
-    "seq2seq.decoding.search_batch",
+    "seq2seq.decoding",
     "seq2seq.errors",
     "seq2seq.vocabulary",
 ]

@@ -9,11 +9,10 @@ import pytest
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.export.automatic import ENOUGH_BYTES, with_ctranslate2
+from seq2seq.translation.engines import Needs
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 from seq2seq.translation.engines.load import load_engine
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Needs
-from seq2seq.translation.options import DecodingSettings, TranslationOptions
+from seq2seq.translation.options import DecodingSettings, EngineOptions
 from seq2seq.translation.request import TranslationRequest
 from tests.export.exporting import needs_ctranslate2
 from tests.translating import Cli, sentences
@@ -69,7 +68,6 @@ def test_enough_text_makes_the_weights_which_the_next_texts_find(run: Path, text
         {"engine": EngineOptions(device="cpu", precision="bfloat16")},
         {"engine": EngineOptions(device="cpu", precision="float32", attention="hard")},
         {"settings": DecodingSettings(normalization="gnmt")},
-        {"options": TranslationOptions(token_scores=True)},
         {"prefixes": Path("beginnings")},
         {"terms": Path("glossary")},
         {"score": Path("translations")},

@@ -6,7 +6,7 @@ import pytest
 
 from seq2seq.errors import ConfigError
 from seq2seq.inspection.dual_scores import cross_entropy, dual_score, dual_scores
-from seq2seq.translation.engines.options import EngineOptions
+from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.result import Scored
 from seq2seq.translation.translator import Translator
 

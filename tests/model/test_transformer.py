@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seq2seq.config import DROPOUTS, ModelConfig
-from seq2seq.decoding.protocol import NextTokenScores
+from seq2seq.decoding import NextTokenScores
 from seq2seq.errors import UserError
 from seq2seq.model import attention
 from seq2seq.model.cache import DecoderState

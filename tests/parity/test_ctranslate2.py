@@ -14,8 +14,8 @@ from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.search import search
 from seq2seq.errors import CheckpointError
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
+from seq2seq.translation.options import EngineOptions
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.nightly import IS_NIGHTLY
 from tests.translation.engines.models import random_model, tokenizer
@@ -166,10 +166,3 @@ def test_scores_and_patterns_that_ctranslate2_does_not_have_are_refused_by_name(
     for name, value in others.items():
         with pytest.raises(CheckpointError, match=rf"a model with model\.{name}={value} cannot be converted to CTrans"):
             check_convertible(dataclasses.replace(ModelConfig(), **{name: value}))
-
-
-def test_a_weight_without_a_place_in_ctranslate2_is_refused(tmp_path: Path) -> None:
-    model = random_model()
-    model.encoder.layers[0].gate = torch.nn.Parameter(torch.ones(3))
-    with pytest.raises(CheckpointError, match=r"no place for encoder\.layers\.0\.gate; .*safetensors"):
-        convert(model, tokenizer(), tmp_path, None)

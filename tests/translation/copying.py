@@ -6,9 +6,9 @@ from itertools import chain
 import numpy as np
 
 from seq2seq.config import DecodingConfig, TokenizerConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines import Needs, Sentence
 from tests.toy_languages import LANGUAGES
 
 
@@ -21,6 +21,7 @@ class Copying:
     n_workers = 1
     splits_last = False
     forks = False
+    gives_attention = True
 
     def __init__(self, change: Callable[[list[int]], list[int]] = lambda tokens: tokens) -> None:
         self.change = change
@@ -32,9 +33,7 @@ class Copying:
     def check(self, config: DecodingConfig, needs: Needs) -> None:
         pass
 
-    def decode(
-        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
-    ) -> list[list[Hypothesis]]:
+    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         self.given += [list(sentence.source) for sentence in sentences]
         return [[Hypothesis(self.change(list(sentence.source)), -1.0, -1.0, True)] for sentence in sentences]
 

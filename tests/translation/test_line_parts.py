@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.translation.line_parts import best_combinations
 from seq2seq.translation.text.splitting import Part, n_cut_sentences
 from tests.effort import no_hang

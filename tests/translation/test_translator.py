@@ -13,8 +13,13 @@ import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.search import search
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
-from seq2seq.translation.engines.options import EngineOptions, EngineSettings
-from seq2seq.translation.options import DecodingSettings, TextSettings, TranslationOptions
+from seq2seq.translation.options import (
+    DecodingSettings,
+    EngineOptions,
+    EngineSettings,
+    TextSettings,
+    TranslationOptions,
+)
 from seq2seq.translation.result import TextHypothesis, Translation
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import EOS

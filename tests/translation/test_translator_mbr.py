@@ -7,7 +7,7 @@ import pytest
 from sacrebleu.metrics.chrf import CHRF
 
 from seq2seq.errors import ConfigError
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import texts

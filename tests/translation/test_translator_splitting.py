@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from seq2seq.decoding.hypothesis import length_penalty
+from seq2seq.decoding import length_penalty
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import SHORT, kinds, of_length, texts

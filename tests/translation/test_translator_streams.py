@@ -10,7 +10,7 @@ import pytest
 
 import seq2seq
 from seq2seq.config import DecodingConfig
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES

@@ -7,9 +7,9 @@ import pytest
 
 import seq2seq
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.errors import TokenizerError
-from seq2seq.translation.engines.protocol import Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import SHORT, engine_of, kinds, texts

@@ -16,11 +16,11 @@ import numpy as np
 from seq2seq.artifacts.model_directory import CTRANSLATE2
 from seq2seq.config import DecodingConfig
 from seq2seq.cores import n_cores
-from seq2seq.decoding.hypothesis import Hypothesis, length_limit, length_penalty, min_length
+from seq2seq.decoding import Hypothesis, length_limit, length_penalty, min_length
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
+from seq2seq.translation.engines import Engine, Needs, Sentence
+from seq2seq.translation.options import EngineOptions
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Job(NamedTuple):
 
 
 class CTranslate2Engine:
-    """An `Engine`, see `seq2seq/translation/engines/protocol.py`."""
+    """An `Engine`, see `seq2seq/translation/engines/__init__.py`."""
 
     max_batch_tokens = 3072  # in float32 as fast as 8192, in int8 faster by some percent (d_model 256, two cores)
 
@@ -65,6 +65,7 @@ class CTranslate2Engine:
         self.precision: str = translator.compute_type
         self.translator = translator
         self._attending = attending
+        self.gives_attention = attending is not None
         self._pieces = pieces
         self._id_of = {piece: i for i, piece in enumerate(pieces)}
 
@@ -76,17 +77,14 @@ class CTranslate2Engine:
     def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`."""
         problems = list(search_problems(config, needs, len(self._pieces)))
-        if needs.attention and self._attending is None:
+        if needs.attention and not self.gives_attention:
             problems.append("CTranslate2 gives no attention to align words by")
         if problems:
             raise ConfigError("\n".join(f"{problem}; use engine=torch" for problem in problems))
 
-    def decode(
-        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
-    ) -> list[list[Hypothesis]]:
+    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`."""
-        assert not token_scores  # `check` has refused that, and prefixes and required phrases
-        assert not any(sentence.prefix or sentence.required for sentence in sentences)
+        assert not any(sentence.prefix or sentence.required for sentence in sentences)  # `check` has refused that
         jobs = [self._job(sentence.source, config) for sentence in sentences]
         found: dict[int, list[Hypothesis]] = {}
         # One call of CTranslate2 takes one least length and one limit for all sentences.
@@ -176,8 +174,6 @@ def search_problems(config: DecodingConfig, needs: Needs, vocab_size: int) -> It
         yield f"decoding.beam_size={config.beam_size} is too wide for {widest} pieces in CTranslate2"
     if needs.prefixes:
         yield "CTranslate2 cannot let a translation begin with given words"
-    if needs.token_scores:
-        yield "CTranslate2 does not return the scores of tokens"
     if needs.required:
         yield "CTranslate2 cannot make a translation contain given phrases"
 

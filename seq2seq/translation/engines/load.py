@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.model_directory import CTRANSLATE2
@@ -14,8 +13,9 @@ from seq2seq.cores import n_cores
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.memory import available_memory
-from seq2seq.translation.engines.options import ATTENTIONS, ENGINES, EngineOptions
-from seq2seq.translation.engines.protocol import Engine
+from seq2seq.translation.engines import Engine
+from seq2seq.translation.engines.ctranslate2 import load
+from seq2seq.translation.options import ATTENTIONS, ENGINES, EngineOptions
 
 if TYPE_CHECKING:  # torch takes a second to import, and CTranslate2 does not need it
     import torch
@@ -38,7 +38,7 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
         TokenizerError: the models of an ensemble have different tokenizers.
         TranslationError: the engine, the attention, the device or the precision is unknown.
     """
-    first = models[0]
+    first, max_length = models[0], models[0].config.model.max_length
     for other in models[1:]:
         if other.tokenizer.fingerprint != first.tokenizer.fingerprint:
             raise TokenizerError(
@@ -63,13 +63,14 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 f"{first.path}: has no weights for CTranslate2; make them with "
                 "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
             )
-        return _ctranslate2(first, first.path, options)
+        return load(first.path, first.tokenizer, max_length, options)
     if (converted := options.converted) is None:
         return _pytorch(models, options)
     # PyTorch gives the attention, which only the few lines need that something is taken out of.
     n_workers = options.workers or options.threads or n_cores()
     options = replace(options, device="cpu", precision="float32", workers=n_workers)
-    return _ctranslate2(first, converted, options, _pytorch(models, replace(options, forks=False)))
+    attending = _pytorch(models, replace(options, forks=False))
+    return load(converted, first.tokenizer, max_length, options, attending)
 
 
 def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str:
@@ -93,14 +94,6 @@ def computes_float32_on_cpu(options: EngineOptions) -> bool:
     """
     device = _device(options.device, options.local_rank)
     return device.type == "cpu" and _precision(options.precision, device) == "float32"
-
-
-def _ctranslate2(
-    model: TrainedModel, directory: Path, options: EngineOptions, attending: Engine | None = None
-) -> Engine:
-    from seq2seq.translation.engines.ctranslate2 import load
-
-    return load(directory, model.tokenizer, model.config.model.max_length, options, attending)
 
 
 def _pytorch(models: Sequence[TrainedModel], options: EngineOptions) -> Engine:

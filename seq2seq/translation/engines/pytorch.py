@@ -1,25 +1,28 @@
 """Search with PyTorch: the model as it was trained, or an ensemble, on CPU or GPU.
 
-Shapes: B sentences, S source tokens, T target tokens, H n_heads, V vocabulary
+Shapes: B sentences, S source tokens, T target tokens, K hypotheses a sentence, M models, V vocabulary
 """
 
+import math
 import threading
 from collections.abc import Sequence
+from typing import Generic
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
+from seq2seq.decoding import Hypothesis, NextTokenScores, State
 from seq2seq.decoding.constraints import forbid_special
-from seq2seq.decoding.hypothesis import Hypothesis
-from seq2seq.decoding.protocol import Ensemble, mean_logits, shares_of
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import speed_up_gpu
+from seq2seq.model.attention import SelfAttention
+from seq2seq.model.layers import FeedForward
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.packed import join_products, pack
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines import Needs, Sentence
 from seq2seq.vocabulary import BOS, EOS
 
 _ROUNDED = {"bfloat16": torch.bfloat16, "float16": torch.float16}  # types of matrix products
@@ -36,6 +39,8 @@ class PyTorchEngine:
     # With 32,000 pieces, the logits of a step then take up to 2 GB. If memory runs out, batches are halved. Not
     # measured.
     max_batch_tokens_on_gpu = 32_768
+
+    gives_attention = True
 
     def __init__(
         self,
@@ -92,19 +97,12 @@ class PyTorchEngine:
 
     def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`. Only required phrases do not go together with all other settings."""
-        if not needs.required:
-            return
-        problems = []
-        if config.sampling:
-            problems.append("required phrases (terms) have no meaning with decoding.sampling=true; search with a beam")
-        elif config.beam_size == 1:
-            problems.append("required phrases (terms) need a beam: raise decoding.beam_size=1, for example to 5")
-        if problems:
-            raise ConfigError("\n".join(problems))
+        if needs.required and config.sampling:
+            raise ConfigError("required phrases (terms) have no meaning with decoding.sampling=true; use a beam")
+        if needs.required and config.beam_size == 1:
+            raise ConfigError("required phrases (terms) need a beam: raise decoding.beam_size=1, for example to 5")
 
-    def decode(
-        self, sentences: Sequence[Sentence], config: DecodingConfig, *, token_scores: bool = False
-    ) -> list[list[Hypothesis]]:
+    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`.
 
         Raises:
@@ -115,7 +113,7 @@ class PyTorchEngine:
         src = pad_sources([sentence.source for sentence in sentences], self.max_length).to(self.device)
         prefixes = [sentence.prefix for sentence in sentences]
         numbers = [sentence.number for sentence in sentences]
-        options = (src, config, self.max_length, prefixes, numbers, required, token_scores)
+        options = (src, config, self.max_length, prefixes, numbers, required)
         with torch.inference_mode(), self.autocast():
             if len(self.models) == 1:
                 return search(self.models[0], *options)
@@ -170,3 +168,149 @@ def _round_matrices(model: Transformer, dtype: torch.dtype) -> None:
     for module in model.modules():
         if isinstance(module, nn.Linear):
             module.to(dtype)
+
+
+# --- products that are fast with the few rows of a search: joined, and on a CPU in oneDNN's favourite layout ---
+#
+# A plain `nn.Linear` rearranges its weight in each call. For the few rows of a search, that is a good part of the work.
+# Its float32 products also go to MKL, which is half as fast as oneDNN on processors that are not Intel's. Packed or
+# not, the numbers stay float32 or bfloat16.
+
+_ROWS = 256  # rows of x to prepare for; other numbers of rows are multiplied at nearly the same speed
+
+
+def pack(model: Transformer) -> None:
+    """Replace the products of `model`, on the CPU, by packed ones. The model can then no longer be saved or trained."""
+    if not _is_available(model.embeddings.output.dtype):
+        return
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear):
+                setattr(module, name, PackedLinear(child.weight, child.bias))
+        if isinstance(module, FeedForward) and module.activation is F.relu:
+            setattr(module.to_hidden, "activation", "relu")  # noqa: B010 (mypy still takes it for an nn.Linear)
+            module.activation = nn.Identity()
+    # Python finds an attribute of the instance before a method of the class.
+    setattr(model, "project", PackedLinear(model.embeddings.output, None).forward)  # noqa: B010 (mypy: a method)
+
+
+def join_products(model: Transformer) -> None:
+    """Make one product of the three of each self-attention, which for the few rows of a search is nearly as fast as one
+    of them. The model can then no longer be saved or trained.
+    """
+    for module in list(model.modules()):
+        if isinstance(module, SelfAttention) and not hasattr(module, "joined"):
+            module.joined = Joined(module.to_q, module.to_k, module.to_v)
+            del module.to_q, module.to_k, module.to_v
+            setattr(module, "project", module.joined.forward)  # noqa: B010 (mypy: a method)
+
+
+class Joined(nn.Module):
+    """Several linear layers as one product."""
+
+    def __init__(self, *parts: nn.Linear) -> None:
+        super().__init__()
+        self.widths = [part.out_features for part in parts]
+        has_bias = parts[0].bias is not None
+        self.product = nn.Linear(parts[0].in_features, sum(self.widths), has_bias, device="meta")
+        self.product.weight = nn.Parameter(torch.cat([part.weight.detach() for part in parts]))
+        if has_bias:
+            self.product.bias = nn.Parameter(torch.cat([part.bias.detach() for part in parts]))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """(..., in) -> (..., out) of each."""
+        return self.product(x).split(self.widths, -1)
+
+
+class PackedLinear(nn.Module):
+    """x W^T + b, then `activation`; x is converted to the type of W.
+
+    torch.compile uses these two operators for the same purpose. torch does not document them, and lacks them if it was
+    built without oneDNN.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, activation: str = "none") -> None:
+        super().__init__()
+        self.dtype = weight.dtype
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), _ROWS)
+        self.bias = None if bias is None else bias.detach()
+        self.activation = activation
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., in) -> (..., out)."""
+        return torch.ops.mkldnn._linear_pointwise(x.to(self.dtype), self.packed, self.bias, self.activation, [], "")
+
+
+def _is_available(dtype: torch.dtype = torch.float32) -> bool:
+    """Whether this torch has the operators, and whether they compute the right product."""
+    numbers = torch.Generator().manual_seed(0)  # its own: a program that loads a model may count on torch's
+    weight, bias, x = (torch.randn(*shape, generator=numbers) for shape in ((64, 32), (64,), (3, 5, 32)))
+    try:
+        found = PackedLinear(weight.to(dtype), bias.to(dtype), "relu")(x)
+    except (AttributeError, RuntimeError, TypeError):
+        return False
+    tolerance = 1e-4 if dtype == torch.float32 else 0.5  # bfloat16: values of up to 20, with 8 bits
+    return torch.allclose(found.float(), F.relu(F.linear(x, weight, bias)), atol=tolerance)
+
+
+# --- several models as one ---
+
+
+def shares_of(weights: Sequence[float], n_models: int) -> list[float]:
+    """The share of each model in the mean, in the order of the models. Shares sum to 1.
+
+    Args:
+        weights: one for each model, in any unit; none: all models count the same.
+    Raises:
+        ConfigError: there are not as many weights as models, or one of them is not a positive number.
+    """
+    if not weights:
+        return [1 / n_models] * n_models
+    if len(weights) != n_models:
+        raise ConfigError(f"there are {len(weights)} weights for {n_models} models; give one for each model")
+    total = sum(weights)
+    for weight in weights:
+        if not (weight > 0 and 0 < weight / total <= 1):
+            raise ConfigError(f"the weight {weight} of a model is not a number above 0; leave out models that count 0")
+    return [weight / total for weight in weights]
+
+
+def mean_logits(logits: Sequence[Tensor], shares: Sequence[float]) -> Tensor:
+    """log of the weighted mean over models of softmax(logits), each (..., V), in float32, plus a constant for each row.
+
+    The constant is the weighted mean of what log_softmax subtracts in each model, so a model together with itself has
+    its own logits. It changes no probability. But a repetition penalty acts on the sign of a logit, and a
+    log-probability is never positive.
+    """
+    scores = [each.float() for each in logits]
+    log_probs = [each.log_softmax(-1) for each in scores]
+    subtracted = [a.amax(-1, keepdim=True) - b.amax(-1, keepdim=True) for a, b in zip(scores, log_probs, strict=True)]
+    level = sum(share * each for share, each in zip(shares, subtracted, strict=True))  # (..., 1)
+    weighted = [each + math.log(share) for each, share in zip(log_probs, shares, strict=True)]
+    return torch.stack(weighted).logsumexp(0) + level  # (M, ..., V) -> (..., V)
+
+
+class Ensemble(Generic[State]):
+    """Models with the same vocabulary, searched as if they were one; see `NextTokenScores`."""
+
+    def __init__(self, models: Sequence[NextTokenScores[State]], weights: Sequence[float] = ()) -> None:
+        """`weights`: see `shares_of`."""
+        self.models = models
+        self.shares = shares_of(weights, len(models))
+
+    def start(self, src: Tensor, max_length: int) -> list[State]:
+        """Read sources (B, S)."""
+        return [model.start(src, max_length) for model in self.models]
+
+    def step(self, states: list[State], tokens: Tensor) -> tuple[Tensor, list[State]]:
+        """Append one token (B, K) to each hypothesis. Returns the joint logits (B, K, V) of the token after it."""
+        steps = [model.step(state, tokens) for model, state in zip(self.models, states, strict=True)]
+        return mean_logits([logits for logits, _ in steps], self.shares), [state for _, state in steps]
+
+    def reorder(self, states: list[State], parents: Tensor) -> list[State]:
+        """Make hypothesis k of sentence b a copy of hypothesis `parents[b, k]`."""
+        return [model.reorder(state, parents) for model, state in zip(self.models, states, strict=True)]
+
+    def select(self, states: list[State], sentences: Tensor) -> list[State]:
+        """Keep these sentences."""
+        return [model.select(state, sentences) for model, state in zip(self.models, states, strict=True)]

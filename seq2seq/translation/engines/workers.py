@@ -20,7 +20,7 @@ from seq2seq.errors import TranslationError
 from seq2seq.exit_status import is_stopped, note, raise_if_stopped
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import is_out_of_memory
-from seq2seq.translation.engines.protocol import Engine
+from seq2seq.translation.engines import Engine
 
 if TYPE_CHECKING:
     from seq2seq.translation.engines.forked import Forked
@@ -117,11 +117,6 @@ class Workers:
         while pending and not wait_for(pending, _CHECK_S, FIRST_COMPLETED).done:
             raise_if_stopped()
 
-    def cancel(self, futures: Iterable[Future[Any]]) -> None:
-        """Forget these. What a worker is doing comes to its end, and nobody is told."""
-        for future in futures:
-            future.cancel()
-
     def close(self) -> None:
         """Cancel all work and end the workers: processes at once, threads when they can. Later work starts others."""
         with self._changed:
@@ -158,7 +153,7 @@ class Workers:
             except (EOFError, OSError):
                 if not worker.is_dead():  # it is the work's own error
                     raise
-                return self._death(worker, was_idle=False)
+                return self._death(worker)
         elif job.is_deadly:
             raise TranslationError(f"{_name(job.items[0])} or one after it ended a worker process; {_REMEDY}")
         else:
@@ -190,14 +185,14 @@ class Workers:
         for worker in [each for each in self._idle if each is not None and each.is_dead()]:
             self._idle.remove(worker)
             if worker in self._processes:  # nobody has noticed yet
-                self._death(worker, was_idle=True)
+                self._death(worker)
             if self.n_workers > 1:
                 self.n_workers -= 1
             else:
                 self._idle.append(self._another())
         return len(self._idle)
 
-    def _death(self, process: "Forked", was_idle: bool) -> _Trouble:
+    def _death(self, process: "Forked") -> _Trouble:
         signum = process.signal_that_ended()
         if signum in _GROUP_SIGNALS:
             time.sleep(_GROUP_SIGNAL_S)
@@ -205,12 +200,7 @@ class Workers:
             raise CancelledError
         self._processes.remove(process)
         reason = _reason(signum)
-        told = (
-            f"an idle worker process {reason}; the work goes on"
-            if was_idle
-            else f"a worker process {reason}; its batch is done again in halves"
-        )
-        self._tell_once("death", f"{told}; {_REMEDY}")
+        self._tell_once("death", f"a worker process {reason}; the work goes on; {_REMEDY}")
         return _Trouble(f"ended two worker processes: the last one {reason}", is_death=True)
 
     def _another(self) -> "Forked | None":

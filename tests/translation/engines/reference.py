@@ -8,7 +8,7 @@ import math
 import torch
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 

@@ -16,8 +16,8 @@ import torch
 from seq2seq.config import DecodingConfig, TokenizerConfig
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Needs, Sentence
+from seq2seq.translation.engines import Needs, Sentence
+from seq2seq.translation.options import EngineOptions
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model, tokenizer
 from tests.translation.engines.reference import beam_search, next_log_probs
@@ -171,7 +171,6 @@ def test_each_setting_is_followed_or_refused() -> None:
     [
         ({}, {"required": True}, ["contain given phrases"]),
         ({}, {"attention": True}, ["no attention to align words"]),
-        ({}, {"token_scores": True}, ["does not return the scores of tokens"]),
         ({"sampling": True}, {"required": True, "prefixes": True}, ["sampling", "given words", "given phrases"]),
     ],
 )

@@ -13,12 +13,12 @@ import torch
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config.checks import MOST_AT_ONCE
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
+from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.load import MOST_THREADS, load_engine
-from seq2seq.translation.engines.options import EngineOptions
-from seq2seq.translation.engines.protocol import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
+from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.translator import Translator
 from tests.translating import SENTENCES, model_content, write_run
 

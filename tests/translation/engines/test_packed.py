@@ -10,10 +10,8 @@ from torch import Tensor, nn
 
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding.search import pad_sources
-from seq2seq.translation.engines import packed
-from seq2seq.translation.engines.packed import PackedLinear, join_products, pack
-from seq2seq.translation.engines.protocol import Sentence
-from seq2seq.translation.engines.pytorch import PyTorchEngine
+from seq2seq.translation.engines import Sentence, pytorch
+from seq2seq.translation.engines.pytorch import PackedLinear, PyTorchEngine, join_products, pack
 from seq2seq.vocabulary import BOS
 from tests.translation.engines.models import random_model
 
@@ -26,7 +24,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"n_kv_heads": 1, "bias": True, "d_head": 6, "d_value": 5},
     {"d_encoder": 36, "embeddings": "decoder", "norm_type": "rms"},
 ]
-needs_operators = pytest.mark.skipif(not packed._is_available(), reason="this torch is built without oneDNN")
+needs_operators = pytest.mark.skipif(not pytorch._is_available(), reason="this torch is built without oneDNN")
 
 
 def batch() -> tuple[Tensor, Tensor]:

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.protocol import Engine, Needs, Sentence
+from seq2seq.translation.engines import Engine, Needs, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 from tests.translation.engines.models import random_model
@@ -184,29 +184,7 @@ def test_threads_make_no_difference(precision: str) -> None:
     assert found == expected
 
 
-# --- phrases and the scores of tokens ---
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        GREEDY,
-        dataclasses.replace(BEAM, no_repeat_ngram=1, repetition_penalty=1.7, min_length_b=3),
-        dataclasses.replace(SAMPLING, repetition_penalty=1.3),
-    ],
-)
-def test_the_scores_of_tokens_add_up_to_the_hypothesis_under_every_rule(config: DecodingConfig) -> None:
-    config = dataclasses.replace(config, max_length_a=0.0, max_length_b=3)
-    plain, tested = model(), engine()
-    found = tested.decode(sentences(), config, token_scores=True)
-    assert {hypothesis.finished for hypotheses in found for hypothesis in hypotheses} >= {False}
-    for source, hypotheses in zip(SOURCES, found, strict=True):
-        for hypothesis in hypotheses:
-            whole = hypothesis.tokens + [EOS] * hypothesis.finished
-            steps = [next_log_probs(plain, source, whole[:i], config)[token] for i, token in enumerate(whole)]
-            assert hypothesis.token_log_probs == pytest.approx(steps, abs=1e-4)
-            assert sum(hypothesis.token_log_probs or []) == pytest.approx(hypothesis.log_prob, abs=1e-5)
-    assert tested.decode(sentences(), config)[0][0].token_log_probs is None
+# --- phrases ---
 
 
 def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> None:
@@ -230,7 +208,7 @@ def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> 
 )
 def test_searches_without_room_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
     tested, config = engine(), DecodingConfig(**changes)
-    tested.check(config, Needs(attention=True, prefixes=True, token_scores=True))
+    tested.check(config, Needs(attention=True, prefixes=True))
     with pytest.raises(ConfigError, match=message):
         tested.check(config, Needs(required=True))
     with pytest.raises(ConfigError, match=message):

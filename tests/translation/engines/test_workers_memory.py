@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from seq2seq.config import DecodingConfig, ModelConfig
-from seq2seq.decoding.hypothesis import Hypothesis
+from seq2seq.decoding import Hypothesis
 from seq2seq.errors import TranslationError
 from seq2seq.memory import is_out_of_memory
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines.protocol import Engine, Sentence
+from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
 from tests.places import ROOT
