@@ -45,26 +45,6 @@ def test_files_are_plain_or_compressed_by_their_names(cli: Cli, tmp_path: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source.name, target.name])
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes")
-def test_an_output_replaces_what_was_there_and_leaves_links_links(cli: Cli, tmp_path: Path) -> None:
-    folder = tmp_path / "à côté d'ici"
-    folder.mkdir()
-    old, new, link = folder / "déjà là.en", folder / ("n" * 241), tmp_path / "link.en"
-    old.write_text("old\n")
-    old.chmod(0o606)
-    link.symlink_to(old.relative_to(tmp_path))
-    before = os.umask(0o027)
-    try:
-        for output in (link, new):
-            assert cli("--output", output, *GREEDY, stdin=TEXT)[0] == 0
-    finally:
-        os.umask(before)
-    assert link.is_symlink()
-    assert read(old) == read(new) == cli.lines(TEXT, *GREEDY)
-    assert [path.stat().st_mode & 0o777 for path in (old, new)] == [0o606, 0o640]
-    assert sorted(path.name for path in folder.iterdir()) == [old.name, new.name]
-
-
 @needs_attributes
 def test_what_is_complete_is_not_translated_again(trained: Cli, tmp_path: Path) -> None:
     source, target = write(tmp_path / "in", SOURCES[:4]), tmp_path / "out"
@@ -79,24 +59,6 @@ def test_what_is_complete_is_not_translated_again(trained: Cli, tmp_path: Path) 
     assert "bleu  " in again and scores.endswith(again)
     assert (target.stat().st_mtime_ns, target.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "ref"]
-
-
-@needs_attributes
-def test_another_translation_takes_the_place_of_one_that_is_complete(trained: Cli, tmp_path: Path) -> None:
-    source, other, target = write(tmp_path / "in", SOURCES[:4]), write(tmp_path / "other", SOURCES[1:5]), tmp_path / "o"
-    for options in (
-        ("--input", source),
-        ("--input", other),  # as many lines
-        ("--input", source, "--beam-size", 2),
-        ("--input", source, "--prefix", other),
-        ("--input", source, "--prefix", source),
-    ):
-        status, _, err = trained("--output", target, *options)
-        assert (status, "translated 4 lines in" in err) == (0, True), err
-    translated = target.read_bytes()
-    write(target, ["edited"])
-    assert trained("--output", target, *options)[0] == 0
-    assert target.read_bytes() == translated
 
 
 @needs_devices

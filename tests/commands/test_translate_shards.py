@@ -5,11 +5,8 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from seq2seq.cli import main
-from seq2seq.corpus.reader import read_lines
 from tests.translating import Cli
 from tests.translation.shared_text import SOURCES as MANY_SOURCES
 from tests.translation.shared_text import by_one
@@ -52,12 +49,9 @@ def joined(output: Path, *options: object) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("text", "name", "n_shards", "options"),
     [
-        (TEXT, "in", 3, ("--json", "--alignment", "--typography", "fr")),
-        (TEXT.removesuffix("\n"), "in.gz", 2, ("--n-best", 2)),
+        (TEXT.removesuffix("\n"), "in.gz", 2, ("--sample", "--seed", 3, "--json")),
         (TEXT.replace("\n", "\r\n"), "in", 2, ("--document",)),
         ("Ba.\n\n", "in", 3, ()),  # fewer lines than shards
-        ("", "in", 2, ()),
-        ("\ufeff" + TEXT, "in", 2, ("--sample", "--seed", 3)),
     ],
 )
 def test_the_shares_are_joined_to_what_one_process_writes(
@@ -85,29 +79,6 @@ def test_a_file_that_goes_with_the_input_is_shared_with_it(cli: Cli, tmp_path: P
         shard(cli, which, *given, "--output", tmp_path / "out")
     assert joined(tmp_path / "out")[0] == 0
     assert (tmp_path / "out").read_bytes() == expected
-
-
-def test_a_compressed_output_holds_the_same_text(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS)
-    by_one(cli, *given, output=tmp_path / "one")
-    for which in ("1/2", "2/2"):
-        shard(cli, which, *given, "--output", tmp_path / "out.xz")
-    assert joined(tmp_path / "out.xz")[0] == 0
-    assert list(read_lines(tmp_path / "out.xz")) == list(read_lines(tmp_path / "one"))
-
-
-@settings(max_examples=3)
-@given(lines=st.lists(st.text("bafo .\u2028\r", max_size=12), max_size=12), ends=st.booleans(), n=st.integers(1, 3))
-def test_any_lines_come_once_and_in_order(
-    cli: Cli, tmp_path_factory: pytest.TempPathFactory, lines: list[str], ends: bool, n: int
-) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    given = ("--input", write(folder / "in", "\n".join(lines) + "\n" * ends), "--beam-size", 1, "--max-batch-tokens", 1)
-    expected = by_one(cli, *given, output=folder / "one")
-    for number in range(1, n + 1):
-        shard(cli, f"{number}/{n}", *given, "--output", folder / "out")
-    assert joined(folder / "out")[0] == 0
-    assert (folder / "out").read_bytes() == expected
 
 
 # --- what is not joined ---
@@ -141,14 +112,6 @@ def test_the_command_without_a_shard_makes_what_is_missing(
     status, _, err = cli(*given)
     assert status == 0 and "more by other processes or an earlier run" in err
     assert output.read_bytes() == by_one(cli, *given[:-2], output=output.parent / "one")
-
-
-def test_other_settings_are_refused(cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]) -> None:
-    _, given = two_thirds
-    for other, difference in (("--beam-size", "beam_size was 3 and is now 2"), ("--max-batch-tokens", "max_batch_tok")):
-        err = cli.refusal(*given, other, 2, "--shard", "2/3")
-        assert "out.parts was begun with other settings:" in err and difference in err
-    shard(cli, "2/3", *given)
 
 
 def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:

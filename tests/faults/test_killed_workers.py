@@ -7,9 +7,6 @@ from pathlib import Path
 from tests.faults.programs import Program, n_kept
 from tests.faults.signals_in_pairs import Pairs
 from tests.processes import lives, until
-from tests.translating import sentences
-
-SENTENCES = [(source, target) for source, target in sentences(20) if len(source.split()) < 6]
 
 
 def test_a_busy_worker_that_is_killed_costs_no_line(pairs: Pairs, tmp_path: Path) -> None:
@@ -29,20 +26,6 @@ def test_a_busy_worker_that_is_killed_costs_no_line(pairs: Pairs, tmp_path: Path
     assert program.told.count("worker process") == 1, program.told
     assert (tmp_path / "out").read_bytes() == b"".join(done) + pairs.whole
     assert not lives(other)
-
-
-def test_idle_workers_that_are_killed_cost_no_line(trained_run: Path) -> None:
-    with Program("--model", trained_run) as program:
-        workers = program.await_workers()
-        for worker in workers:
-            os.kill(worker, signal.SIGKILL)
-        until(lambda: not any(map(lives, workers)))
-        for source, target in SENTENCES[:3]:
-            program.give(f"{source}\n")
-            assert program.line() == target
-        assert program.end() == (0, "")
-    message = "worker process was killed (SIGKILL)"  # idle, or given work before that was seen
-    assert program.told.count("worker process") == program.told.count(message) == 1, program.told
 
 
 def is_busy(process: int) -> bool:

@@ -1,4 +1,4 @@
-"""Signals in pairs: in each state of a translation, and at random moments."""
+"""Signals in pairs: with idle workers and in the middle of a translation, and at random moments."""
 
 import signal
 from pathlib import Path
@@ -11,30 +11,19 @@ from tests.nightly import drawn
 
 
 def test_pairs_of_signals_end_a_translation_in_order(pairs: Pairs, tmp_path: Path) -> None:
-    def begins(program: Program, output: Path) -> bool:
-        return program.handles_signals
-
     def has_workers(program: Program, output: Path) -> bool:
         return bool(program.await_workers())
 
     def has_kept_lines(program: Program, output: Path) -> bool:
         return n_kept(output) > 0
 
-    def has_written_all(program: Program, output: Path) -> bool:
-        if not program.stdin.closed:
-            program.give(pairs.text.removeprefix(pairs.half))
-            program.stdin.close()
-        return output.exists()
-
     term, interrupt, hangup, kill = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL
-    assert pairs.fault_once(begins, tmp_path / "0", interrupt, term) == ""
     assert pairs.fault_once(has_workers, tmp_path / "1", term, hangup) == ""
     n_resumed = pairs.n_resumed
     assert pairs.fault_once(has_kept_lines, tmp_path / "2", interrupt, interrupt) == ""
     assert pairs.n_resumed == n_resumed + 1
     assert pairs.fault_once(has_kept_lines, tmp_path / "3", kill, kill) == ""
     assert pairs.n_resumed == n_resumed + 2
-    assert pairs.fault_once(has_written_all, tmp_path / "4", hangup, term) == ""
 
 
 @pytest.mark.nightly

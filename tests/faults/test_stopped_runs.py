@@ -15,15 +15,14 @@ SAVED, AT_ONCE = "stopped and saved; continue with: ", "stopped at once; continu
 NOTHING = "stopped at once; nothing was saved yet"
 # Phase or file, which time, steps that are saved then, what is told. Each goes on where the one before was stopped.
 SOME = [
-    ("composition", 1, 0, ""),
     ("preparation", 1, 0, NOTHING),
     ("step", 1, 1, SAVED),
     ("decoding", 1, 5, SAVED),  # of a validation, which is made up for
-    ("validation", 4, 20, SAVED),  # the last one
     ("test.json", 1, 20, AT_ONCE),  # the analysis
 ]
 ALL = [
-    *SOME[:3],
+    ("composition", 1, 0, ""),
+    *SOME[:2],
     ("validation", 1, 5, SAVED),
     ("decoding", 1, 5, SAVED),
     ("best-", 2, 10, SAVED),

@@ -26,7 +26,8 @@ def words(corpus: Path, sweep: Path, **changes: object) -> list[str]:
     return ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
 
 
-@pytest.mark.parametrize("fault", ["Ctrl-C", *(["orphan"] if IS_NIGHTLY else [])])
+@pytest.mark.nightly
+@pytest.mark.parametrize("fault", ["Ctrl-C", "orphan"])
 def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path, tmp_path: Path, fault: str) -> None:
     """The fault comes in the fifth step of the first job. The second one has not begun, and fails in the end."""
     sweep = SweepDirectory(tmp_path / "runs/a sweep")

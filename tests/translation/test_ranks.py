@@ -67,7 +67,7 @@ def test_what_a_killed_process_leaves_the_others_make(cli: Cli, tmp_path: Path) 
 
 
 @linux
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_after_all_were_stopped_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
     given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--json")
     expected = by_one(cli, *given, output=tmp_path / "one")
