@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -55,6 +54,8 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 def test_stdin_becomes_stdout_in_the_order_of_the_kinds(disguised: Callable[..., str]) -> None:
     assert disguised("-", "--as", "upper,accents,stop,join", stdin="l'été.\nÇa va ?\n".encode()) == "L'ETE CA VA ?\n"
     assert disguised("-", "--as", "join,upper,accents,stop", stdin="l'été.\nÇa va.\n".encode()) == "L'ETE. CA VA\n"
+    first, again, other = (disguised(SAMPLE / "test.fr", "--as", "typos", "--seed", seed) for seed in (1, 1, 2))
+    assert first == again != other
 
 
 def test_each_translation_gets_a_file_with_a_line_for_each_line(tmp_path: Path, pair: tuple[Path, Path]) -> None:
@@ -69,19 +70,6 @@ def test_compressed_files_and_windows_line_ends_are_read(tmp_path: Path, disguis
     (tmp_path / "a.fr.gz").write_bytes(packed)
     assert disguised(tmp_path / "a.fr.gz", "--as", "lower") == "l'été.\nil dort.\n"
     assert disguised("-", "--as", "lower", stdin=packed) == "l'été.\nil dort.\n"
-
-
-@pytest.mark.slow
-def test_the_same_seed_writes_the_same_in_every_process(disguised: Callable[..., str]) -> None:
-    words = [str(word) for word in (SAMPLE / "test.fr", "--as", "typos,spaces,emoji")]
-    command = [sys.executable, "-m", "seq2seq", "disguise", *words]
-    first, again = (
-        subprocess.run(command, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True)
-        for seed in ("1", "2")
-    )
-    other = disguised(*words, "--seed", 2)
-    assert first.stdout == again.stdout != other.encode()
-    assert first.stdout.count(b"\n") == other.count("\n") == 500
 
 
 def test_the_list_has_every_kind_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +108,7 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(
         ([src, tgt, "--output", outputs[0], src], f"--output {src} would overwrite {src}"),
         ([src, tgt, "--output", outputs[0], outputs[0]], "twice"),
         ([src, "--output", tmp_path / "x.gz"], "would not be compressed"),
-        ([src, "--output", tmp_path], "is a directory; name a file in it"),
+        ([src, "--output", tmp_path], "is a directory, a disk or a socket; name a file"),
         ([src, "--output", os.devnull], "is no regular file"),
         (["-", "-", "--output", *outputs], "stdin (-) stands for two files"),
     ]
@@ -135,12 +123,6 @@ def test_a_link_to_an_input_is_an_input(
 ) -> None:
     (tmp_path / "link").symlink_to(pair[0])
     assert "would overwrite" in refused(capsys, pair[0], "--as", "upper", "--output", tmp_path / "link")
-
-
-def test_a_reader_that_leaves_is_no_error() -> None:
-    command = f"{sys.executable} -m seq2seq disguise {SAMPLE / 'train.fr'} --as upper | head -n 1"
-    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
-    assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
 def test_a_large_file_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> None:

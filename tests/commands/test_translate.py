@@ -4,35 +4,24 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import seq2seq
-from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import DecodingConfig
+from seq2seq.translation.engines.pytorch import PyTorchEngine
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.places import ROOT
 from tests.processes import CAN_FORK, Warm
 from tests.translating import SENTENCES, TEXT, Cli
-
-FEW = "Un chat dort.\nOui !\n"
 
 # --- one line out for each line in ---
 
 
 def test_what_was_learned_is_written(translations: list[str]) -> None:
     assert sum(line == reference for line, reference in zip(translations, REFERENCES, strict=True)) > 8
-
-
-def test_lines_come_out_in_order_whatever_the_batches(cli: Cli) -> None:
-    lines = cli.lines(TEXT * 2)
-    assert len(lines) == 8
-    assert len(set(lines)) == 4
-    assert lines[:4] == lines[4:]
-    assert cli.lines(TEXT * 2, "--max-batch-tokens", 1) == lines
-    assert cli.lines("\n".join(SENTENCES[::-1])) == lines[3::-1]
 
 
 # --- what is written ---
@@ -188,93 +177,44 @@ def test_headlines_and_emoji_are_normalized_as_asked_for(trained: Cli) -> None:
 # --- the search ---
 
 
-def test_settings_of_the_search_reach_it(cli: Cli) -> None:
-    outputs = {
-        options: cli.lines(TEXT, "--n-best", 1, *options)
-        for options in (
-            (),
-            GREEDY,
-            ("--length-normalization", "none"),
-            ("--length-normalization", "gnmt"),
-            ("--length-normalization", "gnmt", "--alpha", "0.3"),
-        )
-    }
-    assert len({tuple(lines) for lines in outputs.values()}) == len(outputs)
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        (
+            "--beam-size 2 --length-normalization gnmt --alpha 0.3 --max-length 0.5 4 --min-length 0.25 1 "
+            "--no-repeat-ngram 3 --repetition-penalty 1.5",
+            {
+                "beam_size": 2,
+                "normalization": "gnmt",
+                "alpha": 0.3,
+                "max_length_a": 0.5,
+                "max_length_b": 4,
+                "min_length_a": 0.25,
+                "min_length_b": 1,
+                "no_repeat_ngram": 3,
+                "repetition_penalty": 1.5,
+            },
+        ),
+        (
+            "--sample --temperature 0.5 --top-k 7 --top-p 0.75 --seed 4",
+            {"sampling": True, "temperature": 0.5, "top_k": 7, "top_p": 0.75, "seed": 4},
+        ),
+    ],
+)
+def test_settings_of_the_search_reach_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, options: str, settings: dict[str, Any]
+) -> None:
+    """What they do there, tests/decoding shows."""
+    found: list[DecodingConfig] = []
+    decode = PyTorchEngine.decode
 
+    def watched(self: PyTorchEngine, sentences: Any, config: DecodingConfig, **more: Any) -> Any:
+        found.append(config)
+        return decode(self, sentences, config, **more)
 
-def log_probs_and_scores(trained: Cli, *options: object) -> list[tuple[int, float, float]]:
-    """Of each translation, how many tokens it has, its end included."""
-    records = map(json.loads, trained.lines(LEARNED, "--json", "--token-scores", *options))
-    return [
-        (len(best["tokens"]), best["log_prob"], best["score"]) for (best,) in (each["hypotheses"] for each in records)
-    ]
-
-
-def test_scores_are_normalized_as_asked_for(trained: Cli) -> None:
-    penalties: dict[str, Callable[[int], float]] = {
-        "none": lambda n: 1.0,
-        "length": lambda n: n**0.7,
-        "gnmt": lambda n: ((5 + n) / 6) ** 0.7,
-    }
-    for name, penalty in penalties.items():
-        for n, log_prob, score in log_probs_and_scores(trained, "--length-normalization", name, "--alpha", 0.7):
-            assert score == pytest.approx(log_prob / penalty(n), rel=1e-6)
-
-
-def n_tokens(trained: Cli, *options: object) -> list[int]:
-    return [n for n, _, _ in log_probs_and_scores(trained, *options)]
-
-
-def test_translations_are_as_long_as_asked_for(trained: Cli, trained_dir: Path) -> None:
-    usual = n_tokens(trained)
-    assert 4 < max(usual) < 25 and min(usual) < 8
-    assert max(n_tokens(trained, "--max-length", 0, 4)) == 4
-    assert n_tokens(trained, "--max-length", 0, 4, *GREEDY) == [min(4, n) for n in n_tokens(trained, *GREEDY)]
-    assert min(n_tokens(trained, "--min-length", 0, 8)) == 9  # its end counts too
-    assert n_tokens(trained, "--min-length", 0, 2) == usual
-    tokenizer = TrainedModel.read(trained_dir).tokenizer
-    limits = [int(0.5 * len(ids) + 1) for ids in tokenizer.encode(SOURCES)]
-    greedy = n_tokens(trained, "--max-length", 0.5, 1, *GREEDY)
-    assert greedy == [min(pair) for pair in zip(limits, n_tokens(trained, *GREEDY), strict=True)]
-
-
-def test_nothing_is_repeated_where_that_is_forbidden(trained: Cli) -> None:
-    text = "ba ba ba ba.\nfi fi fi fi fi.\n"
-    assert any(len(set(line.rstrip(".").split())) < len(line.split()) for line in trained.lines(text))
-    for line in trained.lines(text, "--no-repeat-ngram", 1):
-        assert len(set(line.split())) == len(line.split())
-    pairs = [
-        list(zip(line.split(), line.split()[1:], strict=False)) for line in trained.lines(text, "--no-repeat-ngram", 2)
-    ]
-    assert all(len(set(each)) == len(each) for each in pairs)
-    for line in trained.lines(text, "--repetition-penalty", 1000, *GREEDY):
-        words = line.rstrip(".").split()
-        assert len(set(words)) == len(words)
-
-
-def test_samples_depend_on_their_seed_alone(cli: Cli, run_dir: Path) -> None:
-    drawn = cli.lines(FEW * 3, "--sample", "--seed", 4)
-    assert len(set(drawn)) == 6  # the same line is drawn anew in each place
-    translator = seq2seq.load(run_dir, device="cpu", precision="float32", threads=1)
-    assert [each.text for each in translator.translate(FEW.splitlines() * 3, sampling=True, seed=4)] == drawn
-    assert cli.lines(FEW * 3, "--sample", "--seed", 4) == drawn
-    assert cli.lines(FEW * 3, "--sample", "--seed", 4, "--max-batch-tokens", 1) == drawn
-    assert cli.lines(FEW * 3, "--sample", "--seed", 5) != drawn
-    assert cli.lines(FEW * 3, "--sample") == cli.lines(FEW * 3, "--sample", "--seed", 1)
-    several = [line.split("\t") for line in cli.lines(FEW, "--sample", "--n-best", 5)]  # more than the beam
-    assert [int(row[1]) for row in several] == [1, 2, 3, 4, 5] * 2
-    assert len({row[3] for row in several}) > 7
-
-
-def test_samples_come_from_the_likelier_tokens(cli: Cli) -> None:
-    greedy = cli.lines(FEW, *GREEDY)
-    for options in (("--top-k", 1), ("--top-p", 1e-9), ("--temperature", 1e-6)):
-        assert cli.lines(FEW, "--sample", *options) == greedy
-    drawn = {options: cli.lines(FEW, "--sample", *options) for options in (
-        (), ("--top-k", 5), ("--top-p", 0.1), ("--temperature", 0.3)
-    )}  # fmt: skip
-    assert len({tuple(lines) for lines in drawn.values()}) == 4
-    assert greedy not in drawn.values()
+    monkeypatch.setattr(PyTorchEngine, "decode", watched)
+    cli.lines("Oui !\n", *options.split())
+    assert {name: getattr(found[0], name) for name in settings} == settings
 
 
 def test_each_translation_begins_with_its_prefix(cli: Cli, tmp_path: Path) -> None:

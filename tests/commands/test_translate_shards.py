@@ -84,34 +84,18 @@ def test_a_file_that_goes_with_the_input_is_shared_with_it(cli: Cli, tmp_path: P
 # --- what is not joined ---
 
 
-@pytest.fixture
-def two_thirds(cli: Cli, tmp_path: Path) -> tuple[Path, tuple[object, ...]]:
-    """An output of which the second of three shares is missing, and the options of all."""
-    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", tmp_path / "out")
-    for which in ("1/3", "3/3"):
-        shard(cli, which, *given)
-    return tmp_path / "out", given
-
-
-def test_nothing_is_joined_while_a_part_is_missing(cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]) -> None:
-    output, given = two_thirds
+def test_nothing_is_joined_while_a_part_is_missing(cli: Cli, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", output)
+    shard(cli, "1/3", *given)
+    said = shard(cli, "3/3", *given)
+    assert "parts of others are not there yet; join all with: python -m seq2seq join" in said
     status, err = joined(output)
     assert status == 2 and not output.exists()
     assert "parts are missing; give the commands of all shards again, which make them, or the command without" in err
-    said = shard(cli, "2/3", *given)
-    assert "shard 2 of 3 is done, 0 parts of others are not there yet; join all with: python -m seq2seq join" in said
-    status, err = joined(output)
-    assert status == 0 and f" parts, {TEXT.count(chr(10))} lines: {output}\n" in err
-    assert output.read_bytes() == by_one(cli, *given[:-2], output=output.parent / "one")
-
-
-def test_the_command_without_a_shard_makes_what_is_missing(
-    cli: Cli, two_thirds: tuple[Path, tuple[object, ...]]
-) -> None:
-    output, given = two_thirds
-    status, _, err = cli(*given)
+    status, _, err = cli(*given)  # which makes what is missing
     assert status == 0 and "more by other processes or an earlier run" in err
-    assert output.read_bytes() == by_one(cli, *given[:-2], output=output.parent / "one")
+    assert output.read_bytes() == by_one(cli, *given[:-2], output=tmp_path / "one")
 
 
 def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:

@@ -1,26 +1,18 @@
 """Whatever comes in, as many lines go out; an output that fails ends the work in order."""
 
-import errno
 import json
 import os
-import sys
-import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from seq2seq.cli import front_door
 from seq2seq.corpus.reader import read_lines
-from tests.end_to_end.learned_text import REFERENCES, SOURCES
+from tests.end_to_end.learned_text import SOURCES
 from tests.faults.programs import Program
 from tests.places import ROOT
 from tests.processes import Warm
 from tests.translating import SENTENCES, TEXT, Cli
-
-FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
-
 
 # --- lines out equal lines in ---
 
@@ -79,15 +71,6 @@ def test_blank_lines_crlf_and_marks_change_no_other_line(trained: Cli) -> None:
     assert trained.lines(text) == [plain[0], "", "", plain[1], "", plain[2]]
 
 
-def test_an_error_names_the_line(cli: Cli, tmp_path: Path) -> None:
-    data = TEXT.encode() * 9 + b"Un caf\xe9.\n" + TEXT.encode()
-    status, out, message = cli(*FEW_TOKENS, "--quiet", stdin=data)
-    assert (status, out) == (2, "")  # the block that it cuts off is not translated
-    assert message.startswith("error: stdin:37: byte 7 of the line (0xe9) is not UTF-8; convert the text")
-    (tmp_path / "in").write_bytes(b"\xff\xfe" + "Oui\n".encode("utf-16-le"))
-    assert "iconv -f UTF-16" in cli.refusal("--input", tmp_path / "in")
-
-
 # --- outputs that fail ---
 
 
@@ -102,89 +85,6 @@ def test_the_reader_of_stdout_may_leave(trained: Cli) -> None:
         program.stdin.close()
         assert (program.status(), program.told) == (141, "")
     assert [first] == trained.lines(SOURCES[0])
-
-
-class Failing:
-    """What stdout is to a program whose reader is gone, or whose disk is full, after so many lines."""
-
-    def __init__(self, n_lines: int, error: OSError) -> None:
-        self.buffer = self
-        self.has_failed = threading.Event()
-        self.n_lines = n_lines
-        self.error = error
-
-    def write(self, data: bytes) -> int:
-        self.n_lines -= 1
-        if self.n_lines < 0:
-            self.has_failed.set()
-            raise self.error
-        return len(data)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "message"),
-    [
-        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
-        (OSError(errno.ENOSPC, "No space left on device"), 2, "error: cannot write stdout: No space left on device\n"),
-    ],
-)
-def test_an_output_that_fails_ends_the_search(
-    run_dir: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: OSError,
-    status: int,
-    message: str,
-) -> None:
-    from seq2seq.translation.engines.pytorch import PyTorchEngine
-
-    searched: list[int] = []
-    decode, stdout = PyTorchEngine.decode, Failing(1, error)
-
-    def recorded(self: PyTorchEngine, sentences: Any, config: Any, **options: Any) -> Any:
-        searched.extend(sentence.number for sentence in sentences)
-        if searched[-1] > 1:
-            stdout.has_failed.wait(60)
-        return decode(self, sentences, config, **options)
-
-    monkeypatch.setattr(PyTorchEngine, "decode", recorded)
-    monkeypatch.setattr(sys, "stdout", stdout)
-    source = tmp_path / "in"
-    source.write_text(TEXT * 9)
-    n_threads = threading.active_count()
-    with pytest.raises(SystemExit) as stopped:
-        front_door(
-            "translate",
-            [*map(str, Cli(run_dir).defaults), "--quiet", "--max-batch-tokens", "1", "--input", str(source)],
-        )
-    assert stopped.value.code == status
-    assert capsys.readouterr().err == message
-    assert threading.active_count() == n_threads
-    assert len(searched) < 8  # of 36
-
-
-def test_a_pipe_as_output_gets_all_and_its_scores(trained: Cli, tmp_path: Path) -> None:
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("needs named pipes")
-    os.mkfifo(tmp_path / "pipe")
-    got: list[bytes] = []
-    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()), daemon=True)
-    reader.start()
-    reference = tmp_path / "ref"
-    reference.write_text("".join(f"{line}\n" for line in REFERENCES))
-    text = "".join(f"{line}\n" for line in SOURCES)
-    status, _, err = trained("--output", tmp_path / "pipe", "--reference", reference, stdin=text)
-    reader.join(60)
-    assert status == 0, err
-    assert "\nbleu  " in err
-    assert got[0].decode().split("\n")[:-1] == trained.lines(text)
 
 
 # --- as a process among others ---

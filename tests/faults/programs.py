@@ -25,7 +25,6 @@ class Program:
         *arguments: object,
         stdout: IO[bytes] | None = None,
         limits: Mapping[str, int] | None = None,
-        is_fresh: bool = False,
         frees_memory: bool = False,
     ) -> None:
         """
@@ -33,7 +32,6 @@ class Program:
             arguments: the command line.
             stdout: a file; without it, `self.stdout` is the end of a pipe.
             limits: for `resource.setrlimit`, such as {"RLIMIT_FSIZE": 1000}.
-            is_fresh: import everything anew.
             frees_memory: end as Python always does, which takes some tenths of a second more.
         """
         (stdin, to_it), (from_it, out) = os.pipe(), os.pipe()
@@ -46,7 +44,6 @@ class Program:
             stdout=stdout or out,
             stderr=told,
             limits=limits,
-            is_fresh=is_fresh,
             frees_memory=frees_memory,
         )
         for descriptor in (stdin, out, told):

@@ -1,17 +1,13 @@
-"""Send pairs of signals to translations at random moments:  python -m tests.faults.signals_in_pairs 200 --model RUN
+"""Pairs of signals to translations, in a state or at random moments.
 
 Each translation must end in order, with an output that is whole or not there, and leave no process behind. The same
-command must finish what it has kept to the same bytes, also after SIGKILL, and leave nothing beside them. With --fresh,
-each translation imports everything anew, and signals come in the middle of that too.
+command must finish what it has kept to the same bytes, also after SIGKILL, and leave nothing beside them.
 """
 
-import argparse
 import os
 import random
 import re
 import signal
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -36,13 +32,12 @@ class Pairs:
         n_resumed: how many of those that were interrupted had kept lines.
     """
 
-    def __init__(self, folder: Path, model: Path, n_lines: int = 1200, is_fresh: bool = False) -> None:
+    def __init__(self, folder: Path, model: Path, n_lines: int) -> None:
         text = folder / "text"
         text.write_text("".join(f"{source}\n" for source, _ in sentences(n_lines)))
         self.model, self.text = model, text.read_bytes()
         self.half = self.text[: self.text.index(b"\n", len(self.text) // 2) + 1]
         self.options = ("--model", model, "--max-batch-tokens", 40, "--input", text)  # blocks of some dozen lines
-        self.is_fresh = is_fresh
         self.n_resumed = 0
         begin_s = time.monotonic()
         fault = self._finish(folder / "whole", "--quiet")
@@ -58,7 +53,7 @@ class Pairs:
         pause_s = drawn.uniform(0, 1.2) ** 3
         send = drawn.choice([os.kill, os.killpg])  # a terminal and a batch system send signals to a whole group
         folder.mkdir()
-        with Program(*self.options, "--output", folder / "out", is_fresh=self.is_fresh, frees_memory=True) as program:
+        with Program(*self.options, "--output", folder / "out", frees_memory=True) as program:
             until(lambda: program.handles_signals or program.has_ended)
             time.sleep(delay_s)
             fault = self._interrupted(program, folder, signals, send, pause_s)
@@ -125,28 +120,3 @@ def _end_of(program: Program, signals: Sequence[signal.Signals], output: Path) -
         return program.told
     until(lambda: not any(map(lives, program.workers)))
     return ""
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Returns 1 if any translation did not end in order."""
-    parser = argparse.ArgumentParser(description="Send pairs of signals to translations at random moments.")
-    parser.add_argument("n", type=int)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--lines", type=int, default=1200)
-    parser.add_argument("--fresh", action="store_true")
-    options = parser.parse_args(argv)
-    drawn = random.Random(options.seed)
-    n_faults = 0
-    with tempfile.TemporaryDirectory() as name:
-        pairs = Pairs(Path(name), options.model.resolve(), options.lines, options.fresh)
-        for number in range(options.n):
-            if fault := pairs.fault(Path(name, str(number)), drawn):
-                n_faults += 1
-                print(fault, flush=True)
-    print(f"{options.n - n_faults} ended in order; {pairs.n_resumed} had kept lines")
-    return min(1, n_faults)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,7 +21,7 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig, read_config
 from seq2seq.dataset.prepare import Prepared, prepare
-from seq2seq.errors import CheckpointError, RunError, UserError
+from seq2seq.errors import CheckpointError, UserError
 from seq2seq.evaluation.scores import Interval
 from tests.analysis.test_test_set import ANALYSIS
 from tests.dataset.small_corpus import sentence, write_split
@@ -204,15 +204,3 @@ def test_each_of_several_problems_in_a_file_is_a_line_that_names_the_file(tmp_pa
         assert_helps(caught.value, file)
         for key in ("model.n_heads", "batch.max_tokens"):
             assert any(key in problem for problem in caught.value.problems)
-
-
-@pytest.mark.parametrize("file", ["selection.json", "scores.json"])
-@pytest.mark.parametrize(
-    "content", ["[]", "3", '"a"', '{"test": {"bleu": {"score": "high"}}}', '{"valid": [], "selected": 3}', "[" * 10**5]
-)
-def test_json_of_another_form_in_a_run_directory_is_one_sentence(tmp_path: Path, file: str, content: str) -> None:
-    (tmp_path / file).write_text(content)
-    read = {"selection.json": RunDirectory(tmp_path).selection, "scores.json": RunDirectory(tmp_path).scores}[file]
-    with pytest.raises(RunError) as caught:
-        read()
-    assert_helps(caught.value, tmp_path / file)

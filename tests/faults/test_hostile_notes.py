@@ -1,7 +1,6 @@
 """Text that is read back, with any content: what a run and a translation noted, what a model says of itself."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.compare import compare
 from seq2seq.reports.comparison_forms import as_form
 from seq2seq.reports.run_page import run_page
-from seq2seq.translation.blocks import cut
-from seq2seq.translation.forms.piece import Piece
-from seq2seq.translation.parts import folder_of, join, open_parts
+from seq2seq.translation.parts import folder_of, join
 from tests.faults.many import COSTLY_FAULTS, FAULTS
 from tests.faults.sentences import assert_helps
 from tests.faults.test_damaged_files import damages
@@ -31,6 +28,7 @@ from tests.faults.test_hostile_files import CONTENT, PLACES, VALUES, changed
 from tests.reports.full_runs import ended_run
 from tests.reports.reported import analysis, finished_run
 from tests.reports.test_run_page import data_of
+from tests.translation.test_parts import WHOLE, translate
 
 # Values as Python's JSON writes them, with NaN, and half surrogate pairs as escapes.
 _JSON = VALUES.map(json.dumps)
@@ -163,13 +161,12 @@ def test_the_parts_of_a_translation(
         changes: put a value in the place of one in the JSON instead.
     """
     path = tmp_path_factory.mktemp("unfinished") / "out.en"
-    with pytest.raises(KeyboardInterrupt):
-        translated(path, joins=False)
+    translate(path, shard=(1, 1))
     (file,) = folder_of(path).glob(name)
     whole = file.read_bytes()
     note = whole if name == "settings.json" else whole.split(b"\n")[1]
     file.write_bytes(whole.replace(note, with_one_changed(note, *changes)) if changes else damage(whole))
-    for attempt in (lambda: join(path), lambda: translated(path), lambda: translated(path)):
+    for attempt in (lambda: join(path), lambda: translate(path), lambda: translate(path)):
         try:
             attempt()
         except UserError as error:
@@ -179,23 +176,6 @@ def test_the_parts_of_a_translation(
             break
     else:
         assert name == "settings.json"  # whoever damages those decides what to do
-
-
-_LINES = [f"Zeile {number}é" for number in range(11)]
-WHOLE = "".join(f"{line.upper()}\n" for line in _LINES).encode()
-
-
-def translated(path: Path, *, joins: bool = True) -> None:
-    """Make an output, or only its parts."""
-    pieces = [Piece.of_line(f"{line}\n", number) for number, line in enumerate(_LINES, start=1)]
-    with open_parts(path, {"model": ["0123abc"], "beam_size": 4, "alpha": 0.6}, (1, 1)) as parts:
-        for block in parts.unmade(cut(pieces, 16)):
-            assert block is not None
-            text = "".join(piece.source.upper() for piece in block.pieces)
-            parts.put(block, text, Counter({"lines": len(block.pieces)}))
-        if not joins:
-            raise KeyboardInterrupt
-        parts.join()
 
 
 @FAULTS

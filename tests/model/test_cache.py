@@ -91,9 +91,9 @@ def rounded(n: int) -> int:
 @pytest.mark.parametrize(
     ("changes", "seed"),
     [
-        *(({}, seed) for seed in range(6)),
+        *(({}, seed) for seed in range(1, 4)),
         ({"norm": "post"}, 4),
-        *(({"n_kv_heads": 1, "d_value": 7}, seed) for seed in (2, 3, 4)),
+        ({"n_kv_heads": 1, "d_value": 7}, 5),
     ],
     ids=str,
 )

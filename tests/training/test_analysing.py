@@ -32,7 +32,6 @@ LEARNING = {
     "data.train": [{"source": "train", "tag": "a"}, {"source": "valid", "tag": "b"}],
     "data.valid": {"source": "valid", "tag": "b"},
     "data.test": {"both": [{"source": "odd", "tag": "b"}, {"source": "test", "tag": "a"}]},
-    "data.robustness": True,
 }
 ODD = [
     ("", "ma"),
@@ -67,15 +66,6 @@ def test_sources_are_kept_and_every_sentence_is_there(
     assert [each.hypothesis for each in analysis.sentences] == run.hypotheses("both")
     assert [tuple(each.references) for each in analysis.sentences] == run.references("both")
     assert analysis.notes == () and analysis.test == "both"
-
-
-def test_disguised_test_sets_have_sources_and_no_analysis(run: RunDirectory) -> None:
-    assert [path.name for path in (run.path / "analysis").rglob("*")] == ["both.json"]
-    for test in run.tests():
-        sources = run.sources(test)
-        assert sources is not None and len(sources) == len(run.hypotheses(test))
-    upper = run.sources("both/upper")
-    assert upper is not None and upper[1] == "FA LO GA XYZ KA KI KO KA"
 
 
 def test_sentences_are_compared_with_the_training_text(analysis: TestSetAnalysis, corpus: Path) -> None:
@@ -146,7 +136,7 @@ def test_what_is_missing_is_made_when_a_finished_run_is_resumed(
     for folder in ("sources", "analysis"):
         shutil.rmtree(copy.path / folder)
     assert copy.sources("both") is None and analyse(copy, "both").sentences[0].source is None
-    train_with(tiny_config(corpus, copy.path, LEARNING | {"data.robustness": False}), resume=True)
+    train_with(tiny_config(corpus, copy.path, LEARNING), resume=True)
     for name in ("sources/both.fr", "analysis/both.json"):
         assert (copy.path / name).read_bytes() == (run.path / name).read_bytes()
 

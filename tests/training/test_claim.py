@@ -3,12 +3,9 @@
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import hydra.core.utils
 import pytest
 
 from seq2seq.artifacts.identity import SweepPlace
@@ -78,19 +75,6 @@ def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"run_dir=\S+file/run cannot be made \(Not a directory\)"):
         fresh_directory(tmp_path / "file/run")
-
-
-def test_two_runs_that_start_in_the_same_second_get_two_directories(corpus, tmp_path, monkeypatch, own_signals):
-    monkeypatch.setattr(hydra.core.utils, "datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 1)))
-    monkeypatch.chdir(tmp_path)
-    words = [word for word in arguments(corpus, Path(), SHORT) if not word.startswith("run_dir=")]
-    for seed in (1, 2):
-        done = train_here(*words, f"seed={seed}")
-        assert done.returncode == 0, done.stderr
-    runs = sorted((tmp_path / "runs/default").iterdir())
-    assert [path.name for path in runs] == ["2026-01-01_000000", "2026-01-01_000000-2"]
-    assert [RunDirectory(path).config().seed for path in runs] == [1, 2]
-    assert all(checkpoint(path)["config"]["run_dir"].endswith(path.name) for path in runs)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")

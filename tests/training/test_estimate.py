@@ -23,7 +23,7 @@ from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config
 
 # Its tensors are larger than the rest of a checkpoint.
 WIDE = {
-    "model.d_ff": 12_000,
+    "model.d_ff": 8_000,
     "batch.accumulate": 2,
     "trainer.ema_decay": 0.9,
     "trainer.max_epochs": 2,
@@ -136,6 +136,7 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
     )
 
 
+@pytest.mark.nightly
 @needs_limits
 def test_a_run_that_does_not_fit_has_the_same_error(corpus: Path, tmp_path: Path) -> None:
     words = arguments(corpus, tmp_path / "run", large())

@@ -31,7 +31,6 @@ def test_a_fault_in_the_corpus_is_told_in_a_sentence_and_can_be_mended(corpus, t
         ({"tokenizer.vocab_size": 9000}, "tokenizer.vocab_size=9000 is more than the training text supports"),
         ({"trainer.accelerator": "gpu"}, "trainer.accelerator=gpu, but torch"),
         ({"data.dir": "/nowhere"}, "/nowhere"),
-        ({"data.valid": "other"}, "data.valid"),
         ({"data.train": "blank"}, "data.train"),
     ],
     ids=str,

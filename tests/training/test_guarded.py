@@ -133,6 +133,7 @@ train_with(tiny_config(corpus, out / "next", changes))
 """
 
 
+@pytest.mark.nightly
 def test_a_killed_service_of_wandb_costs_its_own_run_and_not_the_next(corpus, tmp_path):
     """In a process of its own, whose end shows what W&B still does then."""
     script = tmp_path / "kills_the_service.py"

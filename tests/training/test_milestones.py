@@ -120,6 +120,7 @@ def test_one_metric_decides_what_is_best_and_what_is_chosen(corpus: Path, tmp_pa
     assert of_candidates[outcome.selected] == better(of_candidates.values())
 
 
+@pytest.mark.nightly
 def test_another_monitor_on_resume_looks_for_the_best_anew(
     corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

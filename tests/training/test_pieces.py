@@ -176,6 +176,7 @@ def assert_same_weights(run_dir: Path, rich: Path) -> None:
         torch.testing.assert_close(found["state_dict"][key], weight, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.nightly
 @needs_limits
 def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp_path: Path) -> None:
     train = script(tmp_path, room=420, patch=NO_TRIAL, only="0")

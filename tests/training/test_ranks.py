@@ -74,7 +74,7 @@ def test_torchrun_needs_no_run_dir(corpus, tmp_path):
     assert err.count("translate with:") == 1
 
 
-@pytest.mark.parametrize("shares_files", [True, False])
+@pytest.mark.parametrize("shares_files", [pytest.param(True, marks=pytest.mark.nightly), False])
 def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, shares_files):
     """Two processes that take themselves for two machines; without shared files, each has its own working directory.
 
@@ -106,14 +106,6 @@ def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, sh
         rf"error: machine 1 .* nothing there: {folders[1]}/runs/default/\S+; put run_dir where .*\n", err
     )
     assert not list((tmp_path / "runs").rglob("*.json"))
-
-
-def test_an_error_of_the_user_is_told_once(corpus, tmp_path):
-    keys = words(corpus, trainer__strategy="bogus")
-    status, err = run(launcher(tmp_path), *keys, cwd=tmp_path, **at_a_free_port())
-    assert (status, err.count("error: "), "Traceback" in err) == (2, 1, False)
-    assert err.splitlines()[-1].startswith("error: trainer: what is asked for does not work here")
-    assert not list((tmp_path / "runs").rglob("config.yaml"))
 
 
 def test_a_bug_in_another_process_is_told_once(corpus, tmp_path):

@@ -4,7 +4,6 @@ With `SHORT`, an epoch of the small corpus has 5 batches.
 """
 
 import logging
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +58,10 @@ SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1}
 VARIANTS: dict[str, tuple[dict[str, Any], list[int]]] = {
     # The first step, the end of an epoch, the end of the run.
     "plain": ({"trainer.max_epochs": 2, "trainer.patience": 3, "trainer.ema_decay": 0.9}, [1, 5, 10]),
-    # 7 batches make 3 steps, the last one of a single batch; 3 is the end of an epoch, 4 is before a validation.
+    # 7 batches make 3 steps, the last one of a single batch; 4 is before a validation.
     "workers": (
         {
-            "batch.n_workers": 2,
+            "batch.n_workers": 1,
             "batch.accumulate": 3,
             "tokenizer.subword_regularization": 0.2,
             "trainer.val_every_n_steps": 4,
@@ -71,7 +70,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[int]]] = {
             "trainer.precision": "bf16-mixed",
             "trainer.max_time": "00:01:00:00",
         },
-        [3, 4],
+        [4],
     ),
     "mixed": (
         {
@@ -195,14 +194,6 @@ def test_a_run_that_ends_between_validations_can_go_on(corpus, tmp_path):
         train_with(tiny_config(corpus, tmp_path / "parts", changes | end), resume=resume)
         assert checkpoint(tmp_path / "parts")["global_step"] == n_steps
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
-
-
-def test_resuming_a_finished_run_only_tests_it_again(corpus, tmp_path, unbroken):
-    run_dir, outcome = unbroken("plain")
-    shutil.copytree(run_dir, tmp_path / "run")
-    before = metrics(run_dir)
-    assert train_with(config_of(corpus, tmp_path / "run", "plain"), resume=True) == outcome
-    assert metrics(tmp_path / "run") == before
 
 
 def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):

@@ -47,6 +47,12 @@ def test_scores_without_case_are_those_of_sacrebleu_on_the_files(run):
         assert found.signature.replace("|bs:1000|seed:12345", "") == str(chrf.get_signature())
 
 
+def test_what_is_in_disguise_has_sources_and_no_analysis(run):
+    assert sorted(path.name for path in (run.path / "analysis").rglob("*")) == ["chat.json", "plain.json"]
+    assert all(len(run.sources(test)) == len(run.hypotheses(test)) for test in run.tests())
+    assert run.sources("plain/upper") == [line.upper() for line in run.sources("plain")]
+
+
 def test_what_is_tested_is_what_the_command_writes(run, corpus, tmp_path):
     for name in DISGUISES:
         files, outputs = [corpus / "test.fr", corpus / "test.en"], [tmp_path / "src", tmp_path / "tgt"]

@@ -131,6 +131,7 @@ class Fp16(pl.Callback):
         trainer.strategy._precision_plugin = MixedPrecision("16-mixed", "cpu", scaler)
 
 
+@pytest.mark.nightly
 def test_the_scale_of_fp16_goes_back_too(corpus: Path, tmp_path: Path, little_patience: None) -> None:
     """Each gradient that is not finite halves it, and it would take many steps to get it back."""
     changes = {"trainer.precision": "16-mixed", "trainer.max_steps": 17}
@@ -163,6 +164,7 @@ def same(run_dir: Path, whole_dir: Path) -> bool:
     return (run_dir / "selection.json").read_bytes() == (whole_dir / "selection.json").read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_stopped_around_a_rollback_is_the_unbroken_run(
     corpus: Path, tmp_path: Path, unbroken: Path
 ) -> None:
@@ -225,10 +227,11 @@ def test_many_steps_without_a_finite_gradient_take_the_run_back(
     ("trouble", "most", "told"),
     [
         (Derail(13, 19, 25), 2, "up to step 30, after 2 of 2 rollbacks"),
-        (
+        pytest.param(
             Spoil(*range(13, 21)),
             1,
             "up to step 20, were not finite, after 1 of 1 rollbacks",
+            marks=pytest.mark.nightly,
         ),
     ],
     ids=["loss", "gradients"],
@@ -256,6 +259,7 @@ def test_without_rollbacks_a_finite_loss_is_not_judged(corpus: Path, tmp_path: P
     assert values(config.run_dir, "train/rollbacks") == {} and names(config.run_dir, "good-*") == []
 
 
+@pytest.mark.nightly
 def test_an_average_that_began_after_the_good_state_begins_anew_with_its_weights(corpus: Path, tmp_path: Path) -> None:
     stop_at(tiny_config(corpus, tmp_path / "run", CHANGES | {"trainer.ema_decay": 0.0}), 12)
     config = tiny_config(corpus, tmp_path / "run", CHANGES)
@@ -278,6 +282,7 @@ def test_a_damaged_state_to_go_back_to_is_named(corpus: Path, tmp_path: Path) ->
         train_with(config, Derail(13), Damage())
 
 
+@pytest.mark.nightly
 def test_a_later_end_after_a_rollback_is_planned_with_the_lower_rate(corpus: Path, tmp_path: Path) -> None:
     """From the rate that it has, in a line of 5 steps to half of the new plan."""
     changes = CHANGES | {"optim.schedule": "cosine"}

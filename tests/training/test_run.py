@@ -357,12 +357,6 @@ def test_fewer_steps_than_an_epoch_are_a_run(corpus, tmp_path):
     assert (outcome.selected, outcome.tests) == ("last (step 2)", {})
 
 
-def test_a_run_never_writes_into_another(finished, corpus):
-    config, _ = finished
-    with pytest.raises(ConfigError, match=f"run_dir={config.run_dir} holds a run already; continue it with resume="):
-        train_with(tiny_config(corpus, config.run_dir))
-
-
 def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"run_dir=.*file/run cannot be made \(Not a directory\)"):

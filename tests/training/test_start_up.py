@@ -27,6 +27,7 @@ def test_hydra_alone_answers_what_needs_no_run(words: list[str], status: int) ->
     }
 
 
+@pytest.mark.nightly
 def test_a_run_imports_what_it_uses(corpus: Path, tmp_path: Path) -> None:
     changes = {"trainer.max_steps": 1, "data.test": "valid"}
     found = imported_by("train", *arguments(corpus, tmp_path / "run", changes))

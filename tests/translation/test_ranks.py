@@ -66,27 +66,6 @@ def test_what_a_killed_process_leaves_the_others_make(cli: Cli, tmp_path: Path) 
     assert not (tmp_path / "out.parts").exists()
 
 
-@linux
-@pytest.mark.nightly
-def test_after_all_were_stopped_the_same_command_goes_on(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--json")
-    expected = by_one(cli, *given, output=tmp_path / "one")
-    log, out, folder = tmp_path / "log", tmp_path / "out", tmp_path / "out.parts"
-    stopped = ranks(cli, 2, *given, "--output", out, log=log, wait_at=8)
-    until(lambda: all((tmp_path / f"waits-{rank}").exists() for rank in range(2)))
-    assert len([*folder.glob("[0-9]*-*")]) >= 2  # some blocks are made, and others are not
-    stopped[0].kill()
-    stopped[1].terminate()  # as torchrun does when one has died
-    (tmp_path / "go").touch()
-    assert ended(stopped) == [-signal.SIGKILL, 143]
-    assert f"finished blocks are kept in {folder}; the same command goes on\n" in log.read_text()
-    assert not out.exists()
-    again = ranks(cli, 3, *given, "--output", out, log=log)  # another number is as good
-    assert ended(again) == [0, 0, 0]
-    assert out.read_bytes() == expected
-    assert "more by other processes or an earlier run" in log.read_text()
-
-
 def test_one_of_several_does_all_and_scores_it_and_a_restart_knows(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
