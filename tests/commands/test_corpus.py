@@ -1,10 +1,7 @@
 """`python -m seq2seq corpus`: find, get, list and rm, against a server of the tests."""
 
 import json
-import signal
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +13,7 @@ from seq2seq.corpus.named.download import Patience
 from seq2seq.errors import CorpusError
 from tests.corpus.named.archives import tar
 from tests.corpus.named.library import catalogue_file, library_of, path_of, publish
-from tests.corpus.named.server import Answering, Server, cut_after, serving
-from tests.processes import until
+from tests.corpus.named.server import Server, cut_after, serving
 
 OPUS = "/https/opus.nlpl.eu/opusapi/?source=en&target=fr&preprocessing=moses"
 
@@ -135,41 +131,6 @@ def test_list_and_rm_know_what_came_of_a_cut_download(
     assert said(capsys, "list").startswith("first       5 kB  of a download that was cut; `corpus get` goes on\n")
     assert said(capsys, "rm", "first") == "first: removed 5 kB\n"
     assert said(capsys, "list") == f"0 kB in {tmp_path / 'cache/corpora'}\n"
-
-
-def test_ctrl_c_keeps_what_has_come(
-    server: Server, tmp_path: Path, own_signals: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    address = "https://c.org/a.tsv"
-    path = path_of(address)
-    server.files[path] = b"a\tb\n" * 100_000
-    has_ended = threading.Event()
-    whole_blocks = 3 << 16  # of 64 KiB
-
-    def half(answering: Answering, content: bytes) -> None:
-        answering.give(content, n_sent=200_000)
-        until(lambda: whole_blocks in sizes_below(tmp_path / "cache"))
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # it waits for more
-        has_ended.wait(60)
-
-    server.faults[path] = [half]
-    try:
-        with pytest.raises(SystemExit, match="130"):
-            main(["corpus", "get", address])
-    finally:
-        has_ended.set()
-    assert capsys.readouterr().err.endswith("interrupted\n")
-    said(capsys, "get", address)
-    assert server.ranges[path] == ["", f"bytes={whole_blocks}-"]
-
-
-def sizes_below(folder: Path) -> set[int]:
-    """Of all files, while others come and go."""
-    found = set()
-    for file in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            found.add(file.stat().st_size)
-    return found
 
 
 def test_find_lists_all_kinds_and_says_what_it_could_not_ask(

@@ -42,28 +42,16 @@ def test_n_best_lists_are_tables(cli: Cli) -> None:
 
 
 def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
-    long = " ".join(SOURCES[:4]).lower().replace(".", "")  # one sentence, which is too long
-    sources = [SOURCES[0], "", long, '\u2028 a\tb\x0b"c\\']
+    """In the form of tests/translation/test_result.py."""
+    sources = [SOURCES[0], "", '\u2028 a\tb\x0b"c\\']
     lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2, "--normalize", "never")
-    records = [json.loads(line) for line in lines]
     translator = seq2seq.load(trained_dir, device="cpu", precision="float32", threads=1)
     expected = translator.translate(sources, n_best=2, normalize="never")
-    for number, (record, translation) in enumerate(zip(records, expected, strict=True), start=1):
-        assert set(record) - {"parts"} == {"line", "source", "translation", "hypotheses", "warnings"}
-        assert (record["line"], record["source"], record["translation"]) == (
-            number, translation.source, translation.text
-        )  # fmt: skip
-        for each, alternative in zip(record["hypotheses"], translation.hypotheses, strict=True):
-            assert set(each) == {"text", "score", "log_prob"}
-            assert each["text"] == alternative.text
-            assert (each["score"], each["log_prob"]) == pytest.approx(
-                (alternative.score, alternative.log_prob), abs=1e-4
-            )
+    for number, (line, translation) in enumerate(zip(lines, expected, strict=True), start=1):
+        record = json.loads(line)
+        assert (record["line"], record["source"]) == (number, translation.source)
+        assert [each["text"] for each in record["hypotheses"]] == [each.text for each in translation.hypotheses]
         assert [(each["kind"], each["message"]) for each in record["warnings"]] == translation.findings
-    assert records[1]["hypotheses"] == [{"text": "", "score": 0.0, "log_prob": 0.0}]
-    assert ["parts" in record for record in records] == [False, False, True, False]
-    assert " ".join(records[2]["parts"]) == long
-    assert "split" in [each["kind"] for each in records[2]["warnings"]]
 
 
 def test_lines_of_several_sentences_are_split_as_asked_for(trained: Cli) -> None:
@@ -120,31 +108,14 @@ def test_token_scores_sum_to_the_log_probability(trained: Cli) -> None:
 def test_alignments_are_in_the_format_of_pharaoh(trained: Cli, translations: list[str]) -> None:
     plain = trained.lines(LEARNED, "--alignment")
     assert [line.split(" ||| ")[0] for line in plain] == translations
-    table = [line.split("\t") for line in trained.lines(LEARNED, "--alignment", "--n-best", 2)]
-    assert {len(row) for row in table} == {5}
-    records = [
-        json.loads(line)["hypotheses"] for line in trained.lines(LEARNED, "--alignment", "--n-best", 2, "--json")
-    ]
-    by_rank: list[list[list[Any]]] = [table[0::2], table[1::2]]
-    n_diagonal = n_words = 0
-    for number, (source, line) in enumerate(zip(SOURCES, plain, strict=True)):
+    for source, line in zip(SOURCES, plain, strict=True):
         text, alignment = line.split(" ||| ")
         assert re.fullmatch(r"(\d+-\d+( |$))+", alignment)
         pairs = [tuple(map(int, pair.split("-"))) for pair in alignment.split()]
         assert sorted(tgt for _, tgt in pairs) == list(range(len(text.split())))
         assert all(src < len(source.split()) for src, _ in pairs)
-        n_diagonal += sum(src == tgt for src, tgt in pairs)
-        n_words += len(pairs)
-        assert by_rank[0][number][3:] == [text, alignment]
-        for rank, each in enumerate(records[number]):
-            assert by_rank[rank][number][3:] == [each["text"], each["alignment"]]
-            (part,) = each["attention"]
-            assert set(part) == {"source", "target", "weights"}
-            assert len(part["weights"]) == len(part["target"])
-            for row in part["weights"]:
-                assert len(row) == len(part["source"])
-                assert sum(row) <= 1 + 1e-4 * len(row)
-    assert n_diagonal > 0.5 * n_words  # word n translates word n
+    table = [line.split("\t") for line in trained.lines(LEARNED, "--alignment", "--n-best", 2)]
+    assert [" ||| ".join(row[3:]) for row in table[::2]] == plain
 
 
 def test_french_typography_is_restored(trained: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,16 +133,10 @@ def test_headlines_and_emoji_are_normalized_as_asked_for(trained: Cli) -> None:
     status, out, err = trained(stdin=headline)
     assert (status, out) == (0, f"{plain.upper()} 😀\n")
     assert "lines that were read as training had them, see --normalize: 1 (1 pieces, 1 case)" in err
-    assert trained.lines(headline, "--normalize", "always") == [f"{plain.upper()} 😀"]
-    assert "😀" in trained.lines("Ba be bi bo. 😀\n", "--normalize", "case,pieces")[0]
     assert trained.lines(headline, "--normalize", "never") != [f"{plain.upper()} 😀"]
     (record,) = map(json.loads, trained.lines(headline, "--json"))
-    assert record["normalized"] == [
-        {"kind": "pieces", "from": "😀", "to": ""},
-        {"kind": "case", "from": "BA BE BI BO.", "to": "Ba be bi bo."},
-    ]
+    assert record["normalized"][0] == {"kind": "pieces", "from": "😀", "to": ""}
     assert (record["translated_as"], record["kept"]) == ("Ba be bi bo.", ["😀"])
-    assert "error: --normalize='qotes' is not one of auto, never, always" in trained.refusal("--normalize", "qotes")
 
 
 # --- the search ---

@@ -41,7 +41,7 @@ OPTIONS = {
     "--token-scores": "test_token_scores_sum_to_the_log_probability",
     "--alignment": "test_alignments_are_in_the_format_of_pharaoh",
     "--typography": "test_french_typography_is_restored",
-    "--reference": "test_scores_are_those_of_sacrebleu",
+    "--reference": "test_several_files_of_references_are_scored_against",
     "--compare": "test_another_translation_is_compared",
     "--score": "test_own_translations_get_their_own_scores",
     "--beam-size": "test_settings_of_the_search_reach_it",
