@@ -1,5 +1,4 @@
 import contextlib
-import json
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ from seq2seq.training.composed import run_of
 from seq2seq.training.launch import check_environment
 from seq2seq.training.loggers import MetricsCsv
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
-from tests.training.wandb_file import read_run, rows_of
+from tests.training.wandb_file import read_run
 
 WANDB = {
     "logger.wandb": True,
@@ -64,22 +63,6 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     logged = {name for row in first["history"] for name in row}
     assert logged >= {"train/loss", "train/lr", "valid/bleu", "trainer/global_step"}
     assert any(name.startswith("valid/samples") for name in logged)
-
-    losses = [(row["trainer/global_step"], row["train/loss"]) for row in first["history"] if "train/loss" in row]
-    in_csv = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
-    assert [step for step, _ in losses] == [each.step for each in in_csv] == list(range(4))
-    assert [loss for _, loss in losses] == pytest.approx([each.value for each in in_csv], rel=1e-5)
-
-    (page,) = run_dir.glob("wandb/offline-run-*/files/media/html/valid/samples*.html")
-    columns, *rows = rows_of(page)
-    assert columns == ["step", "line", "domain", "source", "reference", "translation", "chrF"]
-    sources = (corpus / "valid.fr").read_text().split("\n")
-    assert [row[:4] for row in rows] == [["4", str(i + 1), "valid", sources[i]] for i in (0, 3, 6)]
-
-    scores = json.loads((run_dir / "scores.json").read_text())["test"]
-    assert first["summary"]["test/test/chrf"] == pytest.approx(scores["chrf"]["score"], abs=1e-4)
-    assert first["summary"]["test/test/bleu/signature"] == scores["bleu"]["signature"]
-    assert first["summary"]["selected"] == json.loads((run_dir / "selection.json").read_text())["selected"]
 
     assert checkpoint(run_dir)["wandb_id"] == first["ids"][0]
     (run_dir / "wandb/offline-run-20200101_000000-empty").mkdir()

@@ -18,7 +18,9 @@ from seq2seq.errors import CheckpointError, ConfigError, PluginError
 from seq2seq.export.conversion import check_convertible
 from seq2seq.plugins import VARIABLE, import_plugins
 from tests.plugged import KEYS, plugged, unplug
-from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_in_parts, train_with
+from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_in_parts, train_with
+from tests.training.two_ranks import train_together
+from tests.translating import run_cli
 
 PLUGINS = {"plugins": ["mine"]}
 KINDS = [{key: value} for key, value in KEYS.items()]
@@ -53,7 +55,7 @@ def test_a_run_with_a_plugin_learns_something_else_and_resumes_to_the_bit(
 ) -> None:
     import_plugins(["mine"])
     whole = train_with(tiny_config(corpus, tmp_path / "whole", PLUGINS | keys))
-    parts = train_in_parts(tiny_config(corpus, tmp_path / "parts", PLUGINS | keys), 7, 15)
+    parts = train_in_parts(tiny_config(corpus, tmp_path / "parts", PLUGINS | keys), 15)
     plain = train_with(tiny_config(corpus, tmp_path / "plain"))
     assert losses(whole.run_dir)[-1] < losses(whole.run_dir)[0] - 0.5
     assert losses(whole.run_dir) == losses(parts.run_dir) != losses(plain.run_dir)
@@ -63,34 +65,27 @@ def test_a_run_with_a_plugin_learns_something_else_and_resumes_to_the_bit(
 
 
 def test_two_processes_import_the_plugin(corpus: Path, tmp_path: Path) -> None:
-    words = [f"{key}={value}" for key, value in KEYS.items()]
-    changes = {"trainer.devices": 2, "trainer.max_epochs": 1}
-    done = command(
-        *arguments(corpus, tmp_path / "run", changes),
-        "plugins=[mine]",
-        *words,
-        env={"PYTHONPATH": str(tmp_path)},
-        is_fresh=True,
-    )
+    words = [*arguments(corpus, tmp_path / "run", {"trainer.devices": 2, "trainer.max_epochs": 1}), "plugins=[mine]"]
+    words += [f"{key}={value}" for key, value in KEYS.items()]
+    done = train_together(tmp_path, *words, before=f"import sys\nsys.path.insert(0, {str(tmp_path)!r})")
     assert done.returncode == 0, done.stderr
     assert not torch.all(weights(tmp_path / "run")["model.positions.weight"] == 1)
 
 
-def test_a_model_is_translated_with_where_its_plugin_is_named(run_with_all: Path, tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text("ba da\n\nfo fu ma\n")
-    words = ["--model", str(run_with_all), "--device", "cpu", "--input", str(tmp_path / "in.txt"), "--output"]
-    env = {"PYTHONPATH": str(tmp_path)}
-    told = command(*words, str(tmp_path / "not.txt"), script="translate.py", env=env, is_fresh=True)
-    assert told.returncode == 2
-    assert told.stderr == (
+def test_a_model_is_translated_with_where_its_plugin_is_named(
+    run_with_all: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--model", run_with_all, "--device", "cpu", "--workers", 1]
+    assert run_cli(*words, stdin="ba da\n") == (
+        2,
+        "",
         "error: model.positions='weighted' needs a plugin, and a saved model imports none; if you trust mine, set "
-        "SEQ2SEQ_PLUGINS=mine (docs/python.md)\n"
+        "SEQ2SEQ_PLUGINS=mine (docs/python.md)\n",
     )
-    done = command(
-        *words, str(tmp_path / "out.txt"), script="translate.py", env=env | {VARIABLE: "mine"}, is_fresh=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "out.txt").read_text().splitlines()) == 3
+    monkeypatch.setenv(VARIABLE, "mine")
+    unplug()  # as in another process
+    status, out, err = run_cli(*words, stdin="ba da\n\nfo fu ma\n")
+    assert (status, out.count("\n")) == (0, 3), err
 
 
 def test_a_run_is_resumed_and_fine_tuned_where_its_plugin_is_named(run_with_all: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.training.launching import TORCHRUN, TRAIN, end_of, run, started
+from tests.training.launching import end_of, run, started
 from tests.training.tiny_runs import TINY, checkpoint
 from tests.training.two_ranks import at_a_free_port, launcher
 
@@ -65,42 +65,21 @@ def test_what_one_process_can_do_for_all_is_done_once(corpus, tmp_path):
         assert set((tmp_path / name).read_text().split()) == {"0"}, name
 
 
-@pytest.mark.nightly
-def test_torchrun_needs_no_run_dir(corpus, tmp_path):
-    status, err = run(*TORCHRUN, "--nproc-per-node=2", TRAIN, *words(corpus, trainer__devices=2), cwd=tmp_path)
-    assert status == 0, err
-    (run_dir,) = (tmp_path / "runs/default").iterdir()
-    assert RunDirectory(run_dir).is_scored
-    assert err.count("translate with:") == 1
-
-
-@pytest.mark.parametrize("shares_files", [pytest.param(True, marks=pytest.mark.nightly), False])
-def test_machines_see_the_same_run_directory_or_end_at_once(corpus, tmp_path, shares_files):
-    """Two processes that take themselves for two machines; without shared files, each has its own working directory.
-
-    One pair has the variables of SLURM, the other one those of torchrun.
-    """
-    folders = [tmp_path, tmp_path if shares_files else tmp_path / "other"]
-    folders[1].mkdir(exist_ok=True)
+def test_machines_that_do_not_see_the_same_run_directory_end_at_once(corpus, tmp_path):
+    """Two processes that take themselves for two machines, with the variables of torchrun: each has its own folder."""
+    folders = [tmp_path, tmp_path / "other"]
+    folders[1].mkdir()
     meeting, keys = at_a_free_port(), words(corpus, trainer__n_nodes=2, trainer__strategy="ddp")
-    impatient = tmp_path / "train.py"
-    impatient.write_text(IMPATIENT)
-    script = TRAIN if shares_files else impatient
+    script = tmp_path / "train.py"
+    script.write_text(IMPATIENT)
 
     def machine(rank: int):
         place: dict[str, Any] = {"RANK": rank, "LOCAL_RANK": 0, "GROUP_RANK": rank, "WORLD_SIZE": 2}
         place |= {"LOCAL_WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "run"}
-        if shares_files:
-            place = {"SLURM_PROCID": rank, "SLURM_LOCALID": 0, "SLURM_NODEID": rank, "SLURM_NTASKS": 2}
-            place |= {"SLURM_NTASKS_PER_NODE": 1, "SLURM_NNODES": 2}
         return started(script, *keys, cwd=folders[rank], **place, **meeting)
 
     with machine(0) as first, machine(1) as second:
         (status, err), (status_of_second, err_of_second) = end_of(first), end_of(second)
-    if shares_files:
-        assert (status, status_of_second) == (0, 0), err + err_of_second
-        assert err_of_second == ""
-        return
     assert (status, status_of_second, err_of_second) == (2, 2, "")
     assert re.fullmatch(
         rf"error: machine 1 .* nothing there: {folders[1]}/runs/default/\S+; put run_dir where .*\n", err
