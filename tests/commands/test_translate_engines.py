@@ -1,6 +1,7 @@
 """The models, engines and machines that the command line translates with."""
 
 import dataclasses
+import json
 import pickle
 from pathlib import Path
 from typing import Any
