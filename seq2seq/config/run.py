@@ -60,7 +60,7 @@ class RunConfig:
             yield f"batch.max_tokens=auto tries a whole model, and trainer.strategy={FSDP} splits it; give a number"
 
     def _problems_of_plugins(self) -> Iterator[str]:
-        wrong = [name for name in self.plugins if not all(map(str.isidentifier, name.split(".")))]
+        wrong = [name for name in map(str, self.plugins) if not all(map(str.isidentifier, name.split(".")))]
         yield from (f"plugins: {name[:60]!r} is no name of a module, such as mine or mine.losses" for name in wrong)
         if not wrong:
             model = self.model

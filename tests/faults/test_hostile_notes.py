@@ -182,6 +182,7 @@ def test_the_parts_of_a_translation(
 @given(place=st.sampled_from(PLACES), value=VALUES)
 @example(place=("model", "d_model"), value=2**30)
 @example(place=("data", "src_lang"), value="../../x")
+@example(place=("plugins",), value=[[]])
 def test_the_configuration_of_a_model_directory(
     tmp_path_factory: pytest.TempPathFactory, place: tuple[str, ...], value: Any
 ) -> None:

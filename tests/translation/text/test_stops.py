@@ -1,9 +1,10 @@
 """End marks as training had them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from seq2seq.corpus.sentences import sentence_ends
 from seq2seq.translation.text.origins import Text
 from seq2seq.translation.text.rewriting import stop_edits, with_stop_of
 
@@ -81,4 +82,5 @@ def test_a_mark_of_another_kind_comes_back(written: str, read: str, translation:
 def test_only_marks_and_the_spaces_after_them_change(text: str, training: str) -> None:
     found = with_stops_of(training, text)
     assert [c for c in found if c.isalpha()] == [c for c in text if c.isalpha()]
+    assume(len(list(sentence_ends(found))) == len(list(sentence_ends(text))))  # BB。 is a sentence, and BB. may go on
     assert with_stops_of(training, found) == found
