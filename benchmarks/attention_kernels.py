@@ -1,6 +1,6 @@
 """Which kernel computes attention, and how fast?  python benchmarks/attention_kernels.py --device cuda
 
-Forward and backward of torch's fused attention with each of its kernels, and with the one that it chooses: with the
+Forward and backward of torch's fused attention with each of its kernels, and with the one that a run gets: with the
 decoder's causal flag, with the mask that hides padding from encoder and cross-attention, and without any mask. Flash
 kernels take no mask. It prints a line of JSON: milliseconds for each, or null where the kernel refuses.
 
@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from seq2seq.hardware import speed_up_gpu
 from seq2seq.model.masks import additive
 
 KERNELS = {
@@ -44,7 +45,9 @@ def main() -> None:
 
 
 def measure(device: torch.device, n: int, n_heads: int, length: int, d_head: int) -> dict[str, dict[str, Any]]:
-    """By kind of mask and kernel, milliseconds; `chosen` is what torch takes by itself."""
+    """By kind of mask and kernel, milliseconds; `chosen` is what a run gets."""
+    if device.type == "cuda":
+        speed_up_gpu()
     is_token = torch.arange(length, device=device) < torch.randint(length // 2, length + 1, (n, 1), device=device)
     kinds: dict[str, dict[str, Any]] = {
         "causal": {"is_causal": True},

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from seq2seq.config import DecodingConfig, ModelConfig
 from seq2seq.decoding.search import decode_ids
+from seq2seq.hardware import speed_up_gpu
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import BOS, EOS, PAD
@@ -45,6 +46,8 @@ def main() -> None:
 
 def compare(device: torch.device) -> dict[str, dict[str, Any]]:
     """For each precision: differences, shares of equal translations, and whether all of it is within the limits."""
+    if device.type == "cuda":
+        speed_up_gpu()
     expected = outcome(torch.device("cpu"), bf16=False)
     found = {}
     for precision, limit in LIMITS.items():

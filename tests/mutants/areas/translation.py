@@ -151,10 +151,10 @@ MUTANTS = [
     ),
     Mutant(
         fault="each translation agrees with itself, too",
-        file="seq2seq/translation/flow.py",
+        file="seq2seq/translation/consensus.py",
         text="np.array(list(times.values())) - np.eye(len(times))",
         becomes="np.array(list(times.values())) - 0 * np.eye(len(times))",
-        tests=["tests/translation/test_searching.py::test_it_is_the_mean_over_all_others"],
+        tests=["tests/translation/test_consensus.py::test_it_is_the_mean_over_all_others"],
     ),
     Mutant(
         fault="each part of a line begins with its prefix",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from seq2seq.translation.flow import consensus
+from seq2seq.translation.consensus import consensus
 
 SACREBLEU = CHRF()
 TEXTS = [
