@@ -32,7 +32,7 @@ KINDS = {
     "pairs": "the pairs themselves",
     "mixture": "a temperature of 5, a fifth of the pairs in the second source",
     "weights": "weights 0.7 and 2.5, a fifth of the pairs in the second source",
-    "augmentation": "three disguises, a tenth each",
+    "augmentation": "three augmentations, a tenth each",
 }
 WINDOW_S = 2.0  # how long steps are measured at a time
 LONGEST = 250
@@ -97,7 +97,7 @@ def plan(args: argparse.Namespace) -> dict[str, float]:
         seed=1,
         world_size=args.ranks,
         slots=slots,
-        read_pair=as_disguised if args.worker == "augmentation" else None,
+        read_pair=as_augmented if args.worker == "augmentation" else None,
     )
     plan = loader._make_plan(0)
     return {
@@ -124,7 +124,7 @@ def slots_of(kind: str, pairs: RandomLengths) -> Slots | None:
     return slots
 
 
-def as_disguised(index: int, epoch: int, slot: int) -> tuple[list[int], list[int]]:
+def as_augmented(index: int, epoch: int, slot: int) -> tuple[list[int], list[int]]:
     """Stands in for the reader that a plan keeps slots for."""
     raise NotImplementedError
 

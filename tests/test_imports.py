@@ -157,7 +157,7 @@ def test_nothing_that_starts_quickly_imports_torch() -> None:
         "seq2seq.commands.export",
         "seq2seq.commands.compare",
         "seq2seq.commands.score",
-        "seq2seq.commands.split",
+        "seq2seq.commands.corpus.split",
     ]
     code = f"""
 import sys

@@ -91,7 +91,7 @@ def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:
         metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score.signature)
         for scores in tests.values()
         for metric, score in scores.items()
-        if "|case:lc|" not in score.signature  # a disguise that ignores case
+        if "|case:lc|" not in score.signature  # an augmentation that ignores case
     }
     for metric, value in valid.items():  # scored like the tests, but stored without interval and signature
         rows.append(f"| valid | {metric} | {value:.{digits}f} | {_code(signatures.get(metric, ''))} |")

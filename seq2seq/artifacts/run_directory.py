@@ -75,7 +75,7 @@ class RunDirectory:
                     model.ckpt        the weights that won the selection
         selection.json                scores on valid of all candidates, with intervals of the winner's; parameters
         scores.json                   {test set: {metric: {score, mean, half_width, signature}}}
-        hypotheses/TEST.LANG          translations of each test set, one a line; in disguise, TEST/DISGUISE.LANG
+        hypotheses/TEST.LANG          translations of each test set, one a line; augmented, TEST/AUGMENTATION.LANG
         references/TEST.LANG          their references, one a line; further references in TEST.LANG.1, TEST.LANG.2, ...
         sources/TEST.LANG             what was translated, one a line
         analysis/TEST.json            what the model gets wrong on a test set (analysis/test_set.py)

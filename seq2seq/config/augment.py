@@ -1,4 +1,4 @@
-"""The section `data.augment`: training text in disguise."""
+"""The section `data.augment`: training text with augmentation."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class AugmentConfig:
     """Shares of the training pairs that are read as people write them; others in each epoch.
 
-    `seq2seq/corpus/disguises/` has the disguises, and `seq2seq/dataset/augmentation.py` draws them. A pair may have
+    `seq2seq/corpus/augmentation/` has the kinds, and `seq2seq/dataset/augmentation.py` draws them. A pair may have
     several, which it gets in this order. Of `upper`, `title` and `lower` it has one at most, and so of the joins.
     """
 
@@ -30,7 +30,7 @@ class AugmentConfig:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares above 0, by the name of the disguise, in the order in which a pair gets them."""
+        """The shares above 0, by the name of the augmentation, in the order in which a pair gets them."""
         return {name: share for name, share in dataclasses.asdict(self).items() if share}
 
     def problems(self) -> Iterator[str]:

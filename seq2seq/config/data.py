@@ -32,7 +32,7 @@ class DataConfig:
     train: WrittenSources = "train"  # training text: a source or a list of sources
     valid: WrittenSources = "valid"  # validation text: a source or a list of sources
     test: WrittenSources = start("test")  # test sets: a source, a list of sources, or {NAME: SOURCE}
-    robustness: bool = runtime(False)  # also test in every disguise of docs/robustness.md, by BLEU and chrF
+    robustness: bool = runtime(False)  # also test with every augmentation of docs/robustness.md, by BLEU and chrF
     tsv_columns: list[str] = field(default_factory=lambda: ["fr", "en"])  # languages; `-` skips a column
     max_sentence_tokens: int = 256  # leave out training pairs with a longer side; in subword tokens
     max_length_ratio: float = 0.0  # leave out training pairs if long side > ratio x short side, in tokens; 0: off
@@ -41,7 +41,7 @@ class DataConfig:
     clean: CleanConfig = field(default_factory=CleanConfig)  # rules that leave bad training pairs out
     temperature: float = 1.0  # mixes training sources: each has a share in proportion to pairs ** (1 / temperature)
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
-    augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text in disguise
+    augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text with augmentation
     n_workers: int = runtime(0)  # processes that make large text token ids; 0: one for each core
     cache_dir: str = runtime("", is_local=True)  # fetched and prepared text; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
     shared_cache: str = runtime("", is_local=True)  # another, for fetched text, only read; empty: $SEQ2SEQ_SHARED_CACHE

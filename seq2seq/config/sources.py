@@ -7,7 +7,7 @@ corpus:multi30k/train             text that is fetched by its name (seq2seq/corp
                                   opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en, mtdata:ID
 https://HOST/FILE#sha256=DIGEST   a prefix or a file there; also {url: URL, sha256: DIGEST}, and in {src: ..., tgt: ...}
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
-{source: SOURCE, disguise: NAMES} a test set as people write it (seq2seq/corpus/disguises/); also with a tag
+{source: SOURCE, augmentation: NAMES} a test set as people write it (seq2seq/corpus/augmentation/); also with a tag
 {source: SOURCE, weight: 2}       training text that an epoch has twice; 0: not at all, 0.5: half of it, in turn
 """
 
@@ -24,7 +24,7 @@ CORPUS = "corpus:"  # begins the name of a corpus in conf/corpora.yaml, and a `d
 SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "mtdata:", "https://", "http://")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # What there may be to say about a source.
-_OF_SOURCES = {"tag", "disguise", "weight"}
+_OF_SOURCES = {"tag", "augmentation", "weight"}
 MOST_WEIGHT = 1000
 
 
@@ -34,16 +34,16 @@ class SourcePath:
 
     path: str
     tag: str | None = None
-    disguises: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
     weight: float = 1.0  # how often an epoch has each pair, beside what `data.temperature` says
 
     @property
     def stem(self) -> str:
-        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` in disguise.
+        """What to call a test set of this text: `news` for `corpus/news.tsv.gz`, and `news/typos` with augmentation.
 
         `wmt14-full` for `sacrebleu:wmt14/full`, and `Tatoeba` for `opus:Tatoeba/v2023-04-12`.
         """
-        return _stem(self.path, self.disguises)
+        return _stem(self.path, self.augmentations)
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class SourceFiles:
     src: str
     tgt: str
     tag: str | None = None
-    disguises: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
     weight: float = 1.0  # how often an epoch has each pair, beside what `data.temperature` says
 
     @property
     def stem(self) -> str:
-        return _stem(self.src, self.disguises)
+        return _stem(self.src, self.augmentations)
 
 
 SourceSpec = SourcePath | SourceFiles
@@ -70,8 +70,8 @@ def parse_sources(key: str, value: object) -> list[SourceSpec]:
     Args:
         key: of the configuration, for messages.
     Raises:
-        ConfigError: an entry that has none of the forms, an empty list, a disguise where there is no test, or a weight
-            where there is no training.
+        ConfigError: an entry that has none of the forms, an empty list, an augmentation where there is no test, or a
+            weight where there is no training.
     """
     entries = value if isinstance(value, list) else [value]
     if not entries:
@@ -98,8 +98,8 @@ def _parse(key: str, entry: object) -> SourceSpec:
     spec = _parse_files(key, entry["source"])
     if "tag" in entry:
         spec = replace(spec, tag=str(entry["tag"]))
-    if "disguise" in entry:
-        spec = replace(spec, disguises=_disguises(key, entry["disguise"]))
+    if "augmentation" in entry:
+        spec = replace(spec, augmentations=_augmentations(key, entry["augmentation"]))
     if "weight" in entry:
         spec = replace(spec, weight=_weight(key, entry["weight"]))
     return spec
@@ -113,14 +113,14 @@ def _weight(key: str, value: object) -> float:
     return float(value)
 
 
-def _disguises(key: str, value: object) -> tuple[str, ...]:
+def _augmentations(key: str, value: object) -> tuple[str, ...]:
     """The names; `corpus/` knows which ones there are."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ConfigError(f"{key}: disguise={value!r} is neither a name nor a list of names, such as typos")
+        raise ConfigError(f"{key}: augmentation={value!r} is neither a name nor a list of names, such as typos")
     if not key.startswith("data.test"):
         raise ConfigError(
-            f"{key}: disguise={value!r} is for test sets only; to train on such text there is data.augment"
+            f"{key}: augmentation={value!r} is for test sets only; to train on such text there is data.augment"
         )
     return tuple(names)
 
@@ -138,14 +138,14 @@ def _parse_files(key: str, entry: object) -> SourceSpec:
         if set(entry) != {"src", "tgt"} or not all(isinstance(name, str) and name for name in files):
             raise ConfigError(
                 f"{key}: the data source {dict(entry)} is not of the form {{src: FILE, tgt: FILE}}, "
-                "{url: URL, sha256: DIGEST} or {source: SOURCE, tag: NAME, disguise: NAME}"
+                "{url: URL, sha256: DIGEST} or {source: SOURCE, tag: NAME, augmentation: NAME}"
             )
         named = dict(zip(map(str, entry), files, strict=True))
         return SourceFiles(named["src"], named["tgt"])
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
             f"{key}: the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or "
-            "one of these as {source: ..., tag: NAME, disguise: NAME}"
+            "one of these as {source: ..., tag: NAME, augmentation: NAME}"
         )
     return SourcePath(entry)
 
@@ -173,10 +173,10 @@ def _says_more(entry: Mapping[Any, object]) -> bool:
     return "source" in entry and len(entry) > 1 and set(entry) <= {"source", *_OF_SOURCES}
 
 
-def _stem(path: str, disguises: Sequence[str]) -> str:
+def _stem(path: str, augmentations: Sequence[str]) -> str:
     name = Path(re.split("[?#]", masked(path))[0] if is_named(path) else path.partition("#")[0]).name
     scheme, colon, rest = path.partition(":")
     if is_named(path) and not rest.startswith("//"):
         parts = rest.partition("@")[0].split("/")
         name = {CORPUS: parts[-1], "sacrebleu:": "-".join(parts)}.get(scheme + colon, parts[0])
-    return "/".join([name.split(".")[0], *(["+".join(disguises)] if disguises else [])])
+    return "/".join([name.split(".")[0], *(["+".join(augmentations)] if augmentations else [])])

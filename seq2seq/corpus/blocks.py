@@ -28,7 +28,7 @@ from seq2seq.errors import CorpusError
 
 @dataclass(frozen=True)
 class Cut:
-    """A source without disguises in blocks of `size` pairs; the last one may be smaller.
+    """A source without augmentations in blocks of `size` pairs; the last one may be smaller.
 
     `n_pairs` are the lines of its first file. If another one has more or fewer, reading says so.
     """
@@ -43,7 +43,7 @@ class Cut:
         Raises:
             CorpusError: the first file cannot be read, is damaged or empty.
         """
-        assert not source.disguises
+        assert not source.augmentations
         n_pairs = count_lines(paired_files(source)[0])
         if not n_pairs:
             raise empty_corpus(source)

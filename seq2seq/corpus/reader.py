@@ -13,8 +13,8 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from seq2seq.corpus.augmentation import SEED, augmented_in_turn, named
 from seq2seq.corpus.compression import DAMAGE, decompressed, open_binary
-from seq2seq.corpus.disguises import SEED, disguised_in_turn, named
 from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
 from seq2seq.errors import CorpusError
 
@@ -131,14 +131,14 @@ def count_lines(path: Path) -> int:
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
-    """All (source, target) sentences of one corpus source, in order, and in its disguises if it has any.
+    """All (source, target) sentences of one corpus source, in order, and with its augmentations if it has any.
 
     Raises:
         CorpusError: what `read_lines` raises; an empty corpus; files with different numbers of lines; a line that does
             not have the format.
     """
-    if source.disguises:
-        yield from ((src, tgt) for src, tgt, *_ in _in_disguise(source))
+    if source.augmentations:
+        yield from ((src, tgt) for src, tgt, *_ in _augmented_rows(source))
         return
     n_pairs = 0
     pairs = pairs_in(source, [read_lines(file) for file in paired_files(source)])
@@ -184,8 +184,8 @@ def read_references(source: Source) -> Iterator[list[str]]:
     Raises:
         CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
-    if source.disguises:
-        for _, _, *further in _in_disguise(source):
+    if source.augmentations:
+        for _, _, *further in _augmented_rows(source):
             yield [line for line in further if line.strip()]
     elif isinstance(source, PairedFiles) and source.references:
         for _, *further in read_aligned((source.tgt, *source.references)):
@@ -195,13 +195,13 @@ def read_references(source: Source) -> Iterator[list[str]]:
             yield []
 
 
-def _in_disguise(source: Source) -> Iterator[Sequence[str]]:
-    """Sources with their targets and further references, which are disguised together."""
-    plain = replace(source, disguises=())
+def _augmented_rows(source: Source) -> Iterator[Sequence[str]]:
+    """Sources with their targets and further references, which are augmented together."""
+    plain = replace(source, augmentations=())
     rows: Iterator[Sequence[str]] = read_pairs(plain)
     if isinstance(plain, PairedFiles) and plain.references:
         rows = read_aligned(plain.files)
-    return disguised_in_turn(rows, named(source.disguises), SEED)
+    return augmented_in_turn(rows, named(source.augmentations), SEED)
 
 
 def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourceSpec
-from seq2seq.corpus.disguises import named
+from seq2seq.corpus.augmentation import named
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import bundled_corpus
 
@@ -34,7 +34,7 @@ class PairedFiles:
     tgt: Path
     references: tuple[Path, ...] = ()
     tag: str = ""  # what kind of text this is; empty: none
-    disguises: tuple[str, ...] = ()  # what its text is read in, one after another
+    augmentations: tuple[str, ...] = ()  # what its text is read in, one after another
     origin: Origin | None = None
 
     @property
@@ -56,7 +56,7 @@ class TsvFile:
     tgt_column: int
     n_columns: int
     tag: str = ""
-    disguises: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
     origin: Origin | None = None
 
     @property
@@ -76,7 +76,7 @@ class JsonlFile:
     src_key: str
     tgt_key: str
     tag: str = ""
-    disguises: tuple[str, ...] = ()
+    augmentations: tuple[str, ...] = ()
     origin: Origin | None = None
 
     @property
@@ -98,15 +98,15 @@ def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_refere
         with_references: for a file TGT of targets, also find TGT.1, TGT.2, ...: further references of the same lines.
     Raises:
         CorpusError: files that do not exist. One message names all of them and what was tried.
-        ConfigError: `data.tsv_columns` without the two languages, or an unknown disguise.
+        ConfigError: `data.tsv_columns` without the two languages, or an unknown augmentation.
     """
     folder = corpus_dir(config)
     sources: list[Source] = []
     problems: list[str] = []
     for spec in specs:
         try:
-            disguises = tuple(disguise.name for disguise in named(spec.disguises))
-            source = replace(_find(config, folder, spec), tag=spec.tag or "", disguises=disguises)
+            augmentations = tuple(augmentation.name for augmentation in named(spec.augmentations))
+            source = replace(_find(config, folder, spec), tag=spec.tag or "", augmentations=augmentations)
             if with_references and isinstance(source, PairedFiles):
                 source = replace(source, references=_references(source.tgt))
             sources.append(source)

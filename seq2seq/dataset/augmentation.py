@@ -1,9 +1,9 @@
-"""Which pairs of an epoch are read in disguise, so that the model learns text as people write it.
+"""Which pairs of an epoch are read with augmentation, so that the model learns text as people write it.
 
-A plan of batches needs lengths, and a disguise changes them. So disguises belong to *slots*: places in the epoch, which
-are sorted by length and cut into blocks. Which disguises a slot has, and how long its pair may be, is decided once. In
-each epoch the pairs of a block move on to other slots of the block. So a pair meets new disguises, each epoch has the
-same number of batches, and nobody needs to read the text to plan them.
+A plan of batches needs lengths, and an augmentation changes them. So augmentations belong to *slots*: places in the
+epoch, which are sorted by length and cut into blocks. Which augmentations a slot has, and how long its pair may be, is
+decided once. In each epoch the pairs of a block move on to other slots of the block. So a pair meets new augmentations,
+each epoch has the same number of batches, and nobody needs to read the text to plan them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,19 +30,19 @@ class Growth(NamedTuple):
         return (np.ceil(lengths * self.times) + self.more).astype(np.int32)
 
 
-Growths = Mapping[str, tuple[Growth, Growth]]  # of source and target, by the name of the disguise
+Growths = Mapping[str, tuple[Growth, Growth]]  # of source and target, by the name of the augmentation
 
 
 class Augmentation:
-    """The slots of an epoch, some of them with disguises."""
+    """The slots of an epoch, some of them with augmentations."""
 
     def __init__(self, slots: Slots, shares: Mapping[str, float], growths: Growths, longest: int, seed: int) -> None:
         """
         Args:
             slots: which pairs an epoch has.
-            shares: of the slots that have a disguise, by its name, in the order in which a pair gets them.
-            growths: of the same disguises, except those that join pairs.
-            longest: tokens that a disguised side may have at most.
+            shares: of the slots that have an augmentation, by its name, in the order in which a pair gets them.
+            growths: of the same augmentations, except those that join pairs.
+            longest: tokens that an augmented side may have at most.
         """
         self.names = list(shares)
         self.seed = seed
@@ -68,8 +68,8 @@ class Augmentation:
         places += self._first.astype(index)[:, None]
         return self._slots.pairs(epoch)[self._order[places.ravel()[: len(self._order)]]]
 
-    def disguises(self, slot: int) -> list[str]:
-        """The names of the disguises of a slot, in the order of the configuration."""
+    def augmentations(self, slot: int) -> list[str]:
+        """The names of the augmentations of a slot, in the order of the configuration."""
         drawn = int(self._drawn[slot])
         return [name for bit, name in enumerate(self.names) if drawn >> bit & 1]
 
@@ -88,12 +88,12 @@ class Augmentation:
 
 
 def n_joined(names: Sequence[str]) -> int:
-    """How many pairs a slot with these disguises holds."""
+    """How many pairs a slot with these augmentations holds."""
     return max((_JOINED.get(name, 1) for name in names), default=1)
 
 
 def _draw(shares: Mapping[str, float], n_slots: int, seed: int) -> NDArray[np.uint16]:
-    """Bit k of a number: whether the slot has the k-th disguise."""
+    """Bit k of a number: whether the slot has the k-th augmentation."""
     rng = np.random.default_rng((seed, len(shares)))
     drawn = np.zeros(n_slots, dtype=np.uint16)
     names = list(shares)

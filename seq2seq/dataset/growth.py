@@ -1,11 +1,11 @@
-"""How much longer a disguise or a random segmentation makes sentences, measured on some of them."""
+"""How much longer an augmentation or a random segmentation makes sentences, measured on some of them."""
 
 import random
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from seq2seq.corpus.disguises import DISGUISES
+from seq2seq.corpus.augmentation import AUGMENTATIONS
 from seq2seq.dataset.augmentation import Growth, n_joined
 from seq2seq.dataset.store import PairStore
 from seq2seq.segmentation import RandomSegmentation
@@ -16,11 +16,11 @@ _FITTING_PERCENT = 90  # of the sentences; more room would mean more padding
 
 
 def measure_growths(store: PairStore, tokenizer: Tokenizer, names: Iterable[str]) -> dict[str, tuple[Growth, Growth]]:
-    """The growth of source and target in each disguise that is not a join."""
+    """The growth of source and target with each augmentation that is not a join."""
     pairs = _some_pairs(store)
     before = _lengths(pairs, tokenizer)
     return {
-        name: _growth(before, _lengths([_disguised(name, pair) for pair in pairs], tokenizer))
+        name: _growth(before, _lengths([_augmented(name, pair) for pair in pairs], tokenizer))
         for name in names
         if n_joined([name]) == 1
     }
@@ -45,8 +45,8 @@ def _some_pairs(store: PairStore) -> list[tuple[str, str]]:
     return [(store.src_text(i), store.tgt_text(i)) for i in indices]
 
 
-def _disguised(name: str, pair: Sequence[str]) -> list[str]:
-    return DISGUISES[name].apply(pair, random.Random(pair[0]))
+def _augmented(name: str, pair: Sequence[str]) -> list[str]:
+    return AUGMENTATIONS[name].apply(pair, random.Random(pair[0]))
 
 
 def _lengths(pairs: Sequence[Sequence[str]], tokenizer: Tokenizer) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What is read of a pair in each epoch: text in disguise, another segmentation (subword regularisation), or no tag.
+"""What is read of a pair in each epoch: augmented text, another segmentation (subword regularisation), or no tag.
 
 Each is a function of (seed, epoch, slot, pair), so that a resumed run reads the same.
 """
@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from seq2seq.corpus.disguises import DISGUISES, joined
+from seq2seq.corpus.augmentation import AUGMENTATIONS, joined
 from seq2seq.dataset.augmentation import Augmentation, n_joined
 from seq2seq.dataset.batches import PairReader
 from seq2seq.dataset.plan import Slots
@@ -57,7 +57,7 @@ class SampledSegmentation:
         return next((ids for ids in segmentations if len(ids) <= room), None)
 
 
-class Disguised:
+class Augmented:
     """Reads the pairs of some slots as people write them.
 
     One that has more tokens than its slot has room for is read as it is stored.
@@ -71,22 +71,22 @@ class Disguised:
         seed: int,
         sampling: SampledSegmentation | None = None,
     ) -> None:
-        """sampling: segments the pairs of all slots, those in disguise too; None takes the best segmentations."""
+        """sampling: segments the pairs of all slots, those with augmentation too; None takes the best segmentations."""
         self.store, self.tokenizer, self.augmentation, self.seed = store, tokenizer, augmentation, seed
         self.sampling = sampling
         self._ends = list(accumulate(store.n_pairs_of_sources))
 
     def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]:
-        if names := self.augmentation.disguises(slot):
-            draw = _random(self.seed, "disguise", epoch, slot)
-            if (disguised := self._disguised(index, slot, names, draw)) is not None:
-                texts, best = disguised
+        if names := self.augmentation.augmentations(slot):
+            draw = _random(self.seed, "augmentation", epoch, slot)
+            if (augmented := self._augmented(index, slot, names, draw)) is not None:
+                texts, best = augmented
                 return best if self.sampling is None else self.sampling.sampled(texts, best, epoch, slot)
         if self.sampling is not None:
             return self.sampling(index, epoch, slot)
         return self.store.src(index).tolist(), self.store.tgt(index).tolist()
 
-    def _disguised(
+    def _augmented(
         self, index: int, slot: int, names: Sequence[str], draw: random.Random
     ) -> tuple[Sequence[str], tuple[list[int], list[int]]] | None:
         """The pair as texts and as token ids; None if it does not fit, or if nothing is left of it."""
@@ -96,7 +96,7 @@ class Disguised:
         texts: Sequence[str] = joined([(self.store.src_text(i), self.store.tgt_text(i)) for i in pairs])
         for name in names:
             if n_joined([name]) == 1:
-                texts = DISGUISES[name].apply(texts, draw)
+                texts = AUGMENTATIONS[name].apply(texts, draw)
         src, tgt = self.tokenizer.encode(texts)
         if not src or not tgt:
             return None

@@ -3,7 +3,7 @@
 The plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one micro-batch,
 and every rank gets the same number of them. A position in the plan is one number. So a checkpoint saves only the number
 of steps that are done, and resuming is arithmetic. The plan is made of slots: the pairs themselves, or places that
-`seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (disguises) fill with pairs.
+`seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (augmentations) fill with pairs.
 
 A plan has 4 bytes a slot, and 4 more where pairs are read in a way that depends on their slot. To make one takes about
 10 bytes a slot, lengths of one byte included.

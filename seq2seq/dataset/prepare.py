@@ -27,10 +27,10 @@ from filelock import FileLock, Timeout
 from seq2seq.config import DataConfig, RunConfig, SourceSpec, TokenizerConfig
 from seq2seq.config.on_resume import marks
 from seq2seq.cores import n_cores
+from seq2seq.corpus.augmentation import SEED
+from seq2seq.corpus.augmentation import VERSION as AUGMENTATIONS_VERSION
 from seq2seq.corpus.blocks import Cut, sampled_pairs
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
-from seq2seq.corpus.disguises import SEED
-from seq2seq.corpus.disguises import VERSION as DISGUISES_VERSION
 from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
@@ -62,7 +62,7 @@ _TEST = "test/"  # begins the name of a test set among all splits, so that one m
 class Prepared:
     """All that training needs of the text.
 
-    `train` is filtered, and has text only if its segmentation is sampled or some of it is disguised. `valid` and
+    `train` is filtered, and has text only if its segmentation is sampled or some of it is augmented. `valid` and
     `tests` (by their names in `data.test`, and those that `data.robustness` adds) hold every pair of their files, also
     blank and long ones, with text: the references. `seen` is what an epoch of `train` has.
     """
@@ -155,7 +155,9 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
 
 def _held_out(splits: Mapping[str, list[Source]]) -> list[Source]:
     """The sources of valid and of all test sets, each once, as plain text."""
-    sources = [replace(source, disguises=(), tag="") for name in splits if name != "train" for source in splits[name]]
+    sources = [
+        replace(source, augmentations=(), tag="") for name in splits if name != "train" for source in splits[name]
+    ]
     return list(dict.fromkeys(sources))
 
 
@@ -184,9 +186,9 @@ def _tokenizer(
         key: getattr(config.tokenizer, key) for key, mark in marks(TokenizerConfig).items() if not mark.only_trains
     }
     shares = spelling_shares(config.data.augment.shares)
-    disguises = {"disguises": {"version": DISGUISES_VERSION, "shares": shares}} if shares else {}
+    augmentations = {"augmentations": {"version": AUGMENTATIONS_VERSION, "shares": shares}} if shares else {}
     made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
-    key = _key(made_from | disguises | cleaned)
+    key = _key(made_from | augmentations | cleaned)
     directory = cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
@@ -289,7 +291,7 @@ def _store(
 
     def large_work() -> BlockWork | None:
         """The work on text of which so much is there that several processes pay; None: there is less."""
-        if any(source.disguises for source in sources):
+        if any(source.augmentations for source in sources):
             return None
         cuts = [Cut.of(source, BLOCK) for source in sources]
         if sum(cut.n_pairs for cut in cuts) < LARGE:
@@ -358,7 +360,7 @@ def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[st
     """All that decides the pairs and the tags of the sources. The places of the files do not count."""
     return [
         {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
-        | ({"disguises": [*source.disguises, SEED, DISGUISES_VERSION]} if source.disguises else {})
+        | ({"augmentations": [*source.augmentations, SEED, AUGMENTATIONS_VERSION]} if source.augmentations else {})
         for source in sources
     ]
 

@@ -28,9 +28,9 @@ class AnalysedRun:
         """A run as it is on disk; without analyses before its end."""
         analyses: dict[str, TestSetAnalysis] = {}
         problems: list[str] = []
-        disguised = {name for name, test in all_test_sets(run.config().data).items() if test.clean}
+        augmented = {name for name, test in all_test_sets(run.config().data).items() if test.clean}
         for test in run.tests() if run.is_scored else ():
-            if test not in disguised:
+            if test not in augmented:
                 try:
                     analyses[test] = _analyse(run, test)
                 except RunError as error:  # a run of an older version may lack files

@@ -76,13 +76,13 @@ def _tables(comparison: Comparison, longest: int = 1000) -> Iterator[Table]:
         if test.scores:
             yield _score_table(comparison, f"test set {name}{size}", ["metric"], list(_rows(comparison, test.scores)))
         rows = [
-            [disguised.removeprefix(f"{name}/"), *row]
-            for disguised, other in comparison.tests.items()
-            if disguised.rpartition("/")[0] == name
+            [augmented.removeprefix(f"{name}/"), *row]
+            for augmented, other in comparison.tests.items()
+            if augmented.rpartition("/")[0] == name
             for row in _rows(comparison, other.scores)
         ]
         if rows:
-            yield _score_table(comparison, f"test set {name} in disguise", ["disguise", "metric"], rows)
+            yield _score_table(comparison, f"test set {name} with augmentation", ["augmentation", "metric"], rows)
     if any(len(recipe.labels) > 1 for recipe in comparison.recipes):
         yield _seeds(comparison)
     yield _cost(comparison)

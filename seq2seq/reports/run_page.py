@@ -78,14 +78,14 @@ def _with_few_sentences(analysis: TestSetAnalysis) -> TestSetAnalysis:
 
 
 def _scores(run: RunDirectory, config: DataConfig) -> list[dict[str, Any]]:
-    """The test sets, each with its disguises."""
+    """The test sets, each with its augmentations."""
     scores = run.scores()
     clean_of = {name: test.clean for name, test in all_test_sets(config).items()}
     return [
         {
             "test": test,
             "metrics": [_score(name, score) for name, score in metrics.items()],
-            "disguises": [
+            "augmentations": [
                 _score(name.removeprefix(f"{test}/"), others["bleu"])
                 | {"change": others["bleu"].score - metrics["bleu"].score, "ignores_case": run.ignored_case(name)}
                 for name, others in scores.items()

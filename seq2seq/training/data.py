@@ -17,7 +17,7 @@ from seq2seq.dataset.augmentation import Augmentation, Growth, Growths
 from seq2seq.dataset.batches import BatchLoader, PairReader, Position, Shape
 from seq2seq.dataset.growth import measure_growths, measure_sampling
 from seq2seq.dataset.mixture import Copies, Mixture, copies
-from seq2seq.dataset.pair_readers import Disguised, SampledSegmentation, TagDropout
+from seq2seq.dataset.pair_readers import Augmented, SampledSegmentation, TagDropout
 from seq2seq.dataset.plan import Slots
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.dataset.room import Roomier
@@ -110,7 +110,7 @@ class TranslationData(pl.LightningDataModule):
 
     @cached_property
     def _growths(self) -> Growths:
-        """In disguise."""
+        """with augmentation."""
         return measure_growths(self.prepared.train, self.prepared.tokenizer, self.config.data.augment.shares)
 
     @cached_property
@@ -136,7 +136,7 @@ class TranslationData(pl.LightningDataModule):
             sampling = SampledSegmentation(train, self._segment, slots, seed)
         read_pair: PairReader | None = sampling
         if augmentation is not None:
-            read_pair = Disguised(train, tokenizer, augmentation, seed, sampling)
+            read_pair = Augmented(train, tokenizer, augmentation, seed, sampling)
         if tokenizer.tags and data.tag_dropout:
             read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
         is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies, n_pairs, strict=True))

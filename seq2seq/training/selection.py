@@ -161,8 +161,8 @@ def summary(config: RunConfig, outcome: Outcome, ending: str, run_dir: Path, rep
             f"   {metric:15} {score.score:6.2f} ± {score.half_width:.2f}  {score.signature}"
             for metric, score in outcome.tests[name].items()
         ]
-        disguised = {each: test for each, test in sets.items() if test.clean == name}
-        lines += _robustness(name, disguised, outcome.tests) if disguised else []
+        augmented = {each: test for each, test in sets.items() if test.clean == name}
+        lines += _robustness(name, augmented, outcome.tests) if augmented else []
     lines += ["", f"translate with:  {command('translate', '--model', run_dir, '--input', 'FILE', '--output', 'FILE')}"]
     lines += [
         f"look inside with:  {command('attention', '--model', run_dir, '--src', 'TEXT', '--output', 'page.html')}"
@@ -171,11 +171,11 @@ def summary(config: RunConfig, outcome: Outcome, ending: str, run_dir: Path, rep
 
 
 def _robustness(
-    clean: str, disguised: Mapping[str, TestSet], scores: Mapping[str, Mapping[str, Interval]]
+    clean: str, augmented: Mapping[str, TestSet], scores: Mapping[str, Mapping[str, Interval]]
 ) -> list[str]:
-    """A row for each disguise of a test set: its BLEU, and what the disguise costs."""
-    lines = [f"   {'in disguise':15} {'BLEU':>6} {'change':>7}"]
-    for name, test in disguised.items():
+    """A row for each augmentation of a test set: its BLEU, and what the augmentation costs."""
+    lines = [f"   {'with augmentation':15} {'BLEU':>6} {'change':>7}"]
+    for name, test in augmented.items():
         bleu = scores[name]["bleu"].score
         note = "  without case" if test.ignores_case else ""
         change = bleu - scores[clean]["bleu"].score

@@ -18,7 +18,7 @@ COMMANDS = {
     "attention": "attention --model RUN --src Oui. --output",
     "heads": "heads --model RUN --output",
     "encode": "encode --model RUN --input TEXT --picture",
-    "disguise": "disguise TEXT --as upper --output",
+    "corpus augment": "corpus augment TEXT --as upper --output",
     "corpus clean": "corpus clean TEXT TEXT --languages fr en --output x --rejected",
     "corpus report": "corpus report TEXT TEXT --languages fr en --json",
     "corpus report as a page": "corpus report TEXT TEXT --languages fr en --html",
@@ -53,6 +53,6 @@ def test_nothing_that_is_needed_is_replaced(
     assert "is a file of the model in" in refusal(f"link{ending}")
     if "TEXT" in COMMANDS[command]:
         assert "would overwrite" in refusal(f"own{ending}")
-    if command.startswith(("report", "disguise", "corpus")):
+    if command.startswith(("report", "corpus")):
         assert "would not be compressed; leave out .gz" in refusal("new.gz")
     assert {path: path.lstat().st_mtime_ns for path in Path().rglob("*")} == before

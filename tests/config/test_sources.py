@@ -27,13 +27,13 @@ def test_each_form_of_a_source_has_a_type():
         ({"src": "n.fr", "tgt": "m"}, [("n", [SourceFiles("n.fr", "m")])]),
         ("http://u:p@h/x?token=a/b", [("x", [SourcePath("http://u:p@h/x?token=a/b")])]),
         ({"source": "x", "tag": "t"}, [("x", [SourcePath("x", "t")])]),
-        ({"source": "a/x.fr", "disguise": "typos"}, [("x/typos", [SourcePath("a/x.fr", None, ("typos",))])]),
+        ({"source": "a/x.fr", "augmentation": "typos"}, [("x/typos", [SourcePath("a/x.fr", None, ("typos",))])]),
         (
-            ["x", {"source": "x", "tag": "t", "disguise": ["lower", "typos"]}],
+            ["x", {"source": "x", "tag": "t", "augmentation": ["lower", "typos"]}],
             [("x", [SourcePath("x")]), ("x/lower+typos", [SourcePath("x", "t", ("lower", "typos"))])],
         ),
         (
-            {"a": {"source": {"src": "n.fr", "tgt": "m"}, "disguise": "typos"}},
+            {"a": {"source": {"src": "n.fr", "tgt": "m"}, "augmentation": "typos"}},
             [("a", [SourceFiles("n.fr", "m", None, ("typos",))])],
         ),
         ({"source": "x"}, [("source", [SourcePath("x")])]),  # a test set of that name
@@ -60,7 +60,9 @@ MALFORMED = [
 
 @pytest.mark.parametrize("value", MALFORMED)
 def test_an_entry_of_another_form_is_refused(value):
-    message = r"data\.valid: the data source .* \{src: FILE, tgt: FILE\}.* \{source: .*, tag: NAME, disguise: NAME\}"
+    message = (
+        r"data\.valid: the data source .* \{src: FILE, tgt: FILE\}.* \{source: .*, tag: NAME, augmentation: NAME\}"
+    )
     with pytest.raises(ConfigError, match=message):
         parse_sources("data.valid", value)
     with pytest.raises(ConfigError, match=message.replace("valid", r"test\.news")):
@@ -85,16 +87,16 @@ def test_malformed_sources_of_all_splits_are_reported_together():
 
 
 @pytest.mark.parametrize("key", ["data.train", "data.valid"])
-def test_only_test_sets_have_disguises(key):
-    message = rf"{key}: disguise='typos' is for test sets only; to train on such text there is data\.augment"
+def test_only_test_sets_have_augmentations(key):
+    message = rf"{key}: augmentation='typos' is for test sets only; to train on such text there is data\.augment"
     with pytest.raises(ConfigError, match=message):
-        parse_sources(key, ["x", {"source": "x", "disguise": "typos"}])
+        parse_sources(key, ["x", {"source": "x", "augmentation": "typos"}])
 
 
 @pytest.mark.parametrize("value", ["", None, [], 3, [3], {"typos": 1}])
-def test_a_disguise_is_a_name_or_a_list_of_names(value):
-    with pytest.raises(ConfigError, match=r"data\.test\.a: disguise=.* is neither a name nor a list of names"):
-        parse_tests({"a": {"source": "x", "disguise": value}})
+def test_a_augmentation_is_a_name_or_a_list_of_names(value):
+    with pytest.raises(ConfigError, match=r"data\.test\.a: augmentation=.* is neither a name nor a list of names"):
+        parse_tests({"a": {"source": "x", "augmentation": value}})
 
 
 def test_a_source_of_training_has_a_weight():

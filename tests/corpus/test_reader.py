@@ -233,20 +233,20 @@ def test_a_line_that_is_no_pair_is_named(tmp_path, line, problem):
 
 
 @pytest.mark.parametrize("kinds", ["upper", "typos,emoji", "join,numbers", "stop,join3"])
-def test_a_source_in_disguise_reads_as_the_command_writes_it(tmp_path, kinds):
+def test_a_source_augmented_rows_reads_as_the_command_writes_it(tmp_path, kinds):
     src = write(tmp_path / "a.fr", "Il pleut.\nÇa va, Léa ?\n\nOui.\n")
     tgt = write(tmp_path / "a.en", "It rains.\nAll well, Léa?\n\nYes.\n")
     further = write(tmp_path / "a.en.1", "\nHow are you, Léa?\n\n\n"), write(tmp_path / "a.en.2", "Rain.\n\n\nSure.\n")
     outputs = [tmp_path / f"out.{number}" for number in range(4)]
-    main(["disguise", *map(str, (src, tgt, *further)), "--as", kinds, "--output", *map(str, outputs)])
+    main(["corpus", "augment", *map(str, (src, tgt, *further)), "--as", kinds, "--output", *map(str, outputs)])
     rows = list(read_aligned(outputs))
-    source = PairedFiles(src, tgt, further, disguises=tuple(kinds.split(",")))
+    source = PairedFiles(src, tgt, further, augmentations=tuple(kinds.split(",")))
     assert list(read_pairs(source)) == [(src, tgt) for src, tgt, *_ in rows]
     assert list(read_references(source)) == [[text for text in row[2:] if text] for row in rows]
 
 
-def test_other_forms_have_disguises_too(tmp_path):
+def test_other_forms_have_augmentations_too(tmp_path):
     jsonl = write(tmp_path / "a.jsonl", json.dumps({"fr": "Oui.", "en": "Yes."}))
-    source = JsonlFile(jsonl, "fr", "en", disguises=("upper", "stop"))
+    source = JsonlFile(jsonl, "fr", "en", augmentations=("upper", "stop"))
     assert list(read_pairs(source)) == [("OUI", "YES.")]
     assert list(read_references(source)) == [[]]

@@ -159,12 +159,12 @@ def test_tsv_columns_name_each_language_once(tmp_path, columns, count):
         find(DataConfig(dir=str(tmp_path), tsv_columns=columns), "a.tsv.gz")
 
 
-def test_an_unknown_disguise_is_refused_with_those_there_are(tmp_path):
+def test_an_unknown_augmentation_is_refused_with_those_there_are(tmp_path):
     touch(tmp_path, "a.fr", "a.en")
     config = DataConfig(dir=str(tmp_path))
-    entry = {"source": "a", "disguise": ["lower", "typo"]}
-    with pytest.raises(ConfigError, match=r"there is no disguise 'typo'; choose from upper, title, .*, join3"):
+    entry = {"source": "a", "augmentation": ["lower", "typo"]}
+    with pytest.raises(ConfigError, match=r"there is no augmentation 'typo'; choose from upper, title, .*, join3"):
         find_sources(config, parse_sources("data.test", entry))
-    entry["disguise"] = ["lower", "typos"]
+    entry["augmentation"] = ["lower", "typos"]
     (found,) = find_sources(config, parse_sources("data.test", entry))
-    assert found.disguises == ("lower", "typos")
+    assert found.augmentations == ("lower", "typos")

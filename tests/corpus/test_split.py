@@ -1,4 +1,4 @@
-"""What comes out of `python -m seq2seq split`, read back from its files."""
+"""What comes out of `python -m seq2seq corpus split`, read back from its files."""
 
 import gzip
 import random
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq.cli import front_door
+from seq2seq.cli import main
 from seq2seq.corpus import split
 from seq2seq.corpus.groups import comparable
 from seq2seq.corpus.hashes import file_sha256
@@ -43,12 +43,12 @@ def write_tsv(path: Path, pairs: Sequence[Pair]) -> Path:
 
 
 def run(file: Path, output: Path, *options: object) -> None:
-    front_door("split", [str(file), "--languages", "en", "fr", "--output", str(output), *map(str, options)])
+    main(["corpus", "split", str(file), "--languages", "en", "fr", "--output", str(output), *map(str, options)])
 
 
 def refused(capsys: pytest.CaptureFixture[str], *args: object) -> str:
     with pytest.raises(SystemExit) as stopped:
-        front_door("split", [str(arg) for arg in args])
+        main(["corpus", "split", *map(str, args)])
     assert stopped.value.code == 2
     message = capsys.readouterr().err
     assert message.startswith("error: ")
@@ -249,7 +249,7 @@ def test_the_command_cuts_every_form_of_a_corpus_alike(tmp_path: Path, form: Cal
     plain = tmp_path / "plain"
     run(write_tsv(tmp_path / "c.tsv", CORPUS), plain, "--valid", 2, "--test", 3, "--max-group", 3)
     options = ["--output", str(tmp_path / "new" / "out"), "--valid", "2", "--test", "3", "--max-group", "3"]
-    front_door("split", [*form(tmp_path), *options])
+    main(["corpus", "split", *form(tmp_path), *options])
     found, expected = contents(tmp_path / "new" / "out"), contents(plain)
     del found["split.txt"], expected["split.txt"]  # they name the files that were read
     assert found == expected

@@ -50,9 +50,9 @@ def test_an_epoch_holds_the_pairs_of_the_mixture_and_there_is_room_for_each(n_pa
     assert max(augmentation.src_lengths.max(), augmentation.tgt_lengths.max()) <= LONGEST
 
 
-def test_slots_have_disguises_in_their_shares():
+def test_slots_have_augmentations_in_their_shares():
     augmentation, _, _ = augmented([30_000])
-    drawn = [augmentation.disguises(slot) for slot in range(30_000)]
+    drawn = [augmentation.augmentations(slot) for slot in range(30_000)]
     found = Counter(name for names in drawn for name in names)
     for name, share in SHARES.items():
         assert found[name] == pytest.approx(30_000 * share, abs=300)  # at most 4.3 standard deviations
@@ -63,16 +63,16 @@ def test_slots_have_disguises_in_their_shares():
 
 def test_shares_of_one_group_may_add_up_to_everything():
     augmentation, _, _ = augmented([500], shares={"upper": 0.5, "title": 0.5})
-    assert all(len(augmentation.disguises(slot)) == 1 for slot in range(500))
+    assert all(len(augmentation.augmentations(slot)) == 1 for slot in range(500))
 
 
-def test_each_pair_meets_each_disguise_as_often_as_its_share_says():
+def test_each_pair_meets_each_augmentation_as_often_as_its_share_says():
     n_pairs, n_epochs = BLOCK * 5, 400
     augmentation, _, _ = augmented([n_pairs])
     met = {name: np.zeros(n_pairs) for name in SHARES}
     for epoch in range(n_epochs):
         for slot, pair in enumerate(augmentation.pairs(epoch)):
-            for name in augmentation.disguises(slot):
+            for name in augmentation.augmentations(slot):
                 met[name][pair] += 1
     for name, share in SHARES.items():
         # A block of 32 has 6 or 7 slots for a share of 0.2. To meet one of them has a standard deviation of 0.02.
@@ -87,7 +87,7 @@ def test_the_draw_is_a_function_of_seed_and_epoch():
     assert one.pairs(7).tolist() == other.pairs(7).tolist()
     assert one.pairs(7).tolist() != one.pairs(8).tolist()
     assert one.pairs(7).tolist() != third.pairs(7).tolist()
-    drawn = [[augmented([400], seed=seed)[0].disguises(slot) for slot in range(400)] for seed in (3, 3, 4)]
+    drawn = [[augmented([400], seed=seed)[0].augmentations(slot) for slot in range(400)] for seed in (3, 3, 4)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
@@ -97,7 +97,7 @@ def test_room_worked_out_by_hand():
     augmentation = Augmentation(mixture, SHARES, GROWTHS, 1000, seed=0)
     room = {}
     for slot in range(len(lengths)):
-        names, block = tuple(augmentation.disguises(slot)), slot // (9 * BLOCK)
+        names, block = tuple(augmentation.augmentations(slot)), slot // (9 * BLOCK)
         room[names, block] = (int(augmentation.src_lengths[slot]), int(augmentation.tgt_lengths[slot]))
     assert (room[(), 0], room[(), 1]) == ((4, 4), (7, 7))
     assert (room[("typos",), 0], room[("typos",), 1]) == ((7, 4), (10, 7))  # 1.1 x 4 + 2 and 1.1 x 7 + 2, rounded up

@@ -84,9 +84,9 @@ def test_another_test_set_makes_the_training_text_anew(leaking, corpus):
     assert prepared.report["splits"]["train"]["rejected"]["overlap"] == 2
 
 
-def test_a_test_in_disguise_is_looked_for_as_it_is_written(leaking):
+def test_a_test_augmented_rows_is_looked_for_as_it_is_written(leaking):
     leaking.data.drop_overlap = "exact"
-    leaking.data.test = {"typos": {"source": "test", "disguise": "typos"}}
+    leaking.data.test = {"typos": {"source": "test", "augmentation": "typos"}}
     assert prepare(leaking).report["splits"]["train"]["rejected"]["overlap"] == 4
 
 

@@ -69,9 +69,11 @@ def test_a_segmentation_that_does_not_fit_is_drawn_again(tokenizer):
 
 
 def test_purposes_draw_independently():
-    """A slot's tag, its disguise and its segmentation are not left to the same random numbers."""
-    tag, disguise = ([_random(1, purpose, 0, slot).random() for slot in range(2000)] for purpose in ("tag", "disguise"))
-    assert abs(correlation(tag, disguise)) < 0.1
+    """A slot's tag, its augmentation and its segmentation are not left to the same random numbers."""
+    tag, augmentation = (
+        [_random(1, purpose, 0, slot).random() for slot in range(2000)] for purpose in ("tag", "augmentation")
+    )
+    assert abs(correlation(tag, augmentation)) < 0.1
     assert len({_random(1, "tag", epoch, slot).random() for epoch in (0, 1) for slot in (0, 1_000_003)}) == 4
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seq2seq.config import DataConfig, RunConfig
-from seq2seq.corpus.disguises import DISGUISES
+from seq2seq.corpus.augmentation import AUGMENTATIONS
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError, TokenizerError
@@ -257,21 +257,21 @@ def test_robustness_adds_stores_and_leaves_the_report_as_it_was(config, corpus):
     config.data.robustness = True
     robust = prepare(config)
     assert robust.report == plain.report
-    assert list(robust.tests) == ["test", *(f"test/{name}" for name in DISGUISES)]
-    assert {len(robust.tests[f"test/{name}"]) for name in DISGUISES} == {62, 31, 21}
+    assert list(robust.tests) == ["test", *(f"test/{name}" for name in AUGMENTATIONS)]
+    assert {len(robust.tests[f"test/{name}"]) for name in AUGMENTATIONS} == {62, 31, 21}
     assert robust.tests["test/upper"].references(0) == ["ANOTHER TARGET", "ONE MORE"]
     assert robust.tests["test/typos"].references(0) == ["another target", "one more"]
     assert robust.tests["test/join"].references(1)[1] == "one more one more"
 
 
-def test_a_missing_test_set_is_named_once_and_not_in_every_disguise(config):
+def test_a_missing_test_set_is_named_once_and_not_in_every_augmentation(config):
     config.data.test, config.data.robustness = ["nowhere", "test"], True
     with pytest.raises(CorpusError) as raised:
         prepare(config)
     assert [line.split(": ")[0] for line in str(raised.value).splitlines()] == ["data.test.nowhere"] * 2
 
 
-def test_an_unknown_disguise_is_named_with_its_test_set(config):
-    config.data.test = {"chat": {"source": "test", "disguise": "typo"}}
-    with pytest.raises(CorpusError, match=r"^data\.test\.chat: there is no disguise 'typo'; choose from upper, "):
+def test_an_unknown_augmentation_is_named_with_its_test_set(config):
+    config.data.test = {"chat": {"source": "test", "augmentation": "typo"}}
+    with pytest.raises(CorpusError, match=r"^data\.test\.chat: there is no augmentation 'typo'; choose from upper, "):
         prepare(config)

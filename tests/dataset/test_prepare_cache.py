@@ -204,19 +204,19 @@ def test_who_wants_what_another_one_is_preparing_waits_for_it(config, caplog, mo
     assert [caplog.text.count(what) for what in ("training a tokenizer", "encoding train", "data report")] == [1, 1, 2]
 
 
-def test_a_disguise_and_its_version_decide_the_store_and_plain_text_keeps_its_own(config, tmp_path, monkeypatch):
+def test_a_augmentation_and_its_version_decide_the_store_and_plain_text_keeps_its_own(config, tmp_path, monkeypatch):
     plain = prepare(config)
-    config.data.test = {"test": "test", "chat": {"source": "test", "disguise": "upper"}}
+    config.data.test = {"test": "test", "chat": {"source": "test", "augmentation": "upper"}}
     both = prepare(config)
     assert both.tests["test"].directory == plain.tests["test"].directory
     assert both.tests["chat"].src_text(0) == plain.tests["test"].src_text(0).upper()
     assert both.tests["chat"].references(0) == ["ANOTHER TARGET"]
     assert both.train.directory == plain.train.directory
     n_stores = len(stores(tmp_path))
-    config.data.test["chat"]["disguise"] = "lower"
+    config.data.test["chat"]["augmentation"] = "lower"
     assert prepare(config).tests["chat"].references(0) == ["another target"]
     assert len(stores(tmp_path)) == n_stores + 1
-    monkeypatch.setattr(prepare_module, "DISGUISES_VERSION", 0)
+    monkeypatch.setattr(prepare_module, "AUGMENTATIONS_VERSION", 0)
     assert prepare(config).tests["chat"].directory != both.tests["chat"].directory
     assert len(stores(tmp_path)) == n_stores + 2
 

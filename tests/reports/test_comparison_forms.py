@@ -26,7 +26,7 @@ POOR = ["A man is on a thing.", "Dogs run in the snow.", "People repair."]
 
 
 def translated(path: Path, hypotheses: list[str]) -> Path:
-    """Give a run that has ended the translations and scores of a test set, plain and in disguise."""
+    """Give a run that has ended the translations and scores of a test set, plain and with augmentation."""
     run, tests = RunDirectory(path), {}
     for name, metrics in (("news", ("bleu", "ter")), ("news/typos", ("bleu",))):
         run.write_test(name, "en", hypotheses, [[reference] for reference in REFERENCES])
@@ -115,7 +115,7 @@ def test_markdown_has_tables_of_one_width_each(runs: list[Path], capsys: pytest.
     assert parts[0] == "\n".join(f"- {label}: `{path}`" for label, path in zip("ABC", runs, strict=True))
     titles = [part for part in parts if part.startswith("**")]
     assert titles == [
-        "**what differs**", "**valid**", "**test set news, 3 sentences**", "**test set news in disguise**",
+        "**what differs**", "**valid**", "**test set news, 3 sentences**", "**test set news with augmentation**",
         "**runs that differ only in seed, together: mean ± standard deviation**", "**cost**",
     ]  # fmt: skip
     tables = [part.splitlines() for part in parts if part.startswith("|")]

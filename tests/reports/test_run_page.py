@@ -39,7 +39,7 @@ def test_the_page_says_what_the_run_is_and_what_it_scored(tmp_path: Path) -> Non
     assert {row["key"] for row in found["config"] if row["is_changed"]} == {"seed", "data.test"}
 
 
-def test_disguises_stand_below_their_test_set(tmp_path: Path) -> None:
+def test_augmentations_stand_below_their_test_set(tmp_path: Path) -> None:
     run = finished_run(tmp_path / "run")
     config = run.config()
     config.data.robustness = True
@@ -48,7 +48,7 @@ def test_disguises_stand_below_their_test_set(tmp_path: Path) -> None:
     scores["news/upper"] = {"bleu": {"score": 50.0, "mean": 50, "half_width": 2, "signature": "|case:lc|"}}
     (run.path / "scores.json").write_text(json.dumps(scores))
     (test,) = data_of(run_page(AnalysedRun(run, {})))["scores"]
-    (row,) = test["disguises"]
+    (row,) = test["augmentations"]
     assert (row["name"], row["score"], row["ignores_case"]) == ("upper", 50.0, True)
     assert row["change"] == pytest.approx(50 - 54.5163)
 

@@ -6,7 +6,7 @@ line of its docstring says what it does, and shows an example.
 
 import argparse
 
-from seq2seq.commands.corpus import clean, find, get, list_cached, report, rm
+from seq2seq.commands.corpus import augment, clean, find, get, list_cached, report, rm, split
 
 SUBCOMMANDS = {
     "find": find,
@@ -15,6 +15,8 @@ SUBCOMMANDS = {
     "rm": rm,
     "report": report,
     "clean": clean,
+    "split": split,
+    "augment": augment,
 }
 
 

@@ -70,7 +70,7 @@ def side_sketches(pairs: Sequence[tuple[str, str]]) -> tuple[Sketches, Sketches]
 
 @dataclass(frozen=True)
 class HeldOutPairs:
-    """The pairs of valid and test, without disguises, and each source with its further references.
+    """The pairs of valid and test, without augmentations, and each source with its further references.
 
     They are read when somebody iterates, so other processes can get this object instead of them.
     """
@@ -79,7 +79,7 @@ class HeldOutPairs:
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for source in self.sources:
-            plain = replace(source, disguises=())
+            plain = replace(source, augmentations=())
             for (src, tgt), further in zip(read_pairs(plain), read_references(plain), strict=True):
                 for reference in (tgt, *further):
                     yield src, reference

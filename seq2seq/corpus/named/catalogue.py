@@ -16,7 +16,7 @@ corpora:
       test: {sacrebleu: wmt14/full}    a test set that sacreBLEU knows, in the direction of the run
   tatoeba:
     table: {url: https://..., member: fra.txt, columns: [en, fr, "-"]}    both languages in a file; `-` skips a column
-    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `python -m seq2seq split` makes them
+    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `corpus split` makes them
 rewrite:
   https://www.statmt.org/: https://mirror.example.org/statmt/             other addresses, for all that begin so
 """
@@ -93,7 +93,7 @@ class TestSetName:
 
 @dataclass(frozen=True)
 class SplitTable:
-    """All parts of a corpus: one file with both languages, cut as `python -m seq2seq split` cuts."""
+    """All parts of a corpus: one file with both languages, cut as `python -m seq2seq corpus split` cuts."""
 
     table: Download
     member: str  # of an archive; empty: the download itself

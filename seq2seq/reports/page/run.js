@@ -11,13 +11,13 @@ function scores() {
     data.scores.map((each) => [
       el("h3", null, each.test),
       table(heads, each.metrics.map(cells), "Higher is better, but for TER."),
-      each.disguises.length ? disguises(each) : null,
+      each.augmentations.length ? augmentations(each) : null,
     ]),
     data.selection ? candidates(data.selection) : null,
   ].flat(Infinity);
 }
 
-function disguises({ test, disguises: rows, metrics }) {
+function augmentations({ test, augmentations: rows, metrics }) {
   const overall = metrics.find((metric) => metric.name === "bleu");
   const scale = reach([...rows, overall]);
   const cells = (row) => [
@@ -25,8 +25,8 @@ function disguises({ test, disguises: rows, metrics }) {
     number(fixed(row.score, 2)), number(signed(row.change, 2)), interval(row, scale, 0, overall.score),
   ];
   return [
-    el("h3", null, `${test} in disguise`),
-    table(["disguise", number("BLEU"), number("change"), "95% interval"], rows.map(cells),
+    el("h3", null, `${test} with augmentation`),
+    table(["augmentation", number("BLEU"), number("change"), "95% interval"], rows.map(cells),
       "The same sentences as people write them. The dashed line is the score of the clean text."),
   ];
 }

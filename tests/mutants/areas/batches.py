@@ -130,11 +130,11 @@ MUTANTS = [
         tests=["tests/dataset/test_mixture.py::test_each_pair_comes_as_often_as_its_source_says"],
     ),
     Mutant(
-        fault="a pair meets the same disguise in every epoch",
+        fault="a pair meets the same augmentation in every epoch",
         file="seq2seq/dataset/augmentation.py",
         text="np.random.default_rng((self.seed, epoch)).integers(self._n_members)",
         becomes="np.random.default_rng(self.seed).integers(self._n_members)",
-        tests=["tests/dataset/test_augmentation.py::test_each_pair_meets_each_disguise_as_often_as_its_share_says"],
+        tests=["tests/dataset/test_augmentation.py::test_each_pair_meets_each_augmentation_as_often_as_its_share_says"],
     ),
     Mutant(
         fault="what is drawn for a pair does not depend on the epoch",

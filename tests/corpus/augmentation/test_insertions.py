@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.insertions import emoji, number, placeholder, url, with_piece
+from seq2seq.corpus.augmentation.insertions import emoji, number, placeholder, url, with_piece
 
 PIECES = [emoji, url, number, placeholder]
 some_text = st.text() | st.text(alphabet="Aab ,.!?()«»'\u00a0")

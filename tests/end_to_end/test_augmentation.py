@@ -9,7 +9,7 @@ from tests.training.tiny_runs import tiny_config, train_with, write_split
 
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in ("é", "à", "ô")]
 SETTINGS = {
-    "data.test": {"clean": "test", "accents": {"source": "test", "disguise": "accents"}},
+    "data.test": {"clean": "test", "accents": {"source": "test", "augmentation": "accents"}},
     "tokenizer.vocab_size": 400,
     "batch.max_tokens": 512,
     "model.d_model": 64,
@@ -43,7 +43,7 @@ def test_a_model_that_has_read_text_without_accents_translates_it(tmp_path):
     corpus = write_corpus(tmp_path / "corpus")
 
     def scores(name: str, **shares: float) -> tuple[float, float]:
-        augment = {f"data.augment.{disguise}": share for disguise, share in shares.items()}
+        augment = {f"data.augment.{augmentation}": share for augmentation, share in shares.items()}
         tests = train_with(tiny_config(corpus, tmp_path / name, SETTINGS | augment)).tests
         return tests["clean"]["bleu"].score, tests["accents"]["bleu"].score
 

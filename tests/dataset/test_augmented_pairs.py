@@ -1,4 +1,4 @@
-"""Pairs that are read in disguise: from prepared text to the batches of an epoch."""
+"""Pairs that are read with augmentation: from prepared text to the batches of an epoch."""
 
 import dataclasses
 import pickle
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from seq2seq.config import BatchConfig, RunConfig
-from seq2seq.corpus.disguises import DISGUISES
+from seq2seq.corpus.augmentation import AUGMENTATIONS
 from seq2seq.dataset.augmentation import Augmentation
 from seq2seq.dataset.batches import BatchLoader
 from seq2seq.dataset.growth import measure_growths, measure_sampling
@@ -34,7 +34,7 @@ def sentence(number: int) -> str:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("disguised")
+    folder = tmp_path_factory.mktemp("augmented")
     for split, first, n in (("train", 0, 300), ("more", 500, 40), ("valid", 300, 5), ("test", 310, 5)):
         write_split(folder, split, [(sentence(i), f"EN {sentence(i)}") for i in range(first, first + n)])
     return folder
@@ -69,12 +69,12 @@ def read_of(corpus, augment: dict[str, float], **changes: Any) -> dict[int, tupl
 
 
 @pytest.mark.parametrize("name", ["upper", "title", "lower"])
-def test_both_sides_are_disguised_where_the_target_follows(corpus, name):
+def test_both_sides_are_augmented_where_the_target_follows(corpus, name):
     read = read_of(corpus, {name: 1.0})
-    disguised = {i: (src, tgt) for i, (src, tgt) in read.items() if (src, tgt) != (sentence(i), f"EN {sentence(i)}")}
-    assert len(disguised) > 250  # some do not fit
+    augmented = {i: (src, tgt) for i, (src, tgt) in read.items() if (src, tgt) != (sentence(i), f"EN {sentence(i)}")}
+    assert len(augmented) > 250  # some do not fit
     change = {"upper": str.upper, "lower": str.lower}.get(name)
-    for i, (src, tgt) in disguised.items():
+    for i, (src, tgt) in augmented.items():
         if change is not None:
             assert (src, tgt) == (change(sentence(i)), change(f"EN {sentence(i)}"))
         else:
@@ -82,7 +82,7 @@ def test_both_sides_are_disguised_where_the_target_follows(corpus, name):
 
 
 @pytest.mark.parametrize("name", ["stop", "accents", "typos"])
-def test_only_the_source_is_disguised_where_people_make_mistakes(corpus, name):
+def test_only_the_source_is_augmented_where_people_make_mistakes(corpus, name):
     read = read_of(corpus, {name: 1.0})
     assert all(tgt == f"EN {sentence(i)}" for i, (_, tgt) in read.items())
     assert sum(src != sentence(i) for i, (src, _) in read.items()) > 200
@@ -117,20 +117,20 @@ def test_batches_keep_their_budget_and_their_number(corpus):
     assert len(n_tokens) > 1
 
 
-def test_most_disguises_fit(corpus):
+def test_most_augmentations_fit(corpus):
     augment = dict.fromkeys(ALL, 0.05)
     loader = loader_of(corpus, augment)
     slots, read_pair = loader.slots, loader.read_pair
     assert isinstance(slots, Augmentation) and read_pair is not None
-    n_disguised = n_plain = 0
+    n_augmented = n_plain = 0
     for rows in planned(loader):
         for slot, pair in zip(rows.slots, rows.pairs, strict=True):
-            if slots.disguises(slot):
+            if slots.augmentations(slot):
                 src, tgt = read_pair(int(pair), 0, int(slot))
                 is_plain = src == loader.pairs.src(pair).tolist() and tgt == loader.pairs.tgt(pair).tolist()
-                n_disguised, n_plain = n_disguised + (not is_plain), n_plain + is_plain
-    assert n_disguised > 80
-    assert n_plain < 0.2 * n_disguised  # too long, or without an accent or a quote to change
+                n_augmented, n_plain = n_augmented + (not is_plain), n_plain + is_plain
+    assert n_augmented > 80
+    assert n_plain < 0.2 * n_augmented  # too long, or without an accent or a quote to change
 
 
 def test_an_epoch_is_a_function_of_seed_and_epoch_in_every_process(corpus):
@@ -151,7 +151,7 @@ def test_a_drawn_segmentation_changes_no_text(corpus):
     assert read_of(corpus, augment, tokenizer__subword_regularization=0.3) == read_of(corpus, augment)
 
 
-def test_pairs_in_disguise_are_segmented_at_random_too(corpus):
+def test_pairs_augmented_rows_are_segmented_at_random_too(corpus):
     loader = loader_of(corpus, {"upper": 1.0}, tokenizer__subword_regularization=0.3)
     read_pair = loader.read_pair
     assert read_pair is not None
@@ -160,7 +160,7 @@ def test_pairs_in_disguise_are_segmented_at_random_too(corpus):
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
-def test_disguised_sources_keep_their_tags(corpus, rate):
+def test_augmented_sources_keep_their_tags(corpus, rate):
     tagged = [{"source": "train", "tag": "a"}, {"source": "more", "tag": "b"}]
     text, config = prepared(
         corpus,
@@ -178,7 +178,7 @@ def test_disguised_sources_keep_their_tags(corpus, rate):
             assert not set(row[1:].tolist()) & set(tags.values())
 
 
-def test_without_disguises_batches_are_those_of_before(corpus):
+def test_without_augmentations_batches_are_those_of_before(corpus):
     loader = loader_of(corpus, {})
     assert (loader.slots, loader.read_pair) == (None, None)
     text, config = prepared(corpus, {"typos": 0.0})
@@ -216,7 +216,7 @@ def test_the_room_of_segmentations_is_that_of_the_text(corpus):
         assert 0.8 < (drawn <= np.ceil(lengths * times) + more).mean() < 0.97
 
 
-def test_subwords_are_learned_from_disguised_text(corpus):
+def test_subwords_are_learned_from_augmented_text(corpus):
     plain, capitals = (prepared(corpus, augment)[0].tokenizer for augment in ({}, {"upper": 0.3}))
     text = sentence(5)
     assert len(capitals.encode([text.upper()])[0]) < 0.7 * len(plain.encode([text.upper()])[0])
@@ -233,7 +233,7 @@ def test_the_text_of_subwords_has_the_shares():
     assert spelling_shares({"typos": 0.1, "upper": 0.2, "emoji": 0.3}) == {"upper": 0.2}
 
 
-def test_every_key_of_the_configuration_is_a_disguise():
+def test_every_key_of_the_configuration_is_a_augmentation():
     from seq2seq.config.augment import AugmentConfig
 
-    assert {field.name for field in dataclasses.fields(AugmentConfig)} == set(DISGUISES)
+    assert {field.name for field in dataclasses.fields(AugmentConfig)} == set(AUGMENTATIONS)

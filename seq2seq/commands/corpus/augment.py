@@ -1,18 +1,18 @@
-"""Write text as people write it, to see what a model makes of it:  python -m seq2seq disguise test.fr --as typos"""
+"""Write text as people write it, to test a model on it:  python -m seq2seq corpus augment test.fr --as typos"""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from seq2seq.corpus.disguises import DISGUISES, SEED
+from seq2seq.corpus.augmentation import AUGMENTATIONS, SEED
 from seq2seq.options import not_negative_integer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Write text as people write it: in capitals, without accents, with typing errors, with emoji."
     parser.epilog = (
-        "The same text, kinds and seed give the same result. A test set can be disguised as it is read, too: "
-        "data.test={NAME: {source: test, disguise: typos}}."
+        "The same text, kinds and seed give the same result. A test set can be augmented as it is read, too: "
+        "data.test={NAME: {source: test, augmentation: typos}}."
     )
     add = parser.add_argument
     add(
@@ -42,16 +42,16 @@ class _List(argparse.Action):
         values: str | Sequence[str] | None,
         option_string: str | None = None,
     ) -> None:
-        width = max(map(len, DISGUISES))
-        print("\n".join(f"{name:{width}}  {disguise.reason}" for name, disguise in DISGUISES.items()))
+        width = max(map(len, AUGMENTATIONS))
+        print("\n".join(f"{name:{width}}  {augmentation.reason}" for name, augmentation in AUGMENTATIONS.items()))
         parser.exit()
 
 
 def run(args: argparse.Namespace) -> None:
-    from seq2seq.corpus.disguises.kinds import named
-    from seq2seq.corpus.disguises.write import write_disguised
+    from seq2seq.corpus.augmentation.kinds import named
+    from seq2seq.corpus.augmentation.write import write_augmented
     from seq2seq.translation.destination import check_file
 
     for output in args.output:
         check_file(output, [(str(file), file) for file in args.files])
-    write_disguised(args.files, args.output, named(args.kinds.split(",")), args.seed)
+    write_augmented(args.files, args.output, named(args.kinds.split(",")), args.seed)

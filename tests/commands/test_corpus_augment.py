@@ -1,4 +1,4 @@
-"""`python -m seq2seq disguise`: what it writes, and what it refuses."""
+"""`python -m seq2seq corpus augment`: what it writes, and what it refuses."""
 
 import gzip
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.cli import main
-from seq2seq.corpus.disguises import DISGUISES
+from seq2seq.corpus.augmentation import AUGMENTATIONS
 from tests.places import ROOT
 from tests.translating import Stream
 
@@ -18,14 +18,14 @@ SAMPLE = ROOT / "data/sample"
 
 
 @pytest.fixture
-def disguised(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def augmented(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """What the command writes to stdout."""
 
     def run(*words: object, stdin: bytes = b"") -> str:
         stdout = Stream()
         monkeypatch.setattr(sys, "stdin", Stream(stdin))
         monkeypatch.setattr(sys, "stdout", stdout)
-        main(["disguise", *map(str, words)])
+        main(["corpus", "augment", *map(str, words)])
         return stdout.written()
 
     return run
@@ -33,7 +33,7 @@ def disguised(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     with pytest.raises(SystemExit) as stopped:
-        main(["disguise", *map(str, words)])
+        main(["corpus", "augment", *map(str, words)])
     assert stopped.value.code == 2
     out, err = capsys.readouterr()
     assert not out
@@ -51,33 +51,33 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return src, written(tmp_path / "a.en", "Summer comes.\n\nAll well, Léa?\n")
 
 
-def test_stdin_becomes_stdout_in_the_order_of_the_kinds(disguised: Callable[..., str]) -> None:
-    assert disguised("-", "--as", "upper,accents,stop,join", stdin="l'été.\nÇa va ?\n".encode()) == "L'ETE CA VA ?\n"
-    assert disguised("-", "--as", "join,upper,accents,stop", stdin="l'été.\nÇa va.\n".encode()) == "L'ETE. CA VA\n"
-    first, again, other = (disguised(SAMPLE / "test.fr", "--as", "typos", "--seed", seed) for seed in (1, 1, 2))
+def test_stdin_becomes_stdout_in_the_order_of_the_kinds(augmented: Callable[..., str]) -> None:
+    assert augmented("-", "--as", "upper,accents,stop,join", stdin="l'été.\nÇa va ?\n".encode()) == "L'ETE CA VA ?\n"
+    assert augmented("-", "--as", "join,upper,accents,stop", stdin="l'été.\nÇa va.\n".encode()) == "L'ETE. CA VA\n"
+    first, again, other = (augmented(SAMPLE / "test.fr", "--as", "typos", "--seed", seed) for seed in (1, 1, 2))
     assert first == again != other
 
 
 def test_each_translation_gets_a_file_with_a_line_for_each_line(tmp_path: Path, pair: tuple[Path, Path]) -> None:
     outputs = [tmp_path / "new/b.fr", tmp_path / "new/b.en"]
-    main(["disguise", *map(str, pair), "--as", "upper", "--output", *map(str, outputs)])
+    main(["corpus", "augment", *map(str, pair), "--as", "upper", "--output", *map(str, outputs)])
     assert outputs[0].read_text(encoding="utf-8") == "L'ÉTÉ ARRIVE.\n\nÇA VA, LÉA ?\n"
     assert outputs[1].read_text(encoding="utf-8") == "SUMMER COMES.\n\nALL WELL, LÉA?\n"
 
 
-def test_compressed_files_and_windows_line_ends_are_read(tmp_path: Path, disguised: Callable[..., str]) -> None:
+def test_compressed_files_and_windows_line_ends_are_read(tmp_path: Path, augmented: Callable[..., str]) -> None:
     packed = gzip.compress("\ufeffL'été.\r\nIl dort.\r\n".encode())
     (tmp_path / "a.fr.gz").write_bytes(packed)
-    assert disguised(tmp_path / "a.fr.gz", "--as", "lower") == "l'été.\nil dort.\n"
-    assert disguised("-", "--as", "lower", stdin=packed) == "l'été.\nil dort.\n"
+    assert augmented(tmp_path / "a.fr.gz", "--as", "lower") == "l'été.\nil dort.\n"
+    assert augmented("-", "--as", "lower", stdin=packed) == "l'été.\nil dort.\n"
 
 
 def test_the_list_has_every_kind_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["disguise", "--list"])
+        main(["corpus", "augment", "--list"])
     assert not stopped.value.code
     rows = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
-    assert rows == [[name, disguise.reason] for name, disguise in DISGUISES.items()]
+    assert rows == [[name, augmentation.reason] for name, augmentation in AUGMENTATIONS.items()]
 
 
 @pytest.mark.parametrize("words", [["--as", "typo"], ["--as", "upper, typo"], ["--as", ""]])
@@ -85,8 +85,8 @@ def test_an_unknown_kind_is_refused_with_the_list(
     words: list[str], pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = refused(capsys, pair[0], *words)
-    assert message.startswith("error: there is no disguise '")
-    assert all(name in message for name in DISGUISES)
+    assert message.startswith("error: there is no augmentation '")
+    assert all(name in message for name in AUGMENTATIONS)
 
 
 def test_files_that_do_not_fit_are_refused_and_nothing_is_written(
@@ -132,7 +132,9 @@ def test_a_large_file_takes_no_more_memory_than_a_small_one(tmp_path: Path) -> N
     for n_copies in (1, 1, 30):  # the first time also takes what is kept for later calls
         (tmp_path / "in.fr").write_bytes(text * n_copies)
         tracemalloc.start()
-        main(["disguise", str(tmp_path / "in.fr"), "--as", "join3,upper", "--output", str(tmp_path / "out.fr")])
+        main(
+            ["corpus", "augment", str(tmp_path / "in.fr"), "--as", "join3,upper", "--output", str(tmp_path / "out.fr")]
+        )
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 2 * peaks[1] < len(text) * 30

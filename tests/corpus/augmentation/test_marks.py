@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.marks import other_quotes, without_stop
+from seq2seq.corpus.augmentation.marks import other_quotes, without_stop
 
 texts = st.text() | st.text(alphabet="ab .…!?\"'’”»)]}«“(\u00a0")
 

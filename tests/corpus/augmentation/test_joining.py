@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises import joined
+from seq2seq.corpus.augmentation import joined
 
 
 @pytest.mark.parametrize(

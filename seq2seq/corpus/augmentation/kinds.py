@@ -1,19 +1,19 @@
-"""The list of disguises."""
+"""The list of augmentations."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from seq2seq.corpus.disguises import insertions, letters, marks, spaces, typos
+from seq2seq.corpus.augmentation import insertions, letters, marks, spaces, typos
 from seq2seq.errors import ConfigError
 
-SEED = 1  # of test sets in disguise
-VERSION = 2  # of what the disguises write: raise it with every change, so that cached test sets are made anew
+SEED = 1  # of test sets with augmentation
+VERSION = 2  # of what the augmentations write: raise it with every change, so that cached test sets are made anew
 
 
 @dataclass(frozen=True)
-class Disguise:
+class Augmentation:
     """A way in which people write a sentence.
 
     Attributes:
@@ -41,13 +41,13 @@ def _of_source(change: Change, texts: Sequence[str], draw: random.Random) -> lis
     return [change(src, draw), *translations]
 
 
-def _source_only(name: str, change: Change, reason: str) -> Disguise:
-    # Not a function inside this one: worker processes get disguises by pickle.
-    return Disguise(name, reason, partial(_of_source, change))
+def _source_only(name: str, change: Change, reason: str) -> Augmentation:
+    # Not a function inside this one: worker processes get augmentations by pickle.
+    return Augmentation(name, reason, partial(_of_source, change))
 
 
-def _on_both_sides(name: str, piece: Piece, reason: str) -> Disguise:
-    return Disguise(name, reason, partial(insertions.with_piece, piece))
+def _on_both_sides(name: str, piece: Piece, reason: str) -> Augmentation:
+    return Augmentation(name, reason, partial(insertions.with_piece, piece))
 
 
 def _as_they_are(texts: Sequence[str], draw: random.Random) -> list[str]:
@@ -55,16 +55,16 @@ def _as_they_are(texts: Sequence[str], draw: random.Random) -> list[str]:
 
 
 _KINDS = (
-    Disguise(
+    Augmentation(
         "upper",
         "ALL IN CAPITALS, as in headlines and forms: few of training's subwords",
         letters.upper,
         ignores_case=True,
     ),
-    Disguise(
+    Augmentation(
         "title", "Every Word With A Capital, as in titles: each may look like a name", letters.title, ignores_case=True
     ),
-    Disguise(
+    Augmentation(
         "lower", "all in lower case, as in chats and searches: names look like words", letters.lower, ignores_case=True
     ),
     _source_only("accents", letters.without_accents, "no accents, as on a foreign keyboard: other words, or none"),
@@ -78,20 +78,20 @@ _KINDS = (
     _on_both_sides(
         "placeholders", insertions.placeholder, "a placeholder, as in texts of programs: has to come through"
     ),
-    Disguise("join", "two lines on one: more sentences than a line of training has", _as_they_are, n_lines=2),
-    Disguise("join3", "three lines on one", _as_they_are, n_lines=3),
+    Augmentation("join", "two lines on one: more sentences than a line of training has", _as_they_are, n_lines=2),
+    Augmentation("join3", "three lines on one", _as_they_are, n_lines=3),
 )
-DISGUISES = {disguise.name: disguise for disguise in _KINDS}
+AUGMENTATIONS = {augmentation.name: augmentation for augmentation in _KINDS}
 
 
-def named(names: Iterable[str]) -> list[Disguise]:
-    """The disguises of these names.
+def named(names: Iterable[str]) -> list[Augmentation]:
+    """The augmentations of these names.
 
     Raises:
         ConfigError: an unknown name.
     """
     names = list(names)
     for name in names:
-        if name not in DISGUISES:
-            raise ConfigError(f"there is no disguise {name!r}; choose from {', '.join(DISGUISES)}")
-    return [DISGUISES[name] for name in names]
+        if name not in AUGMENTATIONS:
+            raise ConfigError(f"there is no augmentation {name!r}; choose from {', '.join(AUGMENTATIONS)}")
+    return [AUGMENTATIONS[name] for name in names]

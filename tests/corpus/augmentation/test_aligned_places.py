@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.aligned_places import aligned_places
+from seq2seq.corpus.augmentation.aligned_places import aligned_places
 
 some_text = (st.text() | st.text(alphabet="Aab1 ,.!?，\u00a0'")).filter(str.strip)
 

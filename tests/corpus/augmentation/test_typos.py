@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.typos import with_typo
+from seq2seq.corpus.augmentation.typos import with_typo
 
 SENTENCE = "Aujourd'hui, les élèves n'ont pas vu le château d'Émile à 14h30."
 words = ["élève", "CHÂTEAU", "aaaa", "ab", "12h", "l'eau-forte", "www.abcd.fr,", "мороз"]

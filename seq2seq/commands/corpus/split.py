@@ -1,4 +1,4 @@
-"""Cut a corpus into train, valid and test:  python -m seq2seq split fra-eng.tsv --languages en fr --output DIR"""
+"""Cut a corpus into train, valid and test:  python -m seq2seq corpus split fra-eng.tsv --languages en fr --output D"""
 
 import argparse
 from pathlib import Path

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.letters import lower, title, upper, without_accents
+from seq2seq.corpus.augmentation.letters import lower, title, upper, without_accents
 
 texts = st.text() | st.text(alphabet="aàÉœŒßİıﬁ l'’-.«» Ω й\u0301\u0308")
 

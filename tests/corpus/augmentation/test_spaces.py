@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.corpus.disguises.spaces import with_odd_spaces
+from seq2seq.corpus.augmentation.spaces import with_odd_spaces
 
 ODD = "\u00a0\u202f\u2009\u200b"
 texts = st.text() | st.text(alphabet="ab1 ,.!\u00a0é")

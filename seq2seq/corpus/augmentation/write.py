@@ -1,12 +1,12 @@
-"""Files in disguise: a source file, and its translations if there are any."""
+"""Files with augmentation: a source file, and its translations if there are any."""
 
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from seq2seq.corpus.disguises.kinds import Disguise
-from seq2seq.corpus.disguises.stream import disguised_in_turn
+from seq2seq.corpus.augmentation.kinds import Augmentation
+from seq2seq.corpus.augmentation.stream import augmented_in_turn
 from seq2seq.corpus.reader import aligned, read_lines, read_stream
 from seq2seq.errors import CorpusError
 from seq2seq.files import atomic_file
@@ -14,8 +14,10 @@ from seq2seq.files import atomic_file
 _STDIN = Path("-")
 
 
-def write_disguised(files: Sequence[Path], outputs: Sequence[Path], disguises: Sequence[Disguise], seed: int) -> None:
-    """Write each file in disguise, line by line: a large file takes no more memory than a small one.
+def write_augmented(
+    files: Sequence[Path], outputs: Sequence[Path], augmentations: Sequence[Augmentation], seed: int
+) -> None:
+    """Write each file with augmentation, line by line: a large file takes no more memory than a small one.
 
     Args:
         files: a source, then its translations; `-` is stdin.
@@ -26,7 +28,7 @@ def write_disguised(files: Sequence[Path], outputs: Sequence[Path], disguises: S
     _check(files, outputs)
     readers = [read_stream(sys.stdin.buffer, "stdin") if file == _STDIN else read_lines(file) for file in files]
     names = ["stdin" if file == _STDIN else str(file) for file in files]
-    rows = disguised_in_turn(aligned(readers, names), disguises, seed)
+    rows = augmented_in_turn(aligned(readers, names), augmentations, seed)
     with ExitStack() as written:
         streams = [written.enter_context(atomic_file(output)) for output in outputs] or [sys.stdout.buffer]
         for row in rows:

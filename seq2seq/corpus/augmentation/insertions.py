@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 
-from seq2seq.corpus.disguises.aligned_places import aligned_places, ends
+from seq2seq.corpus.augmentation.aligned_places import aligned_places, ends
 
 _AT_THE_END = 0.6  # where most emoji and links stand
 _CLOSING = frozenset(".,;:!?…)]}»”。，、！？")
