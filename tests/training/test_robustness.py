@@ -56,7 +56,7 @@ def test_what_is_augmented_rows_has_sources_and_no_analysis(run):
 def test_what_is_tested_is_what_the_command_writes(run, corpus, tmp_path):
     for name in AUGMENTATIONS:
         files, outputs = [corpus / "test.fr", corpus / "test.en"], [tmp_path / "src", tmp_path / "tgt"]
-        cli.main(["augmentation", *map(str, files), "--as", name, "--output", *map(str, outputs)])
+        cli.main(["corpus", "augment", *map(str, files), "--as", name, "--output", *map(str, outputs)])
         assert lines(run.path / f"references/plain/{name}.en") == lines(tmp_path / "tgt")
 
 
