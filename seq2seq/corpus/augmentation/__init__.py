@@ -4,8 +4,7 @@ An augmentation is a way of writing that edited corpora do not have. What a mode
 test sets. kinds.py has the list; every other file here is one family of augmentations, as pure functions.
 """
 
-from seq2seq.corpus.augmentation.joining import joined
 from seq2seq.corpus.augmentation.kinds import AUGMENTATIONS, SEED, VERSION, Augmentation, named
-from seq2seq.corpus.augmentation.stream import augmented, augmented_in_turn
+from seq2seq.corpus.augmentation.stream import augmented, augmented_in_turn, joined
 
 __all__ = ["AUGMENTATIONS", "SEED", "VERSION", "Augmentation", "augmented", "augmented_in_turn", "joined", "named"]
