@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from seq2seq.config import CleanConfig, DataConfig
+from seq2seq.config.clean import NEAR_DUPLICATE, CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
-from seq2seq.corpus.cleaning.rules import NEAR_DUPLICATE, RULES
-from seq2seq.corpus.filters import DUPLICATE, NEAR_OVERLAP, OVERLAP, PairFilter
-from seq2seq.corpus.hashes import hash_pairs
+from seq2seq.corpus.cleaning.rules import RULES
+from seq2seq.corpus.judge import DUPLICATE, NEAR_OVERLAP, OVERLAP, Judge, JudgeInOrder
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import find_sources
 
@@ -180,30 +180,29 @@ def dropped_by_rule(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> dict[str
     """Which pairs each rule drops if it is the only one."""
     alone = {
         DUPLICATE: DataConfig(drop_duplicates=True),
-        NEAR_DUPLICATE: DataConfig(clean=CleanConfig(rules=[NEAR_DUPLICATE])),
+        NEAR_DUPLICATE: DataConfig(clean=CorpusCleanConfig(rules=[NEAR_DUPLICATE])),
         OVERLAP: DataConfig(drop_overlap="exact"),
         NEAR_OVERLAP: DataConfig(drop_overlap="near"),
     }
     found = {}
     for name, config in alone.items():
-        filters = PairFilter(config, iter(held_out))
-        found[name] = _judged(filters, pairs) >= 0
-    every = PairFilter(DataConfig(clean=CleanConfig(rules="all")))
-    for name, values in every.measured(pairs).items():
+        found[name] = _is_dropped(config, held_out, pairs)
+    for name, values in Judge(DataConfig(clean=CleanConfig(rules="all"))).judge(pairs).measured.items():
         found[name] = values > getattr(CleanConfig(), name)
     return found
 
 
-def _judged(filters: PairFilter, pairs: Sequence[Pair]) -> np.ndarray:
+def _is_dropped(config: DataConfig, held_out: Sequence[Pair], pairs: Sequence[Pair]) -> np.ndarray:
+    judge = JudgeInOrder(config, held_out)
     blocks = (pairs[start : start + 10_000] for start in range(0, len(pairs), 10_000))
-    return np.concatenate([filters.judge(each, hash_pairs(each), filters.measured(each)) for each in blocks])
+    return np.concatenate([judge.judge(block).reasons >= 0 for block in blocks])
 
 
 def tables(corpus: str, records: Sequence[tuple[Pair, str]], held_out: Sequence[Pair]) -> None:
     pairs, faults = [pair for pair, _ in records], np.array([fault for _, fault in records])
     found = dropped_by_rule(pairs, held_out)
-    config = DataConfig(clean=CleanConfig(rules=["default", NEAR_DUPLICATE]), drop_duplicates=True, drop_overlap="near")
-    is_dropped = _judged(PairFilter(config, iter(held_out)), pairs) >= 0
+    clean = CorpusCleanConfig(rules=["default", NEAR_DUPLICATE])
+    is_dropped = _is_dropped(DataConfig(clean=clean, drop_duplicates=True, drop_overlap="near"), held_out, pairs)
     good = faults == ""
     print(f"\n### {corpus}: {len(pairs):,} pairs, {(~good).sum():,} of them dirty\n")
     print("| fault | pairs | found by all | found by the rules that are meant for it |\n|---|---:|---:|---|")
@@ -252,11 +251,11 @@ def speed(n_pairs: int, rules: list[str]) -> None:
     draw, start = random.Random(1), time.process_time()
     made = sum(1 for _ in pairs())
     making_s = time.process_time() - start
-    filters = PairFilter(DataConfig(clean=CleanConfig(rules=rules), drop_duplicates=True))
+    judge = JudgeInOrder(DataConfig(clean=CorpusCleanConfig(rules=rules), drop_duplicates=True))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, reader = time.process_time(), pairs()
     while block := list(islice(reader, 10_000)):
-        filters.judge(block, hash_pairs(block), filters.measured(block))
+        judge.judge(block)
     taken = time.process_time() - start - making_s
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"{' '.join(rules)}: {made:,} pairs, {made / taken:,.0f} pairs a second of one core")
@@ -273,7 +272,7 @@ def train(folder: Path, out: Path, rate: float, seed: int, steps: int) -> None:
         (out / name).mkdir(parents=True, exist_ok=True)
         for number, language in enumerate(("fr", "en")):
             (out / name / f"train.{language}").write_text("".join(f"{pair[number]}\n" for pair in text))
-    cleaning = ["data.clean.rules=[default,near_duplicate]", "data.drop_duplicates=true", "data.drop_overlap=near"]
+    cleaning = ["data.clean.rules=default", "data.drop_duplicates=true", "data.drop_overlap=near"]
     for name, text, more in (("original", "original", []), ("dirty", "dirty", []), ("cleaned", "dirty", cleaning)):
         run = out / "runs" / name
         words = [

@@ -10,7 +10,8 @@ from seq2seq.config.checks import at_least
 from seq2seq.errors import ConfigError
 
 NONE, DEFAULT, ALL = "none", "default", "all"
-_NOT_IN_DEFAULT = ("normal_forms", "near_duplicate")
+NEAR_DUPLICATE = "near_duplicate"
+_NOT_IN_DEFAULT = ("normal_forms", NEAR_DUPLICATE)
 _NO = "no_"  # begins a word that takes a rule away again
 
 
@@ -22,7 +23,7 @@ class CleanConfig:
     measure is above the threshold. The comments name the source of each default.
     """
 
-    rules: Any = NONE  # none, default, all, or a list of names, such as [default, near_duplicate, no_numbers]
+    rules: Any = NONE  # none, default, all, or a list of names, such as [default, normal_forms, no_numbers]
     copy: float = 0.9  # share of words that both sides have; SimilarityFilter of OpusFilter, by words
     control: float = 0.0  # control and zero-width characters; ours
     mojibake: float = 0.0  # characters that were decoded with the wrong encoding, or lost; ours
@@ -39,7 +40,6 @@ class CleanConfig:
     urls: float = 0.0  # addresses that one side has more; url_mismatch of OpusCleaner
     punctuation: float = 2.0  # ends of sentences that one side has more; TerminalPunctuationFilter of OpusFilter
     normal_forms: float = 0.0  # sides that Unicode's NFC changes; not in `default`
-    near_duplicate: float = 0.8  # drop from this similarity to an earlier pair on; not in `default`
 
     @property
     def is_on(self) -> bool:
@@ -52,7 +52,7 @@ class CleanConfig:
         Raises:
             ConfigError: a rule that does not exist.
         """
-        names = rule_names()
+        names = self.names()
         chosen: set[str] = set()
         for word in self._words():
             if word == NONE:
@@ -65,7 +65,7 @@ class CleanConfig:
                 chosen.add(word)
             elif word.removeprefix(_NO) in names:
                 chosen.discard(word.removeprefix(_NO))
-            else:
+            elif word.removeprefix(_NO) != NEAR_DUPLICATE:  # `problems_of_training` tells of it
                 close = difflib.get_close_matches(word, names, n=3) or names
                 raise ConfigError(
                     f"data.clean.rules: there is no rule {word!r}; did you mean {', '.join(close)}? {NONE}, {DEFAULT} "
@@ -73,10 +73,13 @@ class CleanConfig:
                 )
         return {name: getattr(self, name) for name in names if name in chosen}
 
+    @classmethod
+    def names(cls) -> list[str]:
+        """The rules, in the order in which they look at a pair."""
+        return [item.name for item in dataclasses.fields(cls)[1:]]
+
     def problems(self) -> Iterator[str]:
-        yield from at_least("data.clean", self, **dict.fromkeys(rule_names(), 0.0))
-        if not 0.5 <= self.near_duplicate <= 1:
-            yield f"data.clean.near_duplicate={self.near_duplicate} is not a similarity from 0.5 to 1"
+        yield from at_least("data.clean", self, **dict.fromkeys(self.names(), 0.0))
         try:
             chosen = self.thresholds
         except ConfigError as error:
@@ -89,17 +92,31 @@ class CleanConfig:
                     f"data.clean.{item.name}={value} does nothing, because the rule is off; add it to data.clean.rules"
                 )
 
+    def problems_of_training(self) -> Iterator[str]:
+        if NEAR_DUPLICATE in self._words():
+            yield (
+                f"data.clean.rules: {NEAR_DUPLICATE} is no rule of a run; clean the text before, with "
+                f"`python -m seq2seq corpus clean FILE --languages SRC TGT --output OUT --rules {NEAR_DUPLICATE}`"
+            )
+
     def _words(self) -> list[str]:
         words = self.rules if isinstance(self.rules, list) else [self.rules]
         return [str(word) for word in words]
 
 
-def rule_names() -> list[str]:
-    """The rules, in the order in which they look at a pair."""
-    return [item.name for item in dataclasses.fields(CleanConfig)[1:]]
+@dataclass(kw_only=True)
+class CorpusCleanConfig(CleanConfig):
+    """The rules of `corpus clean`, which also compares each pair with all earlier ones."""
+
+    near_duplicate: float = 0.8  # drop from this similarity to an earlier pair on; not in `default`
+
+    def problems(self) -> Iterator[str]:
+        yield from super().problems()
+        if not 0.5 <= self.near_duplicate <= 1:
+            yield f"--set {NEAR_DUPLICATE}={self.near_duplicate}: not a similarity from 0.5 to 1"
 
 
-def clean_config(rules: list[str], thresholds: list[str]) -> CleanConfig:
+def clean_config(rules: list[str], thresholds: list[str]) -> CorpusCleanConfig:
     """From the words of a command line.
 
     Args:
@@ -107,6 +124,7 @@ def clean_config(rules: list[str], thresholds: list[str]) -> CleanConfig:
     Raises:
         ConfigError: a word of another form; what `problems` reports is left to the caller.
     """
+    names = CorpusCleanConfig.names()
     changes: dict[str, float] = {}
     for word in thresholds:
         name, _, value = word.partition("=")
@@ -114,7 +132,7 @@ def clean_config(rules: list[str], thresholds: list[str]) -> CleanConfig:
             changes[name] = float(value)
         except ValueError:
             raise ConfigError(f"--set {word}: not of the form RULE=NUMBER, such as language=0.7") from None
-        if name not in rule_names():
-            close = difflib.get_close_matches(name, rule_names(), n=3) or rule_names()
+        if name not in names:
+            close = difflib.get_close_matches(name, names, n=3) or names
             raise ConfigError(f"--set {word}: there is no rule {name!r}; did you mean {', '.join(close)}?")
-    return CleanConfig(rules=rules, **changes)
+    return CorpusCleanConfig(rules=rules, **changes)

@@ -1,5 +1,6 @@
 """From what Hydra composed, or what a checkpoint holds, to typed objects."""
 
+import copy
 import dataclasses
 import difflib
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ RENAMED = {
 # Keys that are gone, with the value at which they did nothing.
 REMOVED = {
     "classify": {"encoder": "", "pool": "mean", "dropout": 0.1, "class_weights": "none"},
+    "data.clean.near_duplicate": 0.8,
     "data.stages": None,
     "decoding.diverse_groups": 1,
     "decoding.diversity": 0.0,
@@ -87,15 +89,14 @@ def without_removed(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
 
     A model needs none of them to translate.
     """
-    rest, active = dict(stored), {}
+    rest, active = copy.deepcopy(dict(stored)), {}
     for key, inactive in REMOVED.items():
-        section, _, name = key.rpartition(".")
-        inside = rest.get(section) if section else rest
-        if isinstance(inside, Mapping) and name in inside:
-            if inside[name] != inactive:
-                active[key] = inside[name]
-            without = {other: value for other, value in inside.items() if other != name}
-            rest = rest | {section: without} if section else without
+        *sections, name = key.split(".")
+        inside: Any = rest
+        for section in sections:
+            inside = inside.get(section) if isinstance(inside, Mapping) else None
+        if isinstance(inside, dict) and name in inside and (value := inside.pop(name)) != inactive:
+            active[key] = value
     return rest, active
 
 

@@ -70,8 +70,9 @@ class RunConfig:
             )
 
     def problems_of_training(self) -> Iterator[str]:
-        """What is wrong only if the model is to be trained: others may translate with it without its loss."""
+        """What is wrong only if the model is to be trained: others may translate with it without that."""
         yield from built_in_or_added("optim.loss", self.optim.loss, LOSSES, plugins.LOSSES, self.plugins)
+        yield from self.data.clean.problems_of_training()
 
     @property
     def _has_tags(self) -> bool:

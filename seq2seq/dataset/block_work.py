@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from seq2seq.corpus.blocks import BlockReader, Cut
-from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.judge import Judge
 from seq2seq.dataset.encoding import Block, Encoder, load_block
 from seq2seq.dataset.store import id_type
 from seq2seq.tokenizer import Tokenizer
@@ -48,7 +48,7 @@ class BlockWork:
     cuts: Sequence[Cut]
     tags: Sequence[str]
     tokenizer: Tokenizer
-    filters: PairFilter | None
+    filters: Judge | None
     keep_text: bool
 
     @property

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.corpus.cleaning.near import N_VALUES, Sketches
-from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import Hashes, hash_lines, hash_pairs
+from seq2seq.corpus.judge import Judge
 from seq2seq.dataset.seen import step_after
 from seq2seq.files import atomic_file, is_sealed, sealed
 
@@ -51,7 +50,6 @@ class Block:
         n_read: pairs before that.
         rejected: those that are left out, by reason.
         src_hashes, pair_hashes: of the sources, without tags, and of the pairs.
-        sketches: of the pairs, if near-duplicates are looked for; else empty.
         looked_at: which pairs are among those whose source lines are looked at.
         places: where these were among those that were read.
         lines: these source lines.
@@ -63,7 +61,6 @@ class Block:
     tgt: Side
     src_hashes: Hashes
     pair_hashes: Hashes
-    sketches: Sketches
     looked_at: NDArray[Any]
     places: NDArray[Any]
     lines: Sequence[str]
@@ -78,7 +75,6 @@ class Block:
             self.tgt.of(kept),
             self.src_hashes[kept],
             self.pair_hashes[kept],
-            self.sketches[kept] if len(self.sketches) else self.sketches,
             (np.cumsum(kept) - 1)[self.looked_at[looks]],
             self.places[looks],
             list(compress(self.lines, looks)),
@@ -121,15 +117,15 @@ def load_block(path: Path) -> Block | None:
         arrays.append(np.frombuffer(data, dtype, n, begin))
         begin += arrays[-1].nbytes
     src, tgt = Side(*arrays[:4]), Side(*arrays[4:8])
-    src_hashes, pair_hashes, sketches, looked_at, places = arrays[8:]
-    of_pairs = src, tgt, src_hashes, pair_hashes, sketches.reshape(-1, N_VALUES), looked_at, places
+    src_hashes, pair_hashes, looked_at, places = arrays[8:]
+    of_pairs = src, tgt, src_hashes, pair_hashes, looked_at, places
     return Block(about["n_read"], about["rejected"], *of_pairs, lines=about["lines"])
 
 
 def _arrays(block: Block) -> Iterator[NDArray[Any]]:
     for side in (block.src, block.tgt):
         yield from (side.ids, side.lengths, side.text, side.text_lengths)
-    yield from (block.src_hashes, block.pair_hashes, block.sketches.ravel(), block.looked_at, block.places)
+    yield from (block.src_hashes, block.pair_hashes, block.looked_at, block.places)
 
 
 @dataclass(frozen=True)
@@ -145,7 +141,7 @@ class Encoder:
 
     encode: Encode
     id_type: str
-    filters: PairFilter | None
+    filters: Judge | None
     keep_text: bool
 
     def block(self, pairs: Sequence[tuple[str, str]], tag: Sequence[int], n_before: int) -> Block:
@@ -162,14 +158,13 @@ class Encoder:
         lines = [[src for src, _ in pairs], [tgt for _, tgt in pairs]]
         ids = [self.encode(side) for side in lines]
         rejected: Mapping[str, int] = {}
-        sketches: Sketches = np.zeros((0, N_VALUES), dtype=np.uint32)
         if self.filters is not None:
             src_lengths, tgt_lengths = (np.fromiter(map(len, side), dtype=np.int32) for side in ids)
-            kept, rejected = self.filters.keep_alone(pairs, src_lengths, tgt_lengths)
+            reasons = self.filters.judge(pairs, (src_lengths, tgt_lengths)).reasons
+            kept, rejected = reasons < 0, self.filters.counted(reasons)
             ids = [list(compress(side, kept)) for side in ids]
             lines = [list(compress(side, kept)) for side in lines]
             pairs = list(compress(pairs, kept))
-            sketches = self.filters.sketches(pairs)
             places = np.flatnonzero(kept & looks).astype("<i4")
             looks = looks[kept]
         ids[0] = [[*tag, *src] if src else src for src in ids[0]] if tag else ids[0]
@@ -180,7 +175,6 @@ class Encoder:
             self._side(ids[1], lines[1]),
             hash_lines(lines[0]),
             hash_pairs(pairs),
-            sketches,
             np.flatnonzero(looks).astype("<i4"),
             places,
             list(compress(lines[0], looks)),

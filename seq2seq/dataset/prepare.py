@@ -31,7 +31,7 @@ from seq2seq.corpus.augmentation import SEED
 from seq2seq.corpus.augmentation import VERSION as AUGMENTATIONS_VERSION
 from seq2seq.corpus.blocks import Cut, sampled_pairs
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
-from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.judge import Judge, JudgeInOrder, good_pairs
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
@@ -161,12 +161,7 @@ def _held_out(splits: Mapping[str, list[Source]]) -> list[Source]:
     return list(dict.fromkeys(sources))
 
 
-def _filter(config: DataConfig, splits: Mapping[str, list[Source]]) -> PairFilter:
-    """What chooses training pairs. It reads valid and test only if it must."""
-    return PairFilter(config, HeldOutPairs(_held_out(splits)))
-
-
-def _filter_key(filters: PairFilter, splits: Mapping[str, list[Source]], digests: Mapping[Path, str]) -> dict[str, Any]:
+def _filter_key(filters: Judge, splits: Mapping[str, list[Source]], digests: Mapping[Path, str]) -> dict[str, Any]:
     """All that decides which training pairs stay."""
     known = {"held_out": _content(_held_out(splits), digests)} if filters.drops_overlap else {}
     return filters.settings | known
@@ -180,7 +175,7 @@ def _tokenizer(
 ) -> Tokenizer:
     """The tokenizer for this training text and these settings. It learns from clean text only, if text is cleaned."""
     train = splits["train"]
-    filters = _filter(config.data, splits)
+    filters = JudgeInOrder(config.data, HeldOutPairs(_held_out(splits)))
     cleaned = {"filters": _filter_key(filters, splits, digests)} if filters.reads_text else {}
     settings = {
         key: getattr(config.tokenizer, key) for key, mark in marks(TokenizerConfig).items() if not mark.only_trains
@@ -207,7 +202,7 @@ def _tokenizer(
             damaged.unlink(missing_ok=True)
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
         pairs = _sampled(train, config.tokenizer.max_sentences)
-        pairs = filters.stream(pairs) if filters.reads_text else pairs
+        pairs = good_pairs(filters, pairs) if filters.reads_text else pairs
         tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
@@ -234,7 +229,7 @@ def _store(
 ) -> PairStore:
     """The store of one split."""
     sources = splits[split]
-    filters = _filter(config.data, splits) if split == "train" else None
+    filters = Judge(config.data, HeldOutPairs(_held_out(splits))) if split == "train" else None
     keep_text = split != "train" or config.tokenizer.subword_regularization > 0 or bool(config.data.augment.shares)
     made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
     key = _key(

@@ -28,8 +28,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.corpus.filters import PairFilter, nothing_left
-from seq2seq.corpus.hashes import Hashes, file_sha256
+from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256
+from seq2seq.corpus.judge import DUPLICATE, Judge, nothing_left
 from seq2seq.corpus.report import split_report
 from seq2seq.dataset.encoding import Block, Encoder
 from seq2seq.dataset.plan import blocks, narrow
@@ -249,7 +249,7 @@ def write_store(
     tokenizer: Tokenizer,
     *,
     tags: Sequence[str] | None = None,
-    filters: PairFilter | None = None,
+    filters: Judge | None = None,
     keep_text: bool,
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
@@ -295,7 +295,7 @@ def join_blocks(
     directory: str | Path,
     sources: Sequence[Iterable[Block]],
     tokenizer: Tokenizer,
-    filters: PairFilter | None,
+    filters: Judge | None,
     keep_text: bool,
     references: Iterator[Sequence[str]] | None = None,
     made_from: Mapping[str, Any] | None = None,
@@ -368,7 +368,7 @@ class _StoreWriter:
 
 
 def _write_arrays(
-    building: Path, sources: Sequence[Iterable[Block]], filters: PairFilter | None, keep_text: bool
+    building: Path, sources: Sequence[Iterable[Block]], filters: Judge | None, keep_text: bool
 ) -> tuple[int, list[int], list[dict[str, int]], list[LineSample], dict[str, str]]:
     """Write all arrays.
 
@@ -380,19 +380,22 @@ def _write_arrays(
     n_kept = [0] * len(sources)
     rejected: list[dict[str, int]] = []
     samples = [LineSample() for _ in sources]
+    seen = SeenHashes()
     with ExitStack() as stack:
         writer = _StoreWriter(stack, building, keep_text)
         for number, blocks in enumerate(sources):
-            before = Counter(filters.rejected if filters is not None else {})
+            counts = Counter[str]()
             for block in blocks:
-                if filters is not None:
-                    is_new = filters.keep_new(block.pair_hashes, block.sketches, block.rejected)
+                counts.update(block.rejected)
+                if filters is not None and filters.drops_duplicates:
+                    is_new = seen.add(block.pair_hashes)
+                    counts[DUPLICATE] += int((~is_new).sum())
                     block = block if is_new.all() else block.of(is_new)
                 writer.add(block)
                 samples[number].add(block.sampled_lines())
                 n_read += block.n_read
                 n_kept[number] += len(block.pair_hashes)
-            rejected.append(dict(Counter(filters.rejected if filters is not None else {}) - before))
+            rejected.append({name: counts[name] for name in (filters.reasons if filters else ()) if counts[name]})
     for name in _HASHED:
         path = building / f"{name}.hashes.bin"
         if path.stat().st_size:
@@ -414,7 +417,7 @@ def _write_manifest(
     n_read: int,
     counts: Mapping[str, Any],
     tokenizer: Tokenizer,
-    filters: PairFilter | None,
+    filters: Judge | None,
     keep_text: bool,
     made_from: Mapping[str, Any],
     digests: Mapping[str, str],
@@ -422,7 +425,9 @@ def _write_manifest(
     """Describe the complete arrays. With its manifest the directory is a store."""
     files = sorted(building.iterdir())
     n_pairs = sum(counts["n_pairs_of_sources"])
-    rejected = filters.rejected if filters is not None else {}
+    rejected = dict.fromkeys(filters.reasons if filters is not None else (), 0)
+    for of_source in counts["rejected_of_sources"]:
+        rejected |= {name: rejected[name] + n for name, n in of_source.items()}
     if not n_pairs:
         raise CorpusError(nothing_left(n_read, rejected))
     manifest = {

@@ -3,44 +3,49 @@
 import pytest
 
 from seq2seq.config import CleanConfig, DataConfig
-from seq2seq.config.clean import rule_names
-from seq2seq.corpus.cleaning.rules import NEAR_DUPLICATE, RULES
+from seq2seq.config.clean import CorpusCleanConfig
+from seq2seq.config.run import RunConfig
+from seq2seq.corpus.cleaning.rules import RULES
 from seq2seq.errors import ConfigError
 
+ALL = [rule.name for rule in RULES]
 
-def names(rules):
-    return list(CleanConfig(rules=rules).thresholds)
+
+def names(rules, config=CleanConfig):
+    return list(config(rules=rules).thresholds)
 
 
 def test_each_rule_has_a_threshold_and_no_other_thing_does():
-    assert rule_names() == [*(rule.name for rule in RULES), NEAR_DUPLICATE]
+    assert (CleanConfig.names(), CorpusCleanConfig.names()) == (ALL, [*ALL, "near_duplicate"])
 
 
 def test_words_stand_for_rules():
     assert names("none") == [] and not CleanConfig().is_on
-    assert names("all") == rule_names()
-    assert set(rule_names()) - set(names("default")) == {"normal_forms", "near_duplicate"}
+    assert names("all") == ALL and names("all", CorpusCleanConfig) == [*ALL, "near_duplicate"]
+    assert set(ALL) - set(names("default", CorpusCleanConfig)) == {"normal_forms"}
     assert names(["letters", "copy"]) == ["copy", "letters"]
-    assert names(["default", "near_duplicate", "no_numbers"]) == [
-        name for name in rule_names() if name not in ("normal_forms", "numbers")
-    ]
+    chosen = names(["default", "near_duplicate", "no_numbers"], CorpusCleanConfig)
+    assert chosen == [name for name in CorpusCleanConfig.names() if name not in ("normal_forms", "numbers")]
+
+
+def test_a_run_does_not_look_for_near_duplicates_and_says_what_does():
+    config = RunConfig(data=DataConfig(clean=CleanConfig(rules=["default", "near_duplicate"])))
+    (problem,) = config.problems_of_training()
+    assert "near_duplicate is no rule of a run" in problem and "`python -m seq2seq corpus clean" in problem
+    assert not list(config.data.problems())  # a model that was trained so can still translate
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"rules": ["mojibak"]}, "data.clean.rules: there is no rule 'mojibak'; did you mean mojibake"),
-        (
-            {"rules": "default", "near_duplicate": 0.9},
-            "data.clean.near_duplicate=0.9 does nothing, because the rule is",
-        ),
         ({"words": 90.0}, "data.clean.words=90.0 does nothing, because the rule is off; add it to data.clean.rules"),
-        ({"rules": "all", "near_duplicate": 0.3}, "data.clean.near_duplicate=0.3 is not a similarity from 0.5 to 1"),
+        ({"rules": "all", "near_duplicate": 0.3}, "--set near_duplicate=0.3: not a similarity from 0.5 to 1"),
         ({"rules": "all", "copy": -1.0}, "data.clean.copy=-1.0 is below 0.0"),
     ],
 )
 def test_what_cannot_work_is_reported(changes, problem):
-    found = list(DataConfig(clean=CleanConfig(**changes)).problems())
+    found = list(DataConfig(clean=CorpusCleanConfig(**changes)).problems())
     assert len(found) == 1 and problem in found[0]
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
 from seq2seq.config.clean import CleanConfig
 from seq2seq.corpus.blocks import Cut
-from seq2seq.corpus.filters import PairFilter
+from seq2seq.corpus.judge import Judge
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import PairedFiles
 from seq2seq.dataset import block_processes
@@ -58,14 +58,14 @@ PAIRS = st.lists(
     min_size=1,
     max_size=30,
 )
-CLEAN = CleanConfig(rules=["control", "repetition", "near_duplicate"])
+CLEAN = CleanConfig(rules=["control", "repetition"])
 FILTERS = DataConfig(
     drop_duplicates=True, max_sentence_tokens=60, max_length_ratio=4.0, clean=CLEAN, drop_overlap="near"
 )
 
 
-def filters() -> PairFilter:
-    return PairFilter(FILTERS, held_out=[HELD_OUT])
+def filters() -> Judge:
+    return Judge(FILTERS, held_out=[HELD_OUT])
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_any_number_of_processes_makes_the_same_store(tmp_path, tokenizer, n_wor
     work = work_on(tmp_path, [[*ODD, *pairs], pairs[:7] + LIKE_ANOTHER + ODD, pairs], tokenizer, size=8)
     expected = in_one_pass(work)
     reasons = PairStore.open(work.store.with_name("plain")).manifest["report"]["rejected"]
-    assert {"near_overlap", "duplicate", "near_duplicate"} <= {name for name, n in reasons.items() if n}
+    assert {"near_overlap", "duplicate"} <= {name for name, n in reasons.items() if n}
     make_blocks(work, n_workers)
     made = {file: file.stat().st_mtime_ns for file in blocks_of(work)}
     assert len(made) == work.n_blocks
@@ -217,7 +217,7 @@ def test_a_worker_that_fails_for_another_reason_shows_it(tmp_path, tokenizer, ca
     broken: Any = "no filter"
     with pytest.raises(CorpusError, match="ended with status 1; its message stands above"):
         make_blocks(replace(work, filters=broken), 2)
-    assert "AttributeError: 'str' object has no attribute 'keep_alone'" in capfd.readouterr().err
+    assert "AttributeError: 'str' object has no attribute 'judge'" in capfd.readouterr().err
 
 
 def test_work_can_be_sent_to_a_process(tmp_path, tokenizer) -> None:

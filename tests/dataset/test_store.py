@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DataConfig, TokenizerConfig
-from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import hash_lines, hash_pairs
+from seq2seq.corpus.judge import Judge
 from seq2seq.dataset import store as store_module
 from seq2seq.dataset.store import PairStore, write_store
 from seq2seq.errors import CorpusError, TokenizerError
@@ -100,7 +100,7 @@ def test_ids_beyond_16_bits_are_stored_whole(tmp_path, tokenizer):
 
 
 def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
-    filters = PairFilter(DataConfig(drop_duplicates=True))
+    filters = Judge(DataConfig(drop_duplicates=True))
     pairs = [*PAIRS, PAIRS[0], ("", "blank")]
     store = write_store(
         tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False, made_from={"x": [1]}
@@ -118,7 +118,7 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
 
 def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(store_module, "_BLOCK", 4)
-    filters = PairFilter(DataConfig(drop_duplicates=True))
+    filters = Judge(DataConfig(drop_duplicates=True))
     sources = [iter(pairs) for pairs in (PAIRS[:9], [("", "blank")], PAIRS[7:], PAIRS[:2])]
     store = write_store(tmp_path / "s", sources, tokenizer, filters=filters, keep_text=True)
     assert PairStore.open(store.directory).n_pairs_of_sources == [9, 0, 16, 0]
@@ -143,11 +143,11 @@ def test_the_sources_of_a_tagged_corpus_begin_with_its_tag(tmp_path, monkeypatch
 def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
     tokenizer = train(tags=["law"])
     longest = max(len(ids) for side in zip(*PAIRS, strict=True) for ids in tokenizer.encode(side))
-    filters = PairFilter(DataConfig(max_sentence_tokens=longest))
+    filters = Judge(DataConfig(max_sentence_tokens=longest))
     pairs = iter([*PAIRS, ("\u200b", "no tokens")])
     store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], filters=filters, keep_text=False)
     assert len(store) == 25
-    assert Counter(filters.rejected) == Counter(empty=1)
+    assert Counter(store.manifest["report"]["rejected"]) == Counter(empty=1)
 
 
 def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokenizer):
@@ -158,7 +158,7 @@ def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokeniz
 
 def test_filters_see_the_whole_corpus_across_blocks(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(store_module, "_BLOCK", 4)
-    filters = PairFilter(DataConfig(drop_duplicates=True))
+    filters = Judge(DataConfig(drop_duplicates=True))
     store = write_store(tmp_path / "s", [iter(PAIRS + PAIRS)], tokenizer, filters=filters, keep_text=True)
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
@@ -213,7 +213,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, tokenizer, error, monkeyp
 
 
 def test_a_corpus_that_is_filtered_away_leaves_nothing_and_says_why(tmp_path, tokenizer):
-    filters = PairFilter(DataConfig(max_sentence_tokens=1))
+    filters = Judge(DataConfig(max_sentence_tokens=1))
     pairs = [("", "x"), *repeat(("a long line", "another one"), 3)]
     with pytest.raises(
         CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_sentence_tokens"

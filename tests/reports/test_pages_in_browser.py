@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
-from seq2seq.config import CleanConfig
+from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.cleaning_report import cleaning_page
@@ -235,7 +235,7 @@ def test_a_page_of_cleaning_shows_reasons_rules_bars_and_invisible_characters(br
         "en": "A cat.\nDogs.\nRain.\n",
     }.items():
         (tmp_path / f"train.{language}").write_text(lines, encoding="utf-8")
-    clean = CleanConfig(rules="default")
+    clean = CorpusCleanConfig(rules="default")
     report = clean_files(CleaningOptions(files=(str(tmp_path / "train"),), languages=("fr", "en"), clean=clean))
     (tmp_path / "page.html").write_text(cleaning_page(report), encoding="utf-8")
     open_page(browser, tmp_path / "page.html")

@@ -15,12 +15,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.config import CleanConfig, DataConfig
+from seq2seq.config import DataConfig
+from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
 from seq2seq.corpus.cleaning.survey import Survey
-from seq2seq.corpus.filters import PairFilter
 from seq2seq.corpus.hashes import hash_pairs
+from seq2seq.corpus.judge import JudgeInOrder
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import PairedFiles, Source, without_compression
@@ -49,7 +50,7 @@ class CleaningOptions:
 
     files: tuple[str, ...]
     languages: tuple[str, ...]
-    clean: CleanConfig = field(default_factory=CleanConfig)
+    clean: CorpusCleanConfig = field(default_factory=CorpusCleanConfig)
     against: tuple[str, ...] = ()
     drop_overlap: str = "exact"
     drop_duplicates: bool = True
@@ -76,8 +77,8 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     _check_outputs(options, config)
     scores = _scores(sources, score)
     least = _least_score(options, scores)
-    filters = PairFilter(config, HeldOutPairs(held_out))
-    reasons = [*filters.reasons, *([LOW_SCORE] if scores is not None else [])]
+    judge = JudgeInOrder(config, HeldOutPairs(held_out))
+    reasons = [*judge.reasons, LOW_SCORE]
     survey = Survey(reasons, config.clean.thresholds)
     with _Outputs(options, config) as outputs:
         n_read = 0
@@ -86,20 +87,19 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
             reader = read_pairs(source)
             first_line = 1
             while block := list(islice(reader, _BLOCK)):
-                hashes, measured = hash_pairs(block), filters.measured(block)
-                reason = filters.judge(block, hashes, measured)
+                reason, measured = judge.judge(block)
                 if scores is not None:
                     of_block = scores[n_read : n_read + len(block)]
-                    reason[(reason < 0) & (of_block < least)] = len(reasons) - 1
+                    reason[(reason < 0) & (of_block < least)] = reasons.index(LOW_SCORE)
                     measured = measured | {LOW_SCORE: of_block}
-                survey.add(block, hashes, measured, reason)
+                survey.add(block, hash_pairs(block), measured, reason)
                 outputs.write(source, first_line, block, [reasons[i] if i >= 0 else "" for i in reason], measured)
                 first_line += len(block)
                 n_read += len(block)
     report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
     if scores is not None:
         report["least_score"] = None if np.isneginf(least) else float(least)
-    report["unknown_languages"] = filters.unknown_languages
+    report["unknown_languages"] = judge.unknown_languages
     return report | {"drop_overlap": config.drop_overlap, "against": list(options.against)}
 
 

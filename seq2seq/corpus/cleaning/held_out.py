@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from seq2seq.corpus.cleaning.near import NearIndex, Sketches, sketches
+from seq2seq.corpus.cleaning.near import NearIndex, side_sketches
 from seq2seq.corpus.groups import comparable
 from seq2seq.corpus.hashes import Hashes, contained, hash_lines, hash_pairs
 from seq2seq.corpus.reader import read_pairs, read_references
@@ -51,21 +51,12 @@ class HeldOut:
             | (contained(tgt, self._tgt) & is_long[:, 1])
         )
 
-    def near(self, pairs: Sequence[tuple[str, str]], sides: tuple[Sketches, Sketches]) -> NDArray[np.bool_]:
-        """Which pairs have a side that is nearly the same as one of this text.
-
-        Args:
-            sides: what `side_sketches` has of the pairs.
-        """
+    def near(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
+        """Which pairs have a side that is nearly the same as one of this text."""
         assert self._near is not None
         is_long = _long_sides(pairs)
-        src, tgt = (index.has_like(found) for index, found in zip(self._near, sides, strict=True))
+        src, tgt = (index.has_like(found) for index, found in zip(self._near, side_sketches(pairs), strict=True))
         return (src & is_long[:, 0]) | (tgt & is_long[:, 1])
-
-
-def side_sketches(pairs: Sequence[tuple[str, str]]) -> tuple[Sketches, Sketches]:
-    """The sketches of the sources and of the targets."""
-    return sketches([src for src, _ in pairs]), sketches([tgt for _, tgt in pairs], kind=1)
 
 
 @dataclass(frozen=True)

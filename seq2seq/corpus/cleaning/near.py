@@ -53,9 +53,14 @@ def sketches(texts: Sequence[str], kind: int = 0) -> Sketches:
     return found
 
 
-def of_pairs(src: Sketches, tgt: Sketches) -> Sketches:
-    """The sketches of pairs, from those of their sides, which are of two kinds."""
-    return np.minimum(src, tgt)
+def side_sketches(pairs: Sequence[tuple[str, str]]) -> tuple[Sketches, Sketches]:
+    """The sketches of the sources and of the targets."""
+    return sketches([src for src, _ in pairs]), sketches([tgt for _, tgt in pairs], kind=1)
+
+
+def pair_sketches(pairs: Sequence[tuple[str, str]]) -> Sketches:
+    """The sketches of pairs: two are nearly the same if both of their sides are."""
+    return np.minimum(*side_sketches(pairs))
 
 
 class NearIndex:

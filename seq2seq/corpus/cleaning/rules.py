@@ -4,19 +4,13 @@ A rule is a measure (`measures.py`) with a threshold (`config/clean.py`): a pair
 The first rule that drops a pair is its reason.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from seq2seq.corpus.cleaning import languages, measures
+from seq2seq.corpus.cleaning import measures
 from seq2seq.corpus.cleaning.measures import Pair
 
 VERSION = 2  # raise it when a measure changes: prepared text is then made again
-NEAR_DUPLICATE = "near_duplicate"
-
-Measured = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -71,27 +65,3 @@ RULES = (
     ),
     Rule(measures.normal_forms, "letters and accents apart", "ours; off, as the tokenizer joins them", is_count=True),
 )
-
-
-class TextRules:
-    """Some rules with their thresholds, for one pair of languages."""
-
-    def __init__(self, thresholds: Mapping[str, float], src_lang: str, tgt_lang: str) -> None:
-        self._languages = src_lang, tgt_lang
-        self._rules = [rule for rule in RULES if rule.name in thresholds]
-        self.thresholds = {rule.name: thresholds[rule.name] for rule in self._rules}
-
-    def measured(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Measured]:
-        """What each rule measures of each pair."""
-        read = [Pair(src, tgt, *self._languages) for src, tgt in pairs]
-        return {rule.name: np.fromiter(map(rule.measure, read), dtype=np.float32) for rule in self._rules}
-
-    def dropped(self, measured: Mapping[str, Measured]) -> dict[str, NDArray[np.bool_]]:
-        """Which pairs each rule drops by itself."""
-        return {name: measured[name] > threshold for name, threshold in self.thresholds.items()}
-
-    @property
-    def unknown_languages(self) -> list[str]:
-        """The languages of which the rules `script` and `language` know nothing, if they are on."""
-        wanted = {"script", "language"} & set(self.thresholds)
-        return [name for name in self._languages if wanted and not languages.is_known(name)]

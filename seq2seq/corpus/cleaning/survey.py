@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from seq2seq.characters import script_of
 from seq2seq.corpus.cleaning.languages import detected
 from seq2seq.corpus.cleaning.measures import normal_forms_of
-from seq2seq.corpus.cleaning.rules import RULES, Measured
+from seq2seq.corpus.cleaning.rules import RULES
 from seq2seq.corpus.hashes import Hashes, SeenHashes, hash_lines
+from seq2seq.corpus.judge import Measured, Reasons
 
 LENGTHS = (1, 5, 10, 20, 40, 80, 160)  # words from which a bar of the histogram starts; the first one has 0
 RATIOS = (1.0, 1.2, 1.5, 2.0, 3.0, 5.0)  # longer over shorter side, in characters
@@ -87,8 +88,8 @@ class Survey:
         self,
         pairs: Sequence[tuple[str, str]],
         hashes: Hashes,
-        measured: Mapping[str, Measured],
-        reason: NDArray[np.int8],
+        measured: Measured,
+        reason: Reasons,
     ) -> None:
         """A block of pairs.
 
@@ -176,8 +177,8 @@ class Survey:
         self,
         pairs: Sequence[tuple[str, str]],
         hashes: Hashes,
-        measured: Mapping[str, Measured],
-        reason: NDArray[np.int8],
+        measured: Measured,
+        reason: Reasons,
     ) -> None:
         """Those with the smallest hashes, so that they are spread over the corpus, and always the same."""
         for number in np.unique(reason[reason >= 0]):
@@ -187,7 +188,7 @@ class Survey:
             found = [(int(hashes[row]), _value(measured, name, row), *pairs[row]) for row in rows.tolist()]
             self._examples[name] = sorted({*self._examples[name], *found})[:N_EXAMPLES]
 
-    def _keep_sample(self, measured: Mapping[str, Measured], n_pairs: int) -> None:
+    def _keep_sample(self, measured: Measured, n_pairs: int) -> None:
         """Every n-th pair. When there are too many, every second of them stays."""
         rows = np.arange(0, n_pairs, self._stride)
         table = np.zeros((len(rows), len(measured)), dtype=np.float32)
@@ -224,5 +225,5 @@ def _main_script(text: str) -> str:
     return found.most_common(1)[0][0] if found else "none"
 
 
-def _value(measured: Mapping[str, Measured], name: str, row: int) -> float:
+def _value(measured: Measured, name: str, row: int) -> float:
     return round(float(measured[name][row]), 3) if name in measured else 0.0

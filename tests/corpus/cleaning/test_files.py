@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import main
-from seq2seq.config.clean import CleanConfig, clean_config
+from seq2seq.config.clean import CorpusCleanConfig, clean_config
 from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
 from seq2seq.errors import ConfigError, CorpusError
 from tests.dataset.small_corpus import sentence, write_split
@@ -33,7 +33,7 @@ def cleaned(folder, files, languages=("fr", "en"), **options):
     return clean_files(CleaningOptions(files=tuple(map(str, files)), languages=languages, **options))
 
 
-DEFAULT = CleanConfig(rules="default")
+DEFAULT = CorpusCleanConfig(rules="default")
 
 
 def test_good_pairs_and_the_others_with_their_reasons_are_written(tmp_path):
@@ -59,7 +59,9 @@ def test_good_pairs_and_the_others_with_their_reasons_are_written(tmp_path):
 def test_what_was_rejected_can_be_read_again(tmp_path):
     write_split(tmp_path, "train", [*GOOD, *DIRTY])
     cleaned(tmp_path, [tmp_path / "train"], clean=DEFAULT)
-    again = cleaned(tmp_path, [tmp_path / "bad.jsonl"], clean=CleanConfig(rules="none"), output=None, rejected=None)
+    again = cleaned(
+        tmp_path, [tmp_path / "bad.jsonl"], clean=CorpusCleanConfig(rules="none"), output=None, rejected=None
+    )
     assert (again["read"], again["kept"]) == (5, 4)
 
 
@@ -110,7 +112,7 @@ def test_several_targets_and_examples_are_in_the_report(tmp_path):
 def test_the_suggested_threshold_keeps_99_percent_of_the_other_rules_good_pairs(tmp_path):
     pairs = [("a " * n, "b " * n) for n in range(1, 101)] + [("c &amp; " * 140, "d " * 140)]
     write_split(tmp_path, "train", pairs)
-    clean = CleanConfig(rules=["words", "entities"])
+    clean = CorpusCleanConfig(rules=["words", "entities"])
     report = cleaned(tmp_path, [tmp_path / "train"], clean=clean, output=None, rejected=None)
     words = next(rule for rule in report["rules"] if rule["name"] == "words")
     assert words["suggested"] == 100  # of 100 pairs without an escape, the 99th has 99 words, and the next value is 100
@@ -126,7 +128,7 @@ def test_counts_add_up_and_cleaning_twice_is_cleaning_once(data, tmp_path_factor
     some = [(sentence(i), sentence(-i - 1)) for i in range(6)]
     pairs = data.draw(st.lists(st.tuples(text, text), min_size=1, max_size=20)) + draw.choices(some, k=10)
     write_split(folder, "train", pairs)
-    clean = CleanConfig(rules="all")
+    clean = CorpusCleanConfig(rules="all")
     first = cleaned(folder, [folder / "train"], clean=clean)
     n_rejected = len(lines(folder / "bad.jsonl")) if (folder / "bad.jsonl").exists() else 0
     assert first["read"] == len(pairs) == first["kept"] + n_rejected

@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         fault="the tokenizer learns from what is left out",
         file="seq2seq/dataset/prepare.py",
-        text="pairs = filters.stream(pairs) if filters.reads_text else pairs",
-        becomes="pairs = filters.stream(pairs) if False else pairs",
+        text="pairs = good_pairs(filters, pairs) if filters.reads_text else pairs",
+        becomes="pairs = good_pairs(filters, pairs) if False else pairs",
         tests=["tests/dataset/test_clean_training_text.py::test_a_run_cleans_its_text_for_the_tokenizer_too"],
     ),
     Mutant(
@@ -63,9 +63,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="a pair at the threshold is dropped",
-        file="seq2seq/corpus/cleaning/rules.py",
-        text="measured[name] > threshold for name",
-        becomes="measured[name] >= threshold for name",
+        file="seq2seq/corpus/judge.py",
+        text="reject(name, values > self._thresholds[name])",
+        becomes="reject(name, values >= self._thresholds[name])",
         tests=["tests/corpus/cleaning/test_files.py::test_good_pairs_and_the_others_with_their_reasons_are_written"],
     ),
     Mutant(

@@ -44,8 +44,8 @@ MUTANTS = [
     Mutant(
         fault="validation and test sets are filtered",
         file="seq2seq/dataset/prepare.py",
-        text='filters = _filter(config.data, splits) if split == "train" else None',
-        becomes="filters = _filter(config.data, splits)",
+        text='filters = Judge(config.data, HeldOutPairs(_held_out(splits))) if split == "train" else None',
+        becomes="filters = Judge(config.data, HeldOutPairs(_held_out(splits)))",
         tests=["tests/dataset/test_prepare.py::test_everything_that_training_needs_comes_out"],
     ),
     Mutant(
@@ -93,17 +93,17 @@ MUTANTS = [
     ),
     Mutant(
         fault="the longest sentences that are allowed are left out",
-        file="seq2seq/corpus/filters.py",
+        file="seq2seq/corpus/judge.py",
         text="longer > self._config.max_sentence_tokens",
         becomes="longer >= self._config.max_sentence_tokens",
-        tests=["tests/corpus/test_filters.py::test_a_side_may_have_max_tokens_but_no_more"],
+        tests=["tests/corpus/test_judge.py::test_a_side_may_have_max_tokens_but_no_more"],
     ),
     Mutant(
         fault="duplicates are looked for within a block only",
         file="seq2seq/corpus/hashes.py",
         text="            is_new &= ~contained(hashes, run)\n",
         becomes="            pass\n",
-        tests=["tests/corpus/test_filters.py::test_the_first_of_equal_pairs_stays_within_and_across_blocks"],
+        tests=["tests/corpus/test_judge.py::test_the_first_of_equal_pairs_stays"],
     ),
     Mutant(
         fault="the longer one of two files is cut",
