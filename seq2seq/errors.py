@@ -24,11 +24,16 @@ def command(name: str, *words: object) -> str:
     return " ".join([program, *(shlex.quote(str(word)) for word in words)])
 
 
+def printable(text: str) -> str:
+    """The text with `\\x1b` and the like for what is no character to print: a server or a file may have written it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class UserError(Exception):
-    """Base of every error that a user can repair. No secret that the message quotes is in it."""
+    """Base of every error that a user can repair. What the message quotes is in it without secrets, and printable."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(masked(message))
+        super().__init__(masked("\n".join(map(printable, message.split("\n")))))
 
     @property
     def problems(self) -> list[str]:

@@ -84,3 +84,7 @@ def test_no_key_of_a_configuration_is_taken_for_a_secret() -> None:
 def test_an_error_does_not_tell_the_secret_that_it_quotes() -> None:
     error = ConfigError("data.train: {'url': 'http://ann:S3cret@host'} is wrong\napi_key: S3cret, too")
     assert error.problems == ["data.train: {'url': 'http://***@host'} is wrong", "api_key: ***, too"]
+
+
+def test_an_error_shows_no_command_to_the_terminal() -> None:
+    assert str(ConfigError("a.txt: \x1b]0;title\x07é\nb.txt: \x9b2J")) == "a.txt: \\x1b]0;title\\x07é\nb.txt: \\x9b2J"

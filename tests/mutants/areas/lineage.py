@@ -26,8 +26,8 @@ MUTANTS = [
     Mutant(
         fault="an error tells the password of an address",
         file="seq2seq/errors.py",
-        text="super().__init__(masked(message))",
-        becomes="super().__init__(message)",
+        text='masked("\\n".join(',
+        becomes='str("\\n".join(',
         tests=["tests/test_masking.py::test_an_error_does_not_tell_the_secret_that_it_quotes"],
     ),
     Mutant(
