@@ -35,7 +35,7 @@ from tests.plugged import plugged
 KEYS = {key for key, _ in keys(RunConfig)}
 KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
-# Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM, docker.
+# Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM, docker, mtdata.
 OF_OTHERS = {
     "--array",
     "--gpus-per-task",
@@ -48,6 +48,7 @@ OF_OTHERS = {
     "--time",
     "--include-online",
     "--logdir",
+    "--merge",
     "--nnodes",
     "--node-rank",
     "--nproc-per-node",
@@ -76,7 +77,9 @@ OF_OTHERS = {
     "--rm",
     "--volume",
 }
-OLD_OPTIONS = {("CHANGELOG.md", f"--{name}") for name in ("resume", "diverse-groups", "diversity", "parity-reference")}
+OLD_OPTIONS = {
+    ("CHANGELOG.md", f"--{name}") for name in ("resume", "accept", "diverse-groups", "diversity", "parity-reference")
+}
 OLD_KEYS = {("CHANGELOG.md", key) for key in (*RENAMED, *REMOVED)}
 PLACEHOLDERS = {"COMMAND", "X"}
 

@@ -4,7 +4,7 @@ corpus/train                      a prefix: the files corpus/train.fr and corpus
 corpus/train.tsv                  one file with both languages; also .jsonl
 {src: FILE, tgt: FILE}            two files
 corpus:multi30k/train             text that is fetched by its name (seq2seq/corpus/named/); also sacrebleu:wmt14,
-                                  opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en, mtdata:ID
+                                  opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en
 https://HOST/FILE#sha256=DIGEST   a prefix or a file there; also {url: URL, sha256: DIGEST}, and in {src: ..., tgt: ...}
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
 {source: SOURCE, augmentation: NAMES} a test set as people write it (seq2seq/corpus/augmentation/); also with a tag
@@ -21,7 +21,7 @@ from seq2seq.errors import ConfigError
 from seq2seq.masking import masked
 
 CORPUS = "corpus:"  # begins the name of a corpus in conf/corpora.yaml, and a `data.dir` where sources are such names
-SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "mtdata:", "https://", "http://")
+SCHEMES = (CORPUS, "sacrebleu:", "opus:", "hf:", "https://", "http://")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # What there may be to say about a source.
 _OF_SOURCES = {"tag", "augmentation", "weight"}

@@ -146,10 +146,7 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
         if file in fetched and noted_sha256(file) not in (None, digests[file]):
-            raise CorpusError(
-                f"{file}: has changed since it was fetched; remove it with `python -m seq2seq corpus rm`, and start "
-                "again"
-            )
+            raise CorpusError(f"{file}: has changed since it was fetched; remove it, and start again")
     return digests
 
 

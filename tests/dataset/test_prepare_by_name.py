@@ -19,11 +19,9 @@ def test_a_name_and_a_directory_with_the_same_files_share_the_stores(config, cor
         parts: dict[str, dict] = {}
         for split in ("train", "valid", "test"):
             files = {language: corpus / f"{split}.{language}" for language in ("fr", "en")}
-            parts[split] = {
-                lang: publish(server, f"https://x.org/{f.name}", f.read_bytes()) for lang, f in files.items()
-            }
+            parts[split] = {lang: publish(server, f"/{f.name}", f.read_bytes()) for lang, f in files.items()}
         corpora = {"mine": {"licence": "free for all", "parts": parts}}
-        config.data.catalogue = str(catalogue_file(tmp_path, server, corpora))
+        config.data.catalogue = str(catalogue_file(tmp_path, corpora))
         config.data.dir = "corpus:mine"
         named = prepare(config).report
     assert (stores(tmp_path), tokenizers(tmp_path)) == before
@@ -35,7 +33,5 @@ def test_a_name_and_a_directory_with_the_same_files_share_the_stores(config, cor
     file = next(Path(name) for name in train["files"])
     content = file.read_bytes()
     file.write_bytes(content[:-2] + b"~\n")
-    with pytest.raises(
-        CorpusError, match=rf"^{file}: has changed since it was fetched; remove it with `python -m seq2"
-    ):
+    with pytest.raises(CorpusError, match=rf"^{file}: has changed since it was fetched; remove it, and start again"):
         prepare(config)

@@ -11,14 +11,13 @@ from seq2seq import cli
 from seq2seq.artifacts.model_card import model_card
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import RunConfig
-from tests.corpus.named.library import catalogue_file, path_of, publish
+from tests.corpus.named.library import catalogue_file, publish
 from tests.corpus.named.server import cut_after, serving, status
 from tests.training.tiny_runs import TINY, command, reversed_pairs, train_here
 from tests.training.two_ranks import at_a_free_port, launcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_signals")]
 
-HOME = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/tok"
 SPLITS = {"train": 200, "val": 9, "test_2016_flickr": 7}
 
 
@@ -45,10 +44,10 @@ def test_a_run_fetches_its_text_once_and_resumes_with_the_same_text_elsewhere(
             for language in ("en", "fr"):
                 content = gzip.compress(text(n, language), mtime=0)
                 name = f"{part}.{language}.gz"
-                parts.setdefault(part, {})[language] = publish(server, f"{HOME}/{name}", content)
+                parts.setdefault(part, {})[language] = publish(server, f"/{name}", content)
                 (tmp_path / "elsewhere" / name).write_bytes(content)
-        own = catalogue_file(tmp_path, server, {"multi30k": {"licence": "free for all", "parts": parts}})
-        train, valid = (path_of(f"{HOME}/{name}.lc.norm.tok.fr.gz") for name in ("train", "val"))
+        own = catalogue_file(tmp_path, {"multi30k": {"licence": "free for all", "parts": parts}})
+        train, valid = (f"/{name}.lc.norm.tok.fr.gz" for name in ("train", "val"))
         server.faults[train], server.faults[valid] = [cut_after(500)], [status(503)]
         env = {"SEQ2SEQ_CATALOGUE": str(own), **at_a_free_port()}
         done = command(*words(tmp_path, trainer__devices=2), script=launcher(tmp_path), env=env)

@@ -6,13 +6,12 @@ line of its docstring says what it does, and shows an example.
 
 import argparse
 
-from seq2seq.commands.corpus import augment, clean, find, get, list_cached, report, rm, split
+from seq2seq.commands.corpus import augment, clean, find, get, list_cached, report, split
 
 SUBCOMMANDS = {
     "find": find,
     "get": get,
     "list": list_cached,
-    "rm": rm,
     "report": report,
     "clean": clean,
     "split": split,

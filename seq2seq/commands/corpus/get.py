@@ -9,21 +9,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Fetch corpora into the cache, where training finds them. A name is one of the catalogue (multi30k, or "
         "multi30k/train for a part of it), or any other that data.train takes: sacrebleu:wmt14, opus:CORPUS/VERSION, "
-        "hf:NAME/CONFIG, mtdata:ID, https://HOST/FILE#sha256=DIGEST."
+        "hf:NAME/CONFIG, https://HOST/FILE#sha256=DIGEST."
     )
     parser.add_argument("names", nargs="+", metavar="NAME", help="what `corpus find` lists")
     add_languages(parser)
     add_places(parser)
     parser.add_argument("--offline", action="store_true", help="fetch nothing; say whether all is there")
-    parser.add_argument(
-        "--accept",
-        action="store_true",
-        help="if a file without a published checksum has changed since its first download, take the new one",
-    )
 
 
 def run(args: argparse.Namespace) -> None:
-    library = library_of(args, is_offline=args.offline, is_accepting=args.accept)
+    library = library_of(args, is_offline=args.offline)
 
     from seq2seq.corpus.named.fetch import fetch_all
 

@@ -6,7 +6,7 @@ from seq2seq.commands.corpus.places import add_places, library_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "List the corpora in the cache with their sizes and licences, and downloads that were cut."
+    parser.description = "List the corpora in the cache with their sizes and licences."
     add_places(parser)
 
 

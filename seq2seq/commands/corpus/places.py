@@ -30,11 +30,11 @@ def add_places(parser: argparse.ArgumentParser) -> None:
         "--catalogue",
         default="",
         metavar="FILE",
-        help="YAML with corpora and mirrors of your own; default: $SEQ2SEQ_CATALOGUE",
+        help="YAML with corpora of your own; default: $SEQ2SEQ_CATALOGUE",
     )
 
 
-def library_of(args: argparse.Namespace, *, is_offline: bool = False, is_accepting: bool = False) -> "Library":
+def library_of(args: argparse.Namespace, *, is_offline: bool = False) -> "Library":
     """What the options and the environment name. Progress goes to stderr.
 
     Raises:
@@ -48,4 +48,4 @@ def library_of(args: argparse.Namespace, *, is_offline: bool = False, is_accepti
     if languages[0] == languages[1]:
         raise ConfigError(f"--languages {' '.join(languages)}: name two languages")
     config = DataConfig(cache_dir=args.cache_dir, shared_cache=args.shared_cache, catalogue=args.catalogue)
-    return Library.of(config, is_offline=is_offline, is_accepting=is_accepting)
+    return Library.of(config, is_offline=is_offline)

@@ -7,7 +7,7 @@ conf/corpora.yaml and a user's own say which names there are, what they are made
     library.py          where all of it is kept, for one process or many, and how it comes there
     unpack.py           members of an archive, and nothing else of it
     parts.py            corpus:NAME/PART, made of downloads by the recipe of the catalogue
-    test_sets.py, opus.py, addresses.py, hugging_face.py, mtdata.py    the other names
+    test_sets.py, opus.py, addresses.py, hugging_face.py    the other names
     fetch.py            the sources of a configuration to files: start reading here
     found.py            what there is for two languages
 """

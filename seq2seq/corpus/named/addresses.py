@@ -27,9 +27,7 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
     """
     url, digests = _parsed(address)
     if _plain(url).endswith(_ONE_FILE):
-        if len(digests) > 1:
-            raise ConfigError(f"{address}: has two digests, and it is one file; leave one out")
-        return SourcePath(str(library.download(Download(url, sha256=digests[0] if digests else ""), masked(url))))
+        return SourcePath(fetch_file(library, address))
     if len(digests) == 1:
         raise ConfigError(
             f"{address}: has one digest for the two files of a prefix; write #sha256={languages[0].upper()},"
@@ -39,8 +37,7 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
     prefix, question_mark, query = url.partition("?")
     for language, digest in zip(languages, digests or ("", ""), strict=True):
         plain, *others = (f"{prefix}.{language}{suffix}{question_mark}{query}" for suffix in ("", *COMPRESSIONS))
-        wanted = Download(plain, sha256=digest, mirrors=tuple(others))
-        files.append(str(library.download(wanted, masked(url))))
+        files.append(str(library.download(Download(plain, sha256=digest, mirrors=tuple(others)), masked(url))))
     src, tgt = files
     return SourceFiles(src, tgt)
 

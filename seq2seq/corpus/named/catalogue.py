@@ -16,39 +16,42 @@ corpora:
       test: {sacrebleu: wmt14/full}    a test set that sacreBLEU knows, in the direction of the run
   tatoeba:
     table: {url: https://..., member: fra.txt, columns: [en, fr, "-"]}    both languages in a file; `-` skips a column
-    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `corpus split` makes them
-rewrite:
-  https://www.statmt.org/: https://mirror.example.org/statmt/             other addresses, for all that begin so
+    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `python -m seq2seq corpus split` makes them
 """
 
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
+import msgspec
 from omegaconf import OmegaConf
 
-from seq2seq.config import CORPUS
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
 from seq2seq.masking import masked
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9][\w.-]*")
-_SPLIT_NUMBERS = ("valid", "test", "max_group", "seed")
+
+# What is shown and kept as it is has no control characters, which a terminal would obey.
+_Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+_Url = Annotated[str, msgspec.Meta(pattern="^https?://")]
+_Sha256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+_Member = Annotated[str, msgspec.Meta(min_length=1)]
+_Members = Annotated[tuple[_Member, ...], msgspec.Meta(min_length=1)]
+_Kind = TypeVar("_Kind")
 
 
-@dataclass(frozen=True)
-class Download:
+class Download(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file as it is published. `size` 0 and an empty digest: not known."""
 
-    url: str
-    size: int = 0
-    sha256: str = ""
+    url: _Url
+    size: Annotated[int, msgspec.Meta(ge=0)] = 0
+    sha256: _Sha256 = ""
     md5: str = ""
-    mirrors: tuple[str, ...] = ()
+    mirrors: tuple[_Url, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -61,44 +64,12 @@ class Download:
         return re.sub(r"[^\w.+-]", "_", name)[-120:].lstrip(".") or "file"
 
 
-@dataclass(frozen=True)
-class Files:
-    """A part of one download for each language."""
+class Table(Download, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One file with both languages, cut into parts as `python -m seq2seq corpus split` cuts."""
 
-    downloads: Mapping[str, Download]
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return tuple(self.downloads)
-
-
-@dataclass(frozen=True)
-class Members:
-    """A part from an archive: for each language the files whose text is joined."""
-
-    archive: Download
-    members: Mapping[str, tuple[str, ...]]
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return tuple(self.members)
-
-
-@dataclass(frozen=True)
-class TestSetName:
-    """A part that sacreBLEU knows."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class SplitTable:
-    """All parts of a corpus: one file with both languages, cut as `python -m seq2seq corpus split` cuts."""
-
-    table: Download
-    member: str  # of an archive; empty: the download itself
     columns: tuple[str, ...]
-    numbers: Mapping[str, int]
+    member: str = ""  # of an archive; empty: the download itself
+    split: dict[Literal["valid", "test", "max_group", "seed"], Annotated[int, msgspec.Meta(ge=1)]] = {}
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -110,66 +81,61 @@ class SplitTable:
         return ("train", *(f"{split}.{pair}" for split in ("valid", "test") for pair in (there, back)))
 
 
-Part = Files | Members | TestSetName | SplitTable
+@dataclass(frozen=True)
+class Text:
+    """One side of a part: a download, or files of an archive, joined."""
+
+    download: Download
+    members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """One name, and what is behind it."""
+    """One name, and what is behind it.
+
+    Attributes:
+        parts: each as its texts by language, as the name of a test set of sacreBLEU, or as the table of all parts.
+    """
 
     name: str
-    parts: Mapping[str, Part]
+    parts: Mapping[str, "Mapping[str, Text] | str | Table"]
     about: str = ""
     licence: str = ""
     home: str = ""
 
-    @property
-    def languages(self) -> list[str]:
-        """Those of its parts; those of sacreBLEU's test sets are not counted."""
-        parts = [part for part in self.parts.values() if not isinstance(part, TestSetName)]
-        return sorted({language for part in parts for language in part.languages})
+    def languages(self, part: str) -> tuple[str, ...]:
+        """Of one part; none for a test set of sacreBLEU, which knows its own."""
+        how = self.parts[part]
+        return how.languages if isinstance(how, Table) else () if isinstance(how, str) else tuple(how)
+
+    def parts_in(self, languages: tuple[str, str]) -> list[str]:
+        """The names of the parts that have these languages."""
+        return [part for part in self.parts if set(languages) <= set(self.languages(part) or languages)]
 
     @property
     def downloads(self) -> list[Download]:
-        found: dict[str, Download] = {}
+        found: list[Download] = []
         for part in self.parts.values():
-            match part:
-                case Files():
-                    found |= {each.url: each for each in part.downloads.values()}
-                case Members():
-                    found[part.archive.url] = part.archive
-                case SplitTable():
-                    found[part.table.url] = part.table
-        return list(found.values())
+            if isinstance(part, Table):
+                found.append(part)
+            elif not isinstance(part, str):
+                found += [text.download for text in part.values()]
+        return list({download.url: download for download in found}.values())
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    """All names, and where to look instead of the addresses that stand there."""
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """What stands under the name of a corpus."""
 
-    corpora: Mapping[str, Corpus]
-    rewrite: Mapping[str, str] = field(default_factory=dict)
+    about: _Line = ""
+    licence: _Line = ""
+    home: _Line = ""
+    parts: dict[_Line, dict[_Line, Any]] | None = None
+    table: dict[str, Any] | None = None
+    split: dict[str, Any] = {}
 
-    def corpus(self, name: str) -> Corpus:
-        """
-        Raises:
-            ConfigError: there is none of that name.
-        """
-        if name not in self.corpora:
-            raise ConfigError(
-                f"{CORPUS}{name}: there is no such corpus{nearest(name, self.corpora)}; "
-                "`python -m seq2seq corpus find` lists all, and a file of your own (data.catalogue) adds others"
-            )
-        return self.corpora[name]
 
-    def addresses(self, download: Download) -> list[str]:
-        """Where to look for a file, one after another."""
-        return [self.address(url) for url in (download.url, *download.mirrors)]
-
-    def address(self, url: str) -> str:
-        """Where to look for what is published at `url`. Of several prefixes, the longest one counts."""
-        prefix = max((prefix for prefix in self.rewrite if url.startswith(prefix)), key=len, default="")
-        return self.rewrite[prefix] + url.removeprefix(prefix) if prefix else url
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    corpora: dict[str, Any] = {}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -178,122 +144,70 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"; do you mean {' or '.join(found)}?" if found else ""
 
 
-def read_catalogue(own: Path | None = None) -> Catalogue:
-    """The names of the project, and those of a file of the user's own, which replace others of the same name.
+def read_catalogue(own: Path | None = None) -> dict[str, Corpus]:
+    """The corpora of the project, and those of a file of the user's own, which replace others of the same name.
 
     Raises:
         ConfigError: a file that cannot be read, or that does not have the form above.
     """
-    corpora: dict[str, Corpus] = {}
-    rewrite: dict[str, str] = {}
-    for file in (conf_dir() / "corpora.yaml", own):
-        if file is not None:
-            content = _content(file)
-            corpora |= {
-                str(name): _corpus(f"{file}: {name}", str(name), entry)
-                for name, entry in _mapping(f"{file}: corpora", content.get("corpora", {})).items()
-            }
-            found = _mapping(f"{file}: rewrite", content.get("rewrite", {}))
-            rewrite |= {str(prefix): _text(f"{file}: rewrite of {prefix}", url) for prefix, url in found.items()}
-    return Catalogue(corpora, rewrite)
+    files = (conf_dir() / "corpora.yaml", *([own] if own is not None else []))
+    return {name: _corpus(f"{file}: {name}", name, entry) for file in files for name, entry in _entries(file).items()}
 
 
-def _content(file: Path) -> Mapping[str, Any]:
+def _entries(file: Path) -> dict[str, Any]:
     try:
         content = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror or error}); correct data.catalogue") from error
     except Exception as error:  # YAML that is not fails in many ways
         raise ConfigError(f"{file}: is not YAML ({' '.join(str(error).split())}); correct it") from error
-    known = _mapping(str(file), content)
-    _only(str(file), known, "corpora", "rewrite")
-    return known
+    return _typed(str(file), content, _File).corpora
 
 
-def _corpus(where: str, name: str, entry: Any) -> Corpus:
+def _corpus(where: str, name: str, content: Any) -> Corpus:
     if not _NAME.fullmatch(name):
         raise ConfigError(
             f"{where}: a name has letters, digits, _, - and . only, and begins with a small letter or digit"
         )
-    content = _mapping(where, entry)
-    _only(where, content, "about", "licence", "home", "parts", "table", "split")
-    words = {key: _text(f"{where}.{key}", content.get(key, "")) for key in ("about", "licence", "home")}
-    if ("parts" in content) == ("table" in content):
+    entry = _typed(where, content, _Entry)
+    if (entry.parts is None) == (entry.table is None):
         raise ConfigError(f"{where}: has neither or both of `parts` and `table`; give one of them")
-    if "table" in content:
-        table = _split_table(where, content)
-        return Corpus(name, dict.fromkeys(table.part_names, table), **words)
-    parts = _mapping(f"{where}.parts", content["parts"])
-    return Corpus(name, {str(part): _part(f"{where}.parts.{part}", how) for part, how in parts.items()}, **words)
+    if entry.table is None:
+        parts = {part: _part(f"{where}.parts.{part}", how) for part, how in (entry.parts or {}).items()}
+        return Corpus(name, parts, entry.about, entry.licence, entry.home)
+    table = _typed(f"{where}.table", {**entry.table, "split": entry.split}, Table)
+    if len(table.languages) != 2 or len(set(table.languages)) != 2:
+        raise ConfigError(f"{where}.table.columns={list(table.columns)} does not name two languages, such as [en, fr]")
+    return Corpus(name, dict.fromkeys(table.part_names, table), entry.about, entry.licence, entry.home)
 
 
-def _part(where: str, how: Any) -> Part:
-    content = dict(_mapping(where, how))
-    if set(content) == {"sacrebleu"}:
-        return TestSetName(_text(where, content["sacrebleu"]))
-    if "archive" in content:
-        archive = _download(f"{where}.archive", content.pop("archive"))
-        members = {str(language): _members(f"{where}.{language}", names) for language, names in content.items()}
-        part: Files | Members = Members(archive, members)
-    else:
-        part = Files({str(language): _download(f"{where}.{language}", each) for language, each in content.items()})
-    if len(part.languages) < 2:
-        raise ConfigError(f"{where}: has {', '.join(part.languages) or 'no languages'}; give a file for two or more")
-    return part
-
-
-def _split_table(where: str, content: Mapping[str, Any]) -> SplitTable:
-    table = dict(_mapping(f"{where}.table", content["table"]))
-    member = _text(f"{where}.table.member", table.pop("member", ""))
-    columns = table.pop("columns", None)
-    named = [column for column in columns or () if column != "-"] if isinstance(columns, list) else []
-    if len(named) != 2 or len(set(named)) != 2:
-        raise ConfigError(f"{where}.table.columns={columns} does not name two languages, such as [en, fr]")
-    numbers = _mapping(f"{where}.split", content.get("split", {}))
-    _only(f"{where}.split", numbers, *_SPLIT_NUMBERS)
-    for key, number in numbers.items():
-        if type(number) is not int or number < 1:
-            raise ConfigError(f"{where}.split.{key}={number} is not a whole number from 1 on")
-    return SplitTable(_download(f"{where}.table", table), member, tuple(map(str, columns)), dict(numbers))
+def _part(where: str, how: dict[str, Any]) -> Mapping[str, Text] | str:
+    if set(how) == {"sacrebleu"}:
+        return _typed(f"{where}.sacrebleu", how["sacrebleu"], str)
+    archive = how.pop("archive", None)
+    if len(how) < 2:
+        raise ConfigError(f"{where}: has {', '.join(how) or 'no languages'}; give a file for two or more")
+    if archive is None:
+        return {language: Text(_download(f"{where}.{language}", each)) for language, each in how.items()}
+    archive = _download(f"{where}.archive", archive)
+    listed = {language: [names] if isinstance(names, str) else names for language, names in how.items()}
+    return {
+        language: Text(archive, _typed(f"{where}.{language}", names, _Members)) for language, names in listed.items()
+    }
 
 
 def _download(where: str, how: Any) -> Download:
-    content = _mapping(where, {"url": how} if isinstance(how, str) else how)
-    _only(where, content, "url", "size", "sha256", "mirrors")
-    size, digest, mirrors = content.get("size", 0), content.get("sha256") or "", content.get("mirrors", [])
-    if type(size) is not int or size < 0:
-        raise ConfigError(f"{where}.size={size} is not a number of bytes")
-    if digest and not (isinstance(digest, str) and _SHA256.fullmatch(digest)):
-        raise ConfigError(
-            f"{where}.sha256={digest} is not a SHA-256; give its 64 digits of 0-9 and a-f, or leave it out"
-        )
-    urls = [content.get("url"), *(mirrors if isinstance(mirrors, list) else [mirrors])]
-    for url in urls:
-        if not isinstance(url, str) or not url.startswith(("https://", "http://")):
-            raise ConfigError(f"{where}: {url!r} is not an address that begins with https://")
-    return Download(urls[0], size, digest, mirrors=tuple(urls[1:]))
+    return _typed(where, {"url": how} if isinstance(how, str) else how, Download)
 
 
-def _members(where: str, names: Any) -> tuple[str, ...]:
-    found = names if isinstance(names, list) else [names]
-    if not found or not all(isinstance(name, str) and name for name in found):
-        raise ConfigError(f"{where}={names!r} is neither a file in the archive nor a list of such")
-    return tuple(found)
-
-
-def _mapping(where: str, content: Any) -> Mapping[str, Any]:
-    if not isinstance(content, dict):
-        raise ConfigError(f"{where}: expected keys with values, found {str(content)[:60]!r}; see conf/corpora.yaml")
-    return content
-
-
-def _text(where: str, content: Any) -> str:
-    if not isinstance(content, str):
-        raise ConfigError(f"{where}: expected a text, found {str(content)[:60]!r}")
-    return content
-
-
-def _only(where: str, content: Mapping[str, Any], *keys: str) -> None:
-    for key in content:
-        if key not in keys:
-            raise ConfigError(f"{where}: unknown key {key!r}{nearest(str(key), keys)}; known are {', '.join(keys)}")
+def _typed(where: str, content: Any, kind: type[_Kind]) -> _Kind:
+    """Content of a YAML file as what it should be; `where` it stands there."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$")
+        unknown = re.search("unknown field `(.*)`", what)
+        known = getattr(kind, "__struct_fields__", ())
+        meant = f"{nearest(unknown[1], known)}; known are {', '.join(known)}" if unknown else ""
+        what = what[0].lower() + what[1:].replace("`object`", "keys with values").replace("`array`", "a list")
+        raise ConfigError(f"{where}{path.rstrip('`')}: {what}{meant}; docs/corpora.md has the form") from error

@@ -3,6 +3,8 @@
 FOLDER/
     content         the bytes, as far as they have come
     state.json      {url, validator}: whose bytes they are; without it they are thrown away
+
+A server is not trusted: it sends no more than was promised, and not too slowly to ever end.
 """
 
 import errno
@@ -10,16 +12,18 @@ import json
 import logging
 import re
 import shutil
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 
-from seq2seq.errors import CorpusError
+from seq2seq.errors import CorpusError, printable
 from seq2seq.exit_status import progress
 from seq2seq.files import readable_size, write_json
 from seq2seq.masking import masked
@@ -29,21 +33,21 @@ logger = logging.getLogger(__name__)
 # Why writing can fail: no space, a quota, a limit for the size of files.
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that may be others a moment later
+_MOST_REDIRECTS = 20
 _LONGEST_WAIT_S = 60.0
-_TOLD_EVERY_S = 30.0  # where there is no terminal
-_SHOWN_EVERY_S = 0.2  # on a terminal
 _BLOCK = 1 << 16
+_TOLD_EVERY = 1 << 20  # bytes
 
 
-class NotThere(CorpusError):
-    """The server says that it has no such file."""
+class OtherBytes(CorpusError):
+    """What comes is not the file that was promised."""
 
 
 class _Cut(Exception):
     """What a further attempt may mend. The message is half a sentence."""
 
     def __init__(self, message: str, wait_s: float = 0.0) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.wait_s = wait_s  # as the server asks
 
 
@@ -52,51 +56,51 @@ class Patience:
     """How long a server is waited for.
 
     Attributes:
-        attempts: in a row without a single new byte.
+        attempts: in a row that bring fewer than `least` bytes each.
         wait_s: before the second attempt; twice as long before each further one.
-        silence_s: without an answer, or without further bytes.
+        silence_s: without an answer, without further bytes, or with fewer than `least` of them.
+        least: bytes; 16 kB a minute is slower than any line on which a corpus can be fetched.
     """
 
     attempts: int = 5
     wait_s: float = 1.0
     silence_s: float = 60.0
+    least: int = 16_000
 
 
-def download(url: str, folder: Path, *, title: str, size: int | None = None, patience: Patience = Patience()) -> Path:
+def download(url: str, folder: Path, *, title: str, most: int | None = None, patience: Patience = Patience()) -> Path:
     """Fetch what an address has into FOLDER/content, or the rest of it.
 
     Args:
         title: of the file, for people.
-        size: in bytes, if it is known.
+        most: bytes, such as the size that the catalogue has; None: as many as the server says.
     Raises:
-        NotThere: the server has no such file.
-        CorpusError: nothing answers, it never comes to an end, or there is no room. What has come stays.
+        OtherBytes: there are more than `most`.
+        CorpusError: nothing answers, it has no such file, it never comes to an end, or there is no room. What has come
+            stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     content = folder / "content"
-    n_failed, wait_s = 0, patience.wait_s
+    farthest, n_failed = _length(content), 0
     while True:
-        before = _length(content)
         try:
-            _attempt(url, folder, title, size, patience)
+            _attempt(url, folder, title, most, patience)
             return content
         except OSError as error:
             if error.errno in _DISK_IS_FULL:
-                raise CorpusError(no_room(folder, size)) from error
+                raise CorpusError(_no_room(folder, most)) from error
             raise
         except _Cut as cut:
-            if _length(content) > before:
-                n_failed, wait_s = 0, patience.wait_s
-            n_failed += 1
+            n_failed = 1 if _length(content) - farthest >= patience.least else n_failed + 1
+            farthest = max(farthest, _length(content))
             if n_failed >= patience.attempts:
                 raise CorpusError(f"{url}: {cut}, {n_failed} times in a row") from cut
-            pause = min(max(wait_s, cut.wait_s), _LONGEST_WAIT_S)
+            pause = min(max(patience.wait_s * 2 ** (n_failed - 1), cut.wait_s), _LONGEST_WAIT_S)
             logger.warning("%s: %s; trying again in %.0f s", title, cut, pause)
             time.sleep(pause)
-            wait_s *= 2
 
 
-def _attempt(url: str, folder: Path, title: str, size: int | None, patience: Patience) -> None:
+def _attempt(url: str, folder: Path, title: str, most: int | None, patience: Patience) -> None:
     content = folder / "content"
     n_have, validator = _kept(url, folder)
     # Without a validator nobody can say whether the rest is that of the same file.
@@ -104,95 +108,106 @@ def _attempt(url: str, folder: Path, title: str, size: int | None, patience: Pat
     if n_have:
         headers |= {"Range": f"bytes={n_have}-", "If-Range": validator}
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=(10, patience.silence_s)) as answer:
-            if answer.status_code == 416:  # nothing after what is there; or what is there is of another file
-                content.unlink(missing_ok=True)
+        with requests.Session() as session, _answer(session, url, headers, patience) as answer:
+            status, part = answer.status_code, answer.headers.get("Content-Range", "")
+            if status == 416 or (status == 206 and not part.startswith(f"bytes {n_have}-")):
+                content.unlink(missing_ok=True)  # perhaps it was of another file
                 raise _Cut("the server does not have the rest of what was kept")
             _check_status(answer, url)
-            goes_on = answer.status_code == 206
-            if goes_on and not answer.headers.get("Content-Range", "").startswith(f"bytes {n_have}-"):
-                content.unlink(missing_ok=True)
-                raise _Cut("the server sent another part than asked for")
-            n_have = n_have if goes_on else 0
-            length = answer.headers.get("Content-Length")
-            n_all = n_have + int(length) if length and length.isdigit() else size
-            _check_room(folder, n_all, n_have)
-            if not goes_on:
+            if status == 200:
+                n_have = 0
+            if not n_have:
                 write_json(folder / "state.json", {"url": masked(url), "validator": _validator(answer)})
-            with content.open("ab" if goes_on else "wb") as file:
-                _copy(answer, file, title, n_have, n_all)
-    except requests.exceptions.ProxyError as error:
-        raise CorpusError(
-            f"{url}: the proxy does not let this through ({_reason(error)}); correct or unset $HTTPS_PROXY, "
-            "$HTTP_PROXY or $ALL_PROXY, or name this host in $NO_PROXY"
-        ) from error
-    except requests.exceptions.SSLError as error:
-        raise CorpusError(
-            f"{url}: its certificate is not trusted ({_reason(error)}); if your network has its own, name that "
-            "file in $REQUESTS_CA_BUNDLE"
-        ) from error
-    except requests.exceptions.Timeout as error:
-        raise _Cut(f"no answer for {patience.silence_s:g} s") from error
-    except (requests.exceptions.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
-        raise _Cut(f"no connection ({_reason(error)})") from error
-    except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
-        raise CorpusError(  # without the reason, which would quote a part of a password with a / in it
-            f"{url} is not an address; correct it, and write %2F, %3F and %23 for / ? and # in a password"
-        ) from error
-    except requests.exceptions.TooManyRedirects as error:
-        raise CorpusError(f"{url}: leads in a circle of redirects; correct the address") from error
-    except requests.exceptions.RequestException as error:
-        raise _Cut(f"the connection failed ({_reason(error)})") from error
+            length = answer.headers.get("Content-Length", "")
+            n_all = n_have + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
+            if n_all is not None and n_all - n_have > shutil.disk_usage(folder).free:
+                raise CorpusError(_no_room(folder, n_all))
+            whole = f" of {readable_size(n_all)}" if n_all is not None else ""
+            logger.info("downloading %s%s from %s", title, whole, printable(urlsplit(answer.url).hostname or ""))
+            with content.open("ab" if n_have else "wb") as file, progress() as tell:
+                for block in _blocks(answer, sys.maxsize if n_all is None else n_all - n_have, patience):
+                    n_have += len(block)
+                    if most is not None and n_have > most:
+                        raise OtherBytes(f"{url} has more than the {most:,} bytes that were promised")
+                    file.write(block)
+                    if n_have % _TOLD_EVERY < len(block):
+                        tell(f"{title}: {readable_size(n_have)}{whole}")
+            if n_all is not None and n_have < n_all:
+                raise urllib3.exceptions.IncompleteRead(n_have, n_all - n_have)
+    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+        raise _explained(url, error, content, patience) from error
 
 
-def _copy(answer: requests.Response, file: BinaryIO, title: str, n_have: int, n_all: int | None) -> None:
-    """Write what comes, and tell how far it is."""
-    host = urlsplit(answer.url).hostname
-    whole = f" of {readable_size(n_all)}" if n_all is not None else ""
-    logger.info("downloading %s%s from %s", title, whole.replace(" of", ",", 1), host)
-    began = told = shown_at = time.monotonic()
-    n_before = n_have
-    with progress() as tell:
-        try:
-            for block in answer.raw.stream(_BLOCK, decode_content=False):
-                file.write(block)
-                n_have += len(block)
-                now = time.monotonic()
-                if now - shown_at > _SHOWN_EVERY_S:
-                    speed = (n_have - n_before) / (now - began)
-                    tell(f"{title}: {readable_size(n_have)}{whole}, {readable_size(int(speed))}/s")
-                    shown_at = now
-                if now - told > _TOLD_EVERY_S:
-                    logger.info("%s: %s%s", title, readable_size(n_have), whole)
-                    told = now
-        except urllib3.exceptions.ReadTimeoutError as error:
-            raise _Cut("no further bytes for too long") from error
-        except urllib3.exceptions.HTTPError as error:
-            raise _Cut(f"the connection was cut after {readable_size(n_have)}") from error
-    if n_all is not None and n_have < n_all and "Content-Length" in answer.headers:  # urllib3 1 says nothing
-        raise _Cut(f"the connection was cut after {readable_size(n_have)}")
+def _answer(session: requests.Session, url: str, headers: dict[str, str], patience: Patience) -> requests.Response:
+    """The answer at the end of all redirects. That of a redirect is not read, as `session.get` does: it may not end."""
+    at = url
+    for _ in range(_MOST_REDIRECTS):
+        request = session.prepare_request(requests.Request("GET", at, headers=headers))
+        settings = session.merge_environment_settings(at, {}, True, None, None)  # proxies and certificates
+        answer = session.get_adapter(at).send(request, timeout=(10, patience.silence_s), **settings)
+        if (target := session.get_redirect_target(answer)) is None:
+            return answer
+        answer.close()
+        at = urljoin(at, target)
+    raise CorpusError(f"{url}: leads in a circle of redirects; correct the address")
+
+
+def _blocks(answer: requests.Response, n_left: int, patience: Patience) -> Iterator[bytes]:
+    """What comes, up to so many bytes."""
+    counted, n_counted = time.monotonic(), 0
+    # One read at a time: to wait for a whole block is to wait for ever, where a byte comes now and then.
+    while block := answer.raw.read1(min(_BLOCK, n_left), decode_content=False):
+        yield block
+        n_left -= len(block)
+        n_counted += len(block)
+        if time.monotonic() - counted > patience.silence_s:
+            if n_counted < patience.least:
+                raise _Cut(f"only {n_counted:,} bytes in {patience.silence_s:g} s")
+            counted, n_counted = time.monotonic(), 0
 
 
 def _check_status(answer: requests.Response, url: str) -> None:
     status = answer.status_code
     if status in (200, 206):
         return
-    what = f"{status} {answer.reason or ''}".strip()
+    what = f"the server answers {status} {answer.reason or ''}".strip()
     if status in _PASSING:
         asked = answer.headers.get("Retry-After", "")
-        raise _Cut(f"the server answers {what}", float(asked) if asked.isdigit() else 0.0)
-    raise NotThere(f"{url}: the server answers {what}")
+        raise _Cut(what, float(asked) if asked.isdecimal() else 0.0)
+    raise CorpusError(f"{url}: {what}, so the publisher may have moved the file")
+
+
+def _explained(url: str, error: Exception, content: Path, patience: Patience) -> Exception:
+    """What a failed request means for people."""
+    match error:
+        case requests.exceptions.ProxyError():
+            return CorpusError(
+                f"{url}: the proxy does not let this through ({_reason(error)}); correct or unset $HTTPS_PROXY, "
+                "$HTTP_PROXY or $ALL_PROXY, or name this host in $NO_PROXY"
+            )
+        case requests.exceptions.SSLError():
+            return CorpusError(
+                f"{url}: its certificate is not trusted ({_reason(error)}); if your network has its own, name that "
+                "file in $REQUESTS_CA_BUNDLE"
+            )
+        case ValueError():
+            return CorpusError(  # without the reason, which would quote a part of a password with a / in it
+                f"{url} is not an address, or leads to none; correct it, and write %2F, %3F and %23 for / ? and # in a "
+                "password"
+            )
+        case requests.exceptions.Timeout() | urllib3.exceptions.ReadTimeoutError():
+            return _Cut(f"no answer for {patience.silence_s:g} s")
+        case requests.exceptions.RequestException():
+            return _Cut(f"no connection ({_reason(error)})")
+    return _Cut(f"the connection was cut after {readable_size(_length(content))}")
 
 
 def _kept(url: str, folder: Path) -> tuple[int, str]:
     """How many bytes of this file are there, and what proves that they are of it."""
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         state = json.loads((folder / "state.json").read_bytes())
-        validator = str(state["validator"])
-        if state["url"] == masked(url) and validator:
-            return _length(folder / "content"), validator
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
+        if state["url"] == masked(url) and state["validator"]:
+            return _length(folder / "content"), str(state["validator"])
     return 0, ""
 
 
@@ -202,12 +217,7 @@ def _validator(answer: requests.Response) -> str:
     return tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")
 
 
-def _check_room(folder: Path, n_all: int | None, n_have: int) -> None:
-    if n_all is not None and n_all - n_have > shutil.disk_usage(folder).free:
-        raise CorpusError(no_room(folder, n_all))
-
-
-def no_room(folder: Path, size: int | None) -> str:
+def _no_room(folder: Path, size: int | None) -> str:
     """What to tell where a disk is full."""
     needs = f"{readable_size(size)} do not fit" if size is not None else "no room is left"
     free = readable_size(shutil.disk_usage(folder).free)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from seq2seq.config import CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec, is_named
-from seq2seq.corpus.named import addresses, hugging_face, mtdata, opus, test_sets
-from seq2seq.corpus.named.catalogue import TestSetName
+from seq2seq.corpus.named import addresses, hugging_face, opus, test_sets
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.parts import fetch_part, find_part
 from seq2seq.corpus.sources import Origin, Source, find_sources
@@ -71,13 +70,11 @@ def fetch(library: Library, name: str, languages: tuple[str, str]) -> Fetched:
             corpus, part = find_part(library, rest)
             return Fetched(fetch_part(library, corpus, part, languages), Origin(name, corpus.licence))
         case "sacrebleu":
-            return Fetched(test_sets.fetch(library, rest, languages), Origin(name, test_sets.licence()))
+            return Fetched(test_sets.fetch(library, rest, languages), Origin(name, test_sets.LICENCE))
         case "opus":
             return Fetched(opus.fetch(library, rest, languages), Origin(name, opus.licence(rest)))
         case "hf":
             return Fetched(hugging_face.fetch(library, rest, languages), Origin(name, hugging_face.licence(rest)))
-        case "mtdata":
-            return Fetched(mtdata.fetch(library, rest, languages), Origin(name, mtdata.licence(rest)))
     return Fetched(addresses.fetch(library, name, languages), Origin(masked(name), ""))
 
 
@@ -111,12 +108,7 @@ def _texts(library: Library, name: str, languages: tuple[str, str]) -> list[str]
     if "/" in rest:
         find_part(library, rest)
         return [name]
-    parts = library.catalogue.corpus(rest).parts
-    found = [
-        f"{name}/{part}"
-        for part, how in parts.items()
-        if isinstance(how, TestSetName) or set(languages) <= set(how.languages)
-    ]
+    found = [f"{name}/{part}" for part in library.corpus(rest).parts_in(languages)]
     if not found:
         raise ConfigError(f"{name} has no text in {' and '.join(languages)}; `corpus find` lists what has")
     return found
@@ -164,5 +156,5 @@ def _local(config: DataConfig, library: Library, name: str) -> Fetched | None:
     except CorpusError:
         return None
     logger.info("%s: read from %s", name, path)
-    corpus = library.catalogue.corpora.get(name.removeprefix(CORPUS).partition("/")[0])
+    corpus = library.corpora.get(name.removeprefix(CORPUS).partition("/")[0])
     return Fetched(SourcePath(str(path)), Origin(name, corpus.licence if corpus is not None else ""))

@@ -4,7 +4,6 @@ The split is `train` if none is named. Each row has a `translation` with the lan
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +30,16 @@ def fetch(library: Library, name: str, languages: tuple[str, str]) -> SourcePath
     split = split or "train"
 
     def make(folder: Path) -> None:
-        rows = _load(library, name, dataset, config, split)
         with (folder / _FILE).open("w", encoding="utf-8") as file:
-            for number, row in enumerate(rows):
-                pair = _pair(row, languages)
-                if pair is None:
+            for number, row in enumerate(_load(library, name, dataset, config, split)):
+                text = row.get("translation") or row
+                try:
+                    pair = {language: " ".join(text[language].splitlines()) for language in sorted(languages)}
+                except (KeyError, AttributeError, TypeError) as error:
                     raise CorpusError(
-                        f"hf:{name}: row {number} has {', '.join(_columns(row))} and not {' and '.join(languages)}; "
+                        f"hf:{name}: row {number} has {', '.join(map(str, text))} and not {' and '.join(languages)}; "
                         "correct data.src_lang and data.tgt_lang, or the config of the dataset"
-                    )
+                    ) from error
                 file.write(json.dumps(pair, ensure_ascii=False) + "\n")
 
     recipe = {"hf": dataset, "config": config, "split": split, "languages": sorted(languages)}
@@ -66,16 +66,3 @@ def _load(library: Library, name: str, dataset: str, config: str, split: str) ->
             f"hf:{name}: datasets cannot load {dataset!r} with the config {config!r} and the split {split!r} "
             f"({words[:300]}); look at {licence(name).removeprefix('see ')}"
         ) from error
-
-
-def _pair(row: Mapping[str, Any], languages: tuple[str, str]) -> dict[str, str] | None:
-    """The text of a row on one line each; None if it has not these languages."""
-    text = row["translation"] if isinstance(row.get("translation"), Mapping) else row
-    if not all(isinstance(text.get(language), str) for language in languages):
-        return None
-    return {language: " ".join(text[language].splitlines()) for language in sorted(languages)}
-
-
-def _columns(row: Mapping[str, Any]) -> list[str]:
-    text = row["translation"] if isinstance(row.get("translation"), Mapping) else row
-    return list(map(str, text))

@@ -1,28 +1,31 @@
 """`opus:CORPUS/VERSION`: the Moses files of OPUS (opus.nlpl.eu), such as opus:Tatoeba/v2023-04-12."""
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
-from seq2seq.config import SourceFiles, SourceSpec
-from seq2seq.corpus.named.catalogue import Corpus, Download, Members
+import msgspec
+
+from seq2seq.config import SourceSpec
+from seq2seq.corpus.named.catalogue import Corpus, Download, Text
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.parts import fetch_part
 from seq2seq.errors import ConfigError, CorpusError
 
-_FILES = "https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/{pair}.txt.zip"
-_API = "https://opus.nlpl.eu/opusapi/?source={src}&target={tgt}&preprocessing=moses"
+FILES = "https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/{pair}.txt.zip"
+API = "https://opus.nlpl.eu/opusapi/?source={src}&target={tgt}&preprocessing=moses"
 _NAME = re.compile(r"([\w.-]+)/([\w.-]+)")
 
 
-@dataclass(frozen=True)
-class OpusCorpus:
+class OpusCorpus(msgspec.Struct):
     """What OPUS says of a corpus in two languages."""
 
-    name: str  # CORPUS/VERSION
-    n_pairs: int
-    size: int  # bytes of the download
+    corpus: str
+    version: str
+    alignment_pairs: int | None = None
+    size: int | None = None  # of the download, in units of 1000 bytes
+
+
+class _Reply(msgspec.Struct):
+    corpora: list[OpusCorpus]
 
 
 def fetch(library: Library, name: str, languages: tuple[str, str]) -> SourceSpec:
@@ -39,29 +42,24 @@ def fetch(library: Library, name: str, languages: tuple[str, str]) -> SourceSpec
         )
     corpus, version = found.groups()
     pair = "-".join(sorted(languages))
-    members = {language: (f"{corpus}.{pair}.{language}",) for language in sorted(languages)}
-    archive = Download(_FILES.format(corpus=corpus, version=version, pair=pair))
-    part = Members(archive, members)
-    spec = fetch_part(library, Corpus(f"opus:{name}", {pair: part}, licence=licence(name)), pair, languages)
-    assert isinstance(spec, SourceFiles)
-    return spec
+    archive = Download(FILES.format(corpus=corpus, version=version, pair=pair))
+    part = {language: Text(archive, (f"{corpus}.{pair}.{language}",)) for language in languages}
+    return fetch_part(library, Corpus(f"opus:{name}", {pair: part}, licence=licence(name)), pair, languages)
 
 
 def licence(name: str) -> str:
     return f"see https://opus.nlpl.eu/{name.partition('/')[0]}"
 
 
-def corpora_for(library: Library, languages: tuple[str, str]) -> Iterator[OpusCorpus]:
+def corpora_for(library: Library, languages: tuple[str, str]) -> list[OpusCorpus]:
     """What OPUS has for two languages, as it says now.
 
     Raises:
         CorpusError: it does not answer, or in another form.
     """
     src, tgt = sorted(languages)
-    url = _API.format(src=src, tgt=tgt)
+    url = API.format(src=src, tgt=tgt)
     try:
-        for each in json.loads(library.text(url))["corpora"]:
-            n_pairs = int(each.get("alignment_pairs") or 0)
-            yield OpusCorpus(f"{each['corpus']}/{each['version']}", n_pairs, int(each.get("size") or 0) * 1000)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CorpusError(f"{url}: OPUS answers in another form than expected ({error!r})") from error
+        return msgspec.json.decode(library.reply(url), type=_Reply, strict=False).corpora
+    except msgspec.MsgspecError as error:
+        raise CorpusError(f"{url}: OPUS answers in another form than expected ({error})") from error

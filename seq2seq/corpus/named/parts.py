@@ -1,14 +1,16 @@
 """`corpus:NAME/PART`: files made of downloads, by the recipe of the catalogue."""
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from seq2seq.config import CORPUS, SourceFiles, SourcePath, SourceSpec
 from seq2seq.corpus.named import test_sets
-from seq2seq.corpus.named.catalogue import Corpus, Download, Files, Members, SplitTable, TestSetName, nearest
+from seq2seq.corpus.named.catalogue import Corpus, Download, Table, Text, nearest
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.unpack import unpack
-from seq2seq.corpus.sources import without_compression
+from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.corpus.split import split_corpus
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError
@@ -21,7 +23,7 @@ def find_part(library: Library, name: str) -> tuple[Corpus, str]:
         ConfigError: there is no such corpus or part.
     """
     corpus_name, _, part = name.partition("/")
-    corpus = library.catalogue.corpus(corpus_name)
+    corpus = library.corpus(corpus_name)
     if part not in corpus.parts:
         raise ConfigError(
             f"{CORPUS}{name}: {corpus_name} has no part {part!r}{nearest(part, corpus.parts)}; "
@@ -38,35 +40,40 @@ def fetch_part(library: Library, corpus: Corpus, part: str, languages: tuple[str
     Raises:
         CorpusError: it has no text in these languages, it cannot be fetched, or what was fetched is not usable.
     """
-    name = f"{CORPUS}{corpus.name}/{part}"
     how = corpus.parts[part]
-    if isinstance(how, TestSetName):
-        return test_sets.fetch(library, how.name, languages, corpus.name)
-    if missing := [language for language in languages if language not in how.languages]:
+    if isinstance(how, str):
+        return test_sets.fetch(library, how, languages, corpus.name)
+    known = corpus.languages(part)
+    if missing := [language for language in languages if language not in known]:
         raise CorpusError(
-            f"{name} has {', '.join(how.languages)} and not {' and '.join(missing)}; correct data.src_lang and "
-            "data.tgt_lang"
+            f"{CORPUS}{corpus.name}/{part} has {', '.join(known)} and not {' and '.join(missing)}; correct "
+            "data.src_lang and data.tgt_lang"
         )
-    match how:
-        case Files():
-            src, tgt = (library.download(how.downloads[language], corpus.name) for language in languages)
-            return SourceFiles(str(src), str(tgt))
-        case Members():
-            return _from_archive(library, corpus, part, how, languages)
-        case SplitTable():
-            return SourcePath(str(_split(library, corpus, how) / part))
+    if isinstance(how, Table):
+        return SourcePath(str(_split(library, corpus, how) / part))
+    texts = {language: how[language] for language in languages}
+    if any(text.members for text in texts.values()):
+        return _from_archive(library, corpus, part, texts)
+    src, tgt = (str(library.download(text.download, corpus.name)) for text in texts.values())
+    return SourceFiles(src, tgt)
 
 
-def _from_archive(library: Library, corpus: Corpus, part: str, how: Members, languages: tuple[str, str]) -> SourceFiles:
-    members = [how.members[language] for language in languages]
-    files = [_file_name(part, language, names) for language, names in zip(languages, members, strict=True)]
-    pairs = sorted(zip(files, members, strict=True))  # the same folder for both directions
+def _from_archive(library: Library, corpus: Corpus, part: str, texts: Mapping[str, Text]) -> SourceFiles:
+    files = {_file_name(part, language, text.members): text.members for language, text in texts.items()}
+    (archive,) = {text.download for text in texts.values()}
 
     def make(folder: Path) -> None:
-        archive = library.download(how.archive, corpus.name)
-        unpack(archive, [names for _, names in pairs], [folder / file for file, _ in pairs])
+        raw = folder / "raw"
+        unpack(library.download(archive, corpus.name), raw, set(chain.from_iterable(files.values())))
+        for file, members in files.items():
+            with (folder / file).open("wb") as joined:
+                for member in members:
+                    with (raw / member).open("rb") as text:
+                        shutil.copyfileobj(text, joined)
+        shutil.rmtree(raw)
 
-    recipe = {"archive": _identity(how.archive), "members": [[file, *names] for file, names in pairs]}
+    # Sorted: the same folder for both directions.
+    recipe = {"archive": _identity(archive), "members": sorted([file, *members] for file, members in files.items())}
     folder = library.made(corpus.name, recipe, corpus.licence, make)
     src, tgt = (str(folder / file) for file in files)
     return SourceFiles(src, tgt)
@@ -74,35 +81,32 @@ def _from_archive(library: Library, corpus: Corpus, part: str, how: Members, lan
 
 def _file_name(part: str, language: str, members: Sequence[str]) -> str:
     """A flat name; a compressed member stays compressed."""
-    suffix = Path(members[0]).suffix if without_compression(Path(members[0])) != Path(members[0]) else ""
+    suffix = Path(members[0]).suffix if Path(members[0]).suffix in COMPRESSIONS else ""
     return f"{part.replace('/', '_')}.{language}{suffix}"
 
 
-def _split(library: Library, corpus: Corpus, how: SplitTable) -> Path:
+def _split(library: Library, corpus: Corpus, table: Table) -> Path:
     """The folder of all parts of a table."""
 
     def make(folder: Path) -> None:
-        table = library.download(how.table, corpus.name)
-        if how.member:
-            text = folder / "table"
-            unpack(table, [[how.member]], [text])
-        else:
-            text = table
+        file, raw = library.download(table, corpus.name), folder / "raw"
+        if table.member:
+            unpack(file, raw, [table.member])
+            file = raw / table.member
         named = folder / f"{corpus.name}.tsv"  # `split` knows the form by the ending
-        named.symlink_to(text)
-        numbers = {key if key in ("max_group", "seed") else f"n_{key}": number for key, number in how.numbers.items()}
-        options = SplitOptions(files=(named,), languages=how.columns, output=folder / "split", **numbers)
+        named.symlink_to(file)
+        numbers = {key if key in ("max_group", "seed") else f"n_{key}": number for key, number in table.split.items()}
+        options = SplitOptions(files=(named,), languages=table.columns, output=folder / "split", **numbers)
         split_corpus(options)
         for file in (folder / "split").iterdir():
             file.rename(folder / file.name)
         (folder / "split").rmdir()
         report = folder / "split.txt"
-        report.write_text(report.read_text(encoding="utf-8").replace(str(named), how.table.shown), encoding="utf-8")
+        report.write_text(report.read_text(encoding="utf-8").replace(str(named), table.shown), encoding="utf-8")
         named.unlink()
-        if how.member:
-            text.unlink()
+        shutil.rmtree(raw, ignore_errors=True)
 
-    recipe = {"table": _identity(how.table), "member": how.member, "columns": list(how.columns), "split": how.numbers}
+    recipe = {"table": _identity(table), "member": table.member, "columns": list(table.columns), "split": table.split}
     return library.made(corpus.name, recipe, corpus.licence, make)
 
 

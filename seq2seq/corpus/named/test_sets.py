@@ -5,20 +5,17 @@ again; sacreBLEU's own ends the process on an error.
 """
 
 import copy
+import shutil
 from pathlib import Path
 
 from seq2seq.config import SourceFiles
 from seq2seq.corpus.named.catalogue import Download, nearest
 from seq2seq.corpus.named.library import Library
-from seq2seq.corpus.named.unpack import unpack_all
+from seq2seq.corpus.named.unpack import unpack
 from seq2seq.errors import ConfigError, CorpusError
 
-_LICENCE = "see the organisers of the task"
+LICENCE = "see the organisers of the task"
 _ARCHIVES = (".tgz", ".tar.gz", ".zip")
-
-
-def licence() -> str:
-    return _LICENCE
 
 
 def names_for(languages: tuple[str, str]) -> dict[str, str]:
@@ -62,10 +59,10 @@ def fetch(library: Library, name: str, languages: tuple[str, str], corpus: str =
     def make(folder: Path) -> None:
         raw = folder / "raw"
         raw.mkdir()
-        for each in downloads:
-            archive = library.download(each, corpus or f"sacrebleu:{name}")
+        archives = [library.download(each, corpus or f"sacrebleu:{name}") for each in downloads]
+        for each, archive in zip(downloads, archives, strict=True):
             if each.file_name.endswith(_ARCHIVES):
-                unpack_all(archive, raw)
+                unpack(archive, raw)
             else:
                 (raw / dataset._get_tarball_filename(each.url)).symlink_to(archive)
         dataset.data = []  # nothing is left to download
@@ -74,19 +71,17 @@ def fetch(library: Library, name: str, languages: tuple[str, str], corpus: str =
             files = [dataset.get_source_file(direction), *dataset.get_reference_files(direction)]
         except Exception as error:  # sacreBLEU raises whatever the content makes its parser raise
             raise CorpusError(
-                f"sacrebleu:{name}: sacreBLEU cannot read what was downloaded ({error}); remove it with "
-                f"`python -m seq2seq corpus rm sacrebleu:{name}`, and fetch it again"
+                f"sacrebleu:{name}: sacreBLEU cannot read what was downloaded ({error}); remove "
+                f"{', '.join(map(str, archives))}, and try again"
             ) from error
-        for number, file in enumerate(files):
-            target = src_file if number == 0 else tgt_file + (f".{number - 1}" if number > 1 else "")
+        targets = [src_file, tgt_file, *(f"{tgt_file}.{number}" for number in range(1, len(files) - 1))]
+        for file, target in zip(files, targets, strict=True):
             Path(file).rename(folder / target)
-        wanted = {src_file, tgt_file, *(f"{tgt_file}.{number}" for number in range(1, len(files)))}
-        for path in sorted(folder.rglob("*"), reverse=True):
-            if path.is_dir() and not path.is_symlink():
-                path.rmdir()
-            elif path.name not in wanted or path.parent != folder:
+        shutil.rmtree(raw)
+        for path in folder.iterdir():  # other languages
+            if path.name not in targets:
                 path.unlink()
 
     recipe = {"sacrebleu": name, "direction": direction, "md5": md5, "version": __version__}
-    folder = library.made(corpus or f"sacrebleu:{name}", recipe, _LICENCE, make)
+    folder = library.made(corpus or f"sacrebleu:{name}", recipe, LICENCE, make)
     return SourceFiles(str(folder / src_file), str(folder / tgt_file))

@@ -1,147 +1,113 @@
 """Files from an archive, and nothing else of it: no links, no devices, nothing outside the folder, nothing endless."""
 
+import bz2
+import gzip
+import io
+import lzma
+import posixpath
+import shutil
 import stat
+import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from gzip import BadGzipFile
-from lzma import LZMAError
-from pathlib import Path, PurePosixPath
-from typing import IO
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from seq2seq.errors import CorpusError
+from seq2seq.errors import CorpusError, printable
 
 # Text shrinks to a tenth. What becomes so many times larger than its archive was made to fill a disk.
 _MOST_TIMES_LARGER = 100
 _ALWAYS_ALLOWED = 64 << 20  # bytes
-_MOST_MEMBERS = 1_000_000
-_BLOCK = 1 << 20
+_MOST_OF_HEADERS = 8 << 20  # bytes, which are kept in memory: those of some 16,000 files
+# By the first two bytes.
+_COMPRESSIONS: Mapping[bytes, Callable[[Path], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZ": bz2.open,
+    b"\xfd7": lzma.open,
+}
 _DAMAGE = (
-    *(tarfile.TarError, zipfile.BadZipFile, BadGzipFile, EOFError, zlib.error, LZMAError),
-    *(RuntimeError, NotImplementedError),  # what zipfile raises for a password and for a method that it does not know
+    *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError),
+    # What `zipfile` raises for a password and for a method that it does not know; names that no file can have.
+    *(RuntimeError, NotImplementedError, ValueError),
 )
+_File = tuple[str, int, Callable[[], Any]]  # its name, its size, and what opens it
 
 
-class _Room:
-    """How many bytes may still come out of an archive."""
+class _Bounded(io.BufferedReader):
+    """A file of which only so much may be read: an archive may claim names of gigabytes, which would go to memory."""
 
-    def __init__(self, archive: Path) -> None:
-        self.archive = archive
-        self.left = archive.stat().st_size * _MOST_TIMES_LARGER + _ALWAYS_ALLOWED
+    left = _MOST_OF_HEADERS
 
-    def copy(self, member: IO[bytes], file: IO[bytes]) -> None:
-        while block := member.read(_BLOCK):
-            self.left -= len(block)
-            if self.left < 0:
-                raise CorpusError(
-                    f"{self.archive}: unpacks to more than {_MOST_TIMES_LARGER} times its size, which no text does; "
-                    "remove it, and fetch it from a publisher that you trust"
-                )
-            file.write(block)
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.left -= size or 0
+        if self.left < 0:
+            raise tarfile.ReadError(f"its list of files takes more than {_MOST_OF_HEADERS:,} bytes")
+        return super().read(size)
 
 
-def unpack(archive: Path, wanted: Sequence[Sequence[str]], targets: Sequence[Path]) -> None:
-    """Write members of an archive (.zip, .tar, or .tar compressed) to files.
+def unpack(archive: Path, folder: Path, wanted: Collection[str] | None = None) -> None:
+    """Write files of an archive (.zip, .tar, or .tar compressed) into a folder, under their names there.
+
+    Links and devices are left out. Of two files with one name, the last one counts.
 
     Args:
-        wanted: for each target the members whose text it gets, one after another.
+        wanted: names; None: all files.
     Raises:
-        CorpusError: a member that is not there or not a file, a damaged archive, or one that is too large.
+        CorpusError: a file that is wanted and not there, or that would lie outside the folder; a damaged archive, or
+            one that is too large.
     """
-    with _reading(archive) as opened:
-        for names, target in zip(wanted, targets, strict=True):
-            with target.open("wb") as file:
-                for name in names:
-                    _add_member(opened, name, file)
-
-
-def unpack_all(archive: Path, folder: Path) -> None:
-    """Write all files of an archive into a folder. Links and devices are left out.
-
-    Raises:
-        CorpusError: a file that would lie outside the folder; a damaged archive, or one that is too large.
-    """
-    with _reading(archive) as opened:
-        for name in opened.names:
-            parts = PurePosixPath(name).parts
-            if name.startswith(("/", "\\")) or ".." in parts or ":" in name or "\\" in name:
-                raise CorpusError(
-                    f"{archive}: has a file {name!r}, which would lie outside its folder; remove the archive, and "
-                    "fetch it from a publisher that you trust"
-                )
-            target = folder.joinpath(*parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as file:
-                _add_member(opened, name, file)
-
-
-class _Opened:
-    """An archive of either kind: the names of its files, and their bytes."""
-
-    def __init__(self, archive: Path, names: Mapping[str, zipfile.ZipInfo | tarfile.TarInfo], source: object) -> None:
-        self.names = names
-        self.room = _Room(archive)
-        self.archive = archive
-        self._source = source
-
-    def open(self, name: str) -> IO[bytes]:
-        if isinstance(self._source, zipfile.ZipFile):
-            return self._source.open(self.names[name])  # type: ignore[arg-type]
-        assert isinstance(self._source, tarfile.TarFile)
-        member = self._source.extractfile(self.names[name])  # type: ignore[arg-type]
-        assert member is not None  # `_files_of_tar` lists regular files only
-        return member
-
-
-def _add_member(opened: _Opened, name: str, file: IO[bytes]) -> None:
-    if name not in opened.names:
-        there = ", ".join(list(opened.names)[:8]) or "none"
-        raise CorpusError(
-            f"{opened.archive}: has no file {name} (there are: {there}); correct the entry in the catalogue, or remove "
-            "the archive if the publisher has changed it"
-        )
-    with opened.open(name) as member:
-        opened.room.copy(member, file)
-
-
-@contextmanager
-def _reading(archive: Path) -> Iterator[_Opened]:
+    room = archive.stat().st_size * _MOST_TIMES_LARGER + _ALWAYS_ALLOWED
+    names: list[str] = []
     try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as zipped:
-                yield _Opened(archive, _files_of_zip(archive, zipped), zipped)
-        else:
-            with tarfile.open(archive, "r:*") as tar:
-                yield _Opened(archive, _files_of_tar(archive, tar), tar)
+        for name, size, content in _zipped(archive) if zipfile.is_zipfile(archive) else _tarred(archive):
+            name = tarfile.data_filter(tarfile.TarInfo(name), str(folder)).name
+            names.append(posixpath.normpath(name))
+            if wanted is not None and names[-1] not in wanted:
+                continue
+            room -= size
+            if room < 0:
+                raise CorpusError(
+                    f"{archive}: unpacks to more than {_MOST_TIMES_LARGER} times its size, which no text does; remove "
+                    "it, and fetch it from a publisher that you trust"
+                )
+            target = folder / names[-1]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with content() as source, target.open("wb") as file:
+                shutil.copyfileobj(source, file)
+    except tarfile.FilterError as error:
+        raise CorpusError(
+            f"{archive}: has a file {error.tarinfo.name!r}, which would lie outside its folder; remove the "
+            "archive, and fetch it from a publisher that you trust"
+        ) from error
     except _DAMAGE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
         raise CorpusError(
-            f"{archive}: is no archive, or a damaged one ({reason}); remove it with `python -m seq2seq corpus rm`, and "
-            "fetch it again"
+            f"{archive}: is no archive, or a damaged one ({reason}); remove it, and fetch it again"
         ) from error
+    if missing := sorted(set(wanted or ()) - set(names)):
+        raise CorpusError(
+            f"{archive}: has no file {missing[0]} (there are: {printable(', '.join(names[:8])) or 'none'}); correct "
+            "the entry in the catalogue, or remove the archive if the publisher has changed it"
+        )
 
 
-def _files_of_zip(archive: Path, zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    members = zipped.infolist()
-    _check_number(archive, len(members))
-    return {
-        member.filename: member
-        for member in members
-        if not member.is_dir() and not stat.S_ISLNK(member.external_attr >> 16)
-    }
+def _zipped(archive: Path) -> Iterator[_File]:
+    with _Bounded(io.FileIO(archive)) as file, zipfile.ZipFile(file) as opened:
+        file.left = sys.maxsize  # the list of files has been read
+        for member in opened.infolist():
+            if not member.is_dir() and not stat.S_ISLNK(member.external_attr >> 16):
+                yield member.filename, member.file_size, partial(opened.open, member)
 
 
-def _files_of_tar(archive: Path, tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
-    found: dict[str, tarfile.TarInfo] = {}
-    for number, member in enumerate(tar, start=1):
-        _check_number(archive, number)
-        if member.isreg():
-            found[member.name.removeprefix("./")] = member
-    return found
-
-
-def _check_number(archive: Path, n_members: int) -> None:
-    if n_members > _MOST_MEMBERS:
-        raise CorpusError(f"{archive}: has more than {_MOST_MEMBERS:,} members, which no corpus has; remove it")
+def _tarred(archive: Path) -> Iterator[_File]:
+    with archive.open("rb") as begin:
+        decompress = _COMPRESSIONS.get(begin.read(2), io.FileIO)
+    with _Bounded(decompress(archive)) as file, tarfile.open(fileobj=file, mode="r:") as opened:
+        while (member := opened.next()) is not None:
+            if member.isreg():
+                left, file.left = file.left, sys.maxsize
+                yield member.name, member.size, partial(opened.extractfile, member)
+                file.left = left

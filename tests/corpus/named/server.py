@@ -17,6 +17,7 @@ class Server:
         files: content by path, such as /task1/train.en.gz.
         faults: for a path, what happens at the next requests instead of an answer, one after another.
         asked: how often a path was asked for.
+        unread: paths whose `endless` answers nobody has read to their end.
         ranges: the `Range` of each request for a path; empty: all of it.
     """
 
@@ -26,6 +27,7 @@ class Server:
         self.faults: dict[str, list[Fault]] = defaultdict(list)
         self.asked: Counter[str] = Counter()
         self.ranges: dict[str, list[str]] = defaultdict(list)
+        self.unread: set[str] = set()
         self.has_validators = True
 
 
@@ -97,6 +99,34 @@ def silent(answering: Answering, content: bytes) -> None:
     """Say nothing until the other side hangs up."""
     answering.rfile.read(1)
     answering.close_connection = True
+
+
+def dripping(answering: Answering, content: bytes) -> None:
+    """Send a byte now and then, for longer than a test waits."""
+    answering.send_response(200)
+    answering.send_header("Content-Length", str(10**9))
+    answering.end_headers()
+    for _ in range(500):
+        answering.wfile.write(b"x")
+        time.sleep(0.01)
+    answering.close_connection = True
+
+
+def endless(code: int, **headers: str) -> Fault:
+    """A body of 64 MB that says no length; `unread` no longer has the path once all of it has been read."""
+
+    def send(answering: Answering, content: bytes) -> None:
+        answering.send_response(code)
+        for name, value in headers.items():
+            answering.send_header(name, value)
+        answering.end_headers()
+        answering.published.unread.add(answering.path)
+        for _ in range(64):
+            answering.wfile.write(bytes(1 << 20))
+        answering.published.unread.remove(answering.path)
+        answering.close_connection = True
+
+    return send
 
 
 def slow(seconds: float) -> Fault:

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from seq2seq.corpus.named.download import NotThere, Patience, download
+from seq2seq.corpus.named.download import OtherBytes, Patience, download
 from seq2seq.errors import CorpusError
 from tests.corpus.named.library import IMPATIENT
-from tests.corpus.named.server import Server, cut_after, instead, silent, status
+from tests.corpus.named.server import Answering, Fault, Server, cut_after, dripping, endless, instead, silent, status
 
 TEXT = random.Random(0).randbytes(300_007)
 
@@ -41,6 +41,13 @@ def test_progress_resets_the_count_of_attempts(server: Server, tmp_path: Path) -
     server.files["/a.gz"] = TEXT
     server.faults["/a.gz"] = [cut_after(40_000)] * 7  # more than the attempts in a row
     assert fetched(server, tmp_path) == TEXT
+
+
+def test_a_few_bytes_are_no_progress(server: Server, tmp_path: Path) -> None:
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(100)] * 9
+    with pytest.raises(CorpusError, match="after 0 kB, 3 times in a row"):
+        fetched(server, tmp_path)
 
 
 def test_the_rest_of_another_file_is_never_added(server: Server, tmp_path: Path) -> None:
@@ -97,16 +104,49 @@ def test_a_server_that_says_nothing_is_left(server: Server, tmp_path: Path) -> N
         fetched(server, tmp_path, patience=Patience(attempts=2, wait_s=0.01, silence_s=0.1))
 
 
+def test_a_server_that_drips_is_left(server: Server, tmp_path: Path) -> None:
+    server.faults["/a.gz"] = [dripping] * 2
+    with pytest.raises(CorpusError, match=r"only \d+ bytes in 0.2 s, 2 times in a row"):
+        fetched(server, tmp_path, patience=Patience(attempts=2, wait_s=0.01, silence_s=0.2, least=1000))
+
+
+@pytest.mark.parametrize("fault", [endless(200), lambda answering, _: answering.give(bytes(5_000_000))])
+def test_no_more_comes_than_was_promised(server: Server, tmp_path: Path, fault: Fault) -> None:
+    server.faults["/a.gz"] = [fault]
+    with pytest.raises(OtherBytes, match=r"/a.gz has more than the 1,000 bytes that were promised"):
+        download(server.url + "/a.gz", tmp_path, title="a.gz", most=1000, patience=IMPATIENT)
+    assert (tmp_path / "content").stat().st_size <= 1000
+
+
+def test_what_a_server_says_is_no_command_to_the_terminal(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def rude(answering: Answering, _: bytes) -> None:
+        code = 503 if server.asked["/a.gz"] == 1 else 404
+        answering.wfile.write(b"HTTP/1.1 %d \x1b]0;title\x07\x9b2J\r\nContent-Length: 0\r\n\r\n" % code)
+
+    server.faults["/a.gz"] = [rude] * 2
+    with pytest.raises(CorpusError, match=r"the server answers 404 \\x1b\]0;title\\x07\\x9b2J, so the") as caught:
+        fetched(server, tmp_path)
+    assert str(caught.value).isprintable() and caplog.messages and all(map(str.isprintable, caplog.messages))
+    server.faults["/a.gz"] = [status(302, Location="http://\x1b[2J.invalid/b.gz")] * 3
+    with pytest.raises(CorpusError) as caught:
+        fetched(server, tmp_path)
+    assert str(caught.value).isprintable()
+
+
 def test_a_file_that_is_not_there_is_asked_for_once(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(NotThere, match=r"^http://127.0.0.1:\d+/a.gz: the server answers 404 Not Found$"):
+    with pytest.raises(
+        CorpusError, match=r"^http://127.0.0.1:\d+/a.gz: the server answers 404 Not Found, so the publisher may"
+    ):
         fetched(server, tmp_path)
     assert server.asked["/a.gz"] == 1
 
 
 def test_redirects_are_followed_but_not_in_a_circle(server: Server, tmp_path: Path) -> None:
     server.files["/b.gz"] = TEXT
-    server.faults["/a.gz"] = [status(302, Location="/b.gz")]
-    assert fetched(server, tmp_path) == TEXT
+    server.faults["/a.gz"] = [endless(302, Location="/b.gz")]
+    assert fetched(server, tmp_path) == TEXT and server.unread == {"/a.gz"}
     server.faults["/c.gz"] = [status(302, Location="/c.gz")] * 40
     with pytest.raises(CorpusError, match="leads in a circle of redirects; correct the address"):
         fetched(server, tmp_path, "/c.gz")
@@ -164,7 +204,7 @@ def test_a_disk_that_becomes_full_is_told_and_what_came_is_kept(server: Server, 
 
 @pytest.mark.parametrize("url", ["http://[/a.gz", *(f"http://ann:S3{sign}cret@host/a.gz" for sign in "/?#")])
 def test_an_address_that_is_none_is_told(tmp_path: Path, url: str) -> None:
-    with pytest.raises(CorpusError, match="is not an address; correct it, and write %2F") as caught:
+    with pytest.raises(CorpusError, match="is not an address, or leads to none; correct it, and write %2F") as caught:
         download(url, tmp_path, title="a.gz", patience=IMPATIENT)
     assert "S3" not in str(caught.value) and "cret" not in str(caught.value)
 

@@ -10,7 +10,7 @@ import pytest
 
 from seq2seq.config import DataConfig
 from seq2seq.config.sources import parse_sources
-from seq2seq.corpus.named.catalogue import read_catalogue
+from seq2seq.corpus.named import opus
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.sources import Origin, Source
@@ -18,10 +18,9 @@ from seq2seq.corpus.split import split_corpus
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError
 from tests.corpus.named.archives import tar, zipped
-from tests.corpus.named.library import path_of, publish, settings
+from tests.corpus.named.library import publish, settings
 from tests.corpus.named.server import Server
 
-RAW = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
 FR, EN = b"Un chien.\nDeux chats.\n", b"A dog.\nTwo cats.\n"
 PAIRS = [("Un chien.", "A dog."), ("Deux chats.", "Two cats.")]
 
@@ -34,25 +33,25 @@ def fetched(config: DataConfig, value: object, **more: Any) -> list[Source]:
     return fetch_sources(config, parse_sources("data.valid", value), **more)
 
 
-def captions(server: Server, part: str = "train", home: str = "https://captions.example.org") -> dict[str, Any]:
+def captions(server: Server) -> dict[str, Any]:
     entry = {
-        "en": publish(server, f"{home}/{part}.en.gz", gzip.compress(EN, mtime=0)),
-        "fr": publish(server, f"{home}/{part}.fr.gz", gzip.compress(FR, mtime=0)),
+        "en": publish(server, "/train.en.gz", gzip.compress(EN, mtime=0)),
+        "fr": publish(server, "/train.fr.gz", gzip.compress(FR, mtime=0)),
     }
-    return {"captions": {"licence": "free", "parts": {part: entry}}}
+    return {"captions": {"licence": "free", "parts": {"train": entry}}}
 
 
 @pytest.mark.parametrize(
     ("folder", "value"), [("corpus:captions", "train"), ("corpus:", "captions/train"), ("", "corpus:captions/train")]
 )
 def test_a_part_of_two_files(server: Server, tmp_path: Path, folder: str, value: str) -> None:
-    (source,) = fetched(settings(tmp_path, server, captions(server), dir=folder), value)
+    (source,) = fetched(settings(tmp_path, captions(server), dir=folder), value)
     assert list(read_pairs(source)) == PAIRS
     assert source.origin == Origin("corpus:captions/train", "free")
 
 
 def test_tags_and_the_other_direction(server: Server, tmp_path: Path) -> None:
-    config = settings(tmp_path, server, captions(server), src_lang="en", tgt_lang="fr")
+    config = settings(tmp_path, captions(server), src_lang="en", tgt_lang="fr")
     (source,) = fetched(config, {"source": "corpus:captions/train", "tag": "t"})
     assert source.tag == "t" and list(read_pairs(source)) == [(en, fr) for fr, en in PAIRS]
 
@@ -61,7 +60,7 @@ def test_files_in_data_here_come_before_a_download(server: Server, tmp_path: Pat
     folder = Path("data/captions")
     folder.mkdir(parents=True)
     (folder / "train.fr").write_bytes(b"Le mien.\n")
-    config = settings(tmp_path, server, captions(server), dir="corpus:captions")
+    config = settings(tmp_path, captions(server), dir="corpus:captions")
     assert list(read_pairs(fetched(config, "train")[0])) == PAIRS  # one of two files is not enough
     (folder / "train.en").write_bytes(b"Mine.\n")
     (source,) = fetched(config, "train")
@@ -72,39 +71,28 @@ def test_files_in_data_here_come_before_a_download(server: Server, tmp_path: Pat
 def test_a_directory_that_is_named_comes_before_all(server: Server, tmp_path: Path) -> None:
     (tmp_path / "train.fr").write_bytes(b"Le mien.\n")
     (tmp_path / "train.en").write_bytes(b"Mine.\n")
-    (source,) = fetched(settings(tmp_path, server, captions(server), dir=str(tmp_path)), "train")
+    (source,) = fetched(settings(tmp_path, captions(server), dir=str(tmp_path)), "train")
     assert list(read_pairs(source)) == [("Le mien.", "Mine.")] and source.origin is None
     assert not server.asked
 
 
 def test_parts_of_an_archive_that_is_fetched_once(server: Server, tmp_path: Path) -> None:
-    url = "https://www.statmt.org/wmt13/dev.tgz"
-    files = {
-        f"dev/{name}.{language}": lines(f"{name} {language}")
-        for name in ("news-test2008", *(f"newstest{year}" for year in range(2009, 2013)))
-        for language in ("fr", "en", "de")
-    }
-    server.files[path_of(url)] = tar(files, "gz")
-    config = settings(tmp_path, server, dir="corpus:news")  # the project's own entry
-    found = [list(read_pairs(source)) for source in fetched(config, ["train", "valid", "test"])]
-    years = [f"newstest{year}" for year in (2009, 2010, 2011)]
-    assert found[0] == [(f"{year} fr", f"{year} en") for year in years]
-    assert found[1:] == [[("news-test2008 fr", "news-test2008 en")], [("newstest2012 fr", "newstest2012 en")]]
-    assert server.asked[path_of(url)] == 1
-
-
-def test_a_compressed_member_stays_compressed(server: Server, tmp_path: Path) -> None:
-    config = settings(tmp_path, server, dir="corpus:wmt14")
-    entry = read_catalogue().corpora["wmt14"].parts["giga-fren.release2.fixed"]
-    content = {f"giga-fren.release2.fixed.{name}.gz": gzip.compress(text) for name, text in (("fr", FR), ("en", EN))}
-    wrong_size = tar(content)
-    server.files[path_of(entry.archive.url)] = wrong_size  # type: ignore[union-attr]
-    with pytest.raises(CorpusError, match=r"the catalogue says 2,595,102,720 bytes instead of"):
-        fetched(config, "giga-fren.release2.fixed")
-    own = {"mine": {"parts": {"a": {"archive": "https://x.org/a.tar", "fr": "a/1.fr.gz", "en": "a/1.en.gz"}}}}
-    server.files["/https/x.org/a.tar"] = tar({"a/1.fr.gz": gzip.compress(FR), "a/1.en.gz": gzip.compress(EN)})
-    (source,) = fetched(settings(tmp_path, server, own, dir="corpus:mine"), "a")
-    assert [file.suffix for file in source.files] == [".gz", ".gz"] and list(read_pairs(source)) == PAIRS
+    files = {f"dev/{year}.{language}": lines(f"{year} {language}") for year in range(4) for language in ("fr", "en")}
+    files |= {"dev/z.fr.gz": gzip.compress(FR), "dev/z.en.gz": gzip.compress(EN)}
+    archive = publish(server, "/dev.tgz", tar(files, "gz"))
+    train, valid, packed = (
+        {"archive": archive, **{language: [f"dev/{name}.{language}" for name in names] for language in ("fr", "en")}}
+        for names in ([2, 1], [0], [])
+    )
+    packed |= {"fr": "dev/z.fr.gz", "en": "dev/z.en.gz"}
+    own = {"news": {"parts": {"train": train, "valid": valid, "packed": packed}}}
+    sources = fetched(settings(tmp_path, own, dir="corpus:news"), ["train", "valid", "packed"])
+    assert [list(read_pairs(source)) for source in sources] == [
+        [("2 fr", "2 en"), ("1 fr", "1 en")], [("0 fr", "0 en")], PAIRS,
+    ]  # fmt: skip
+    assert [file.suffix for file in sources[2].files] == [".gz", ".gz"]  # as it was
+    assert sorted(path.name for path in sources[0].files[0].parent.iterdir()) == ["made.json", "train.en", "train.fr"]
+    assert server.asked["/dev.tgz"] == 1
 
 
 def table(n: int) -> list[tuple[str, str]]:
@@ -114,16 +102,15 @@ def table(n: int) -> list[tuple[str, str]]:
 def test_a_table_is_cut_as_the_command_cuts_it(server: Server, tmp_path: Path) -> None:
     rows = table(60)
     licence = "CC-BY 2.0 (France) Attribution: tatoeba.org #1"
-    server.files["/https/example.org/fra-eng.zip"] = zipped(
-        {"_about.txt": b"!", "fra.txt": lines(*("\t".join([*row, licence]) for row in rows))}
-    )
+    content = zipped({"_about.txt": b"!", "fra.txt": lines(*("\t".join([*row, licence]) for row in rows))})
+    archive = publish(server, "/fra-eng.zip", content)
     own = {
         "pairs": {
-            "table": {"url": "https://example.org/fra-eng.zip", "member": "fra.txt", "columns": ["en", "fr", "-"]},
+            "table": {**archive, "member": "fra.txt", "columns": ["en", "fr", "-"]},
             "split": {"valid": 3, "test": 5, "max_group": 4, "seed": 2},
         }
     }
-    config = settings(tmp_path, server, own, dir="corpus:pairs")
+    config = settings(tmp_path, own, dir="corpus:pairs")
     (train, valid) = fetched(config, ["train", "valid.fr-en"], with_references=True)
     plain = tmp_path / "pairs.tsv"
     plain.write_bytes(lines(*("\t".join(row) for row in rows)))
@@ -134,14 +121,14 @@ def test_a_table_is_cut_as_the_command_cuts_it(server: Server, tmp_path: Path) -
     made = train.files[0].parent
     expected = {path.name: path.read_bytes() for path in (tmp_path / "split").iterdir() if path.name != "split.txt"}
     assert {path.name: path.read_bytes() for path in made.iterdir() if path.suffix not in (".txt", ".json")} == expected
-    assert "read https://example.org/fra-eng.zip, seed 2" in (made / "split.txt").read_text()
+    assert f"read {server.url}/fra-eng.zip, seed 2" in (made / "split.txt").read_text()
     (back,) = fetched(
-        settings(tmp_path, server, own, dir="corpus:pairs", src_lang="en", tgt_lang="fr"),
+        settings(tmp_path, own, dir="corpus:pairs", src_lang="en", tgt_lang="fr"),
         "valid.en-fr",
         with_references=True,
     )
     assert any(list(read_references(back))) and valid.files[0].parent == made
-    assert server.asked["/https/example.org/fra-eng.zip"] == 1
+    assert server.asked["/fra-eng.zip"] == 1
 
 
 # --- other schemes ---
@@ -163,15 +150,15 @@ def test_a_test_set_of_sacrebleu(server: Server, tmp_path: Path, monkeypatch: py
         "gz",
     )
     monkeypatch.setattr(DATASETS["wmt14/full"], "md5", [hashlib.md5(content).hexdigest()])
-    server.files["/https/statmt.org/wmt14/test-full.tgz"] = content
-    (source,) = fetched(settings(tmp_path, server), "sacrebleu:wmt14/full", with_references=True)
+    monkeypatch.setattr(DATASETS["wmt14/full"], "data", [publish(server, "/test-full.tgz", content)["url"]])
+    (source,) = fetched(settings(tmp_path), "sacrebleu:wmt14/full", with_references=True)
     assert list(read_pairs(source)) == PAIRS  # as sacreBLEU's own --echo, with one space for any white space
     assert sorted(path.name for path in source.files[0].parent.iterdir()) == [
         "made.json", "wmt14-full.fr-en.en", "wmt14-full.fr-en.fr",
     ]  # fmt: skip
-    (part,) = fetched(settings(tmp_path, server, dir="corpus:wmt14"), "newstest2014")
+    (part,) = fetched(settings(tmp_path, dir="corpus:wmt14"), "newstest2014")
     assert list(read_pairs(part)) == PAIRS
-    assert server.asked["/https/statmt.org/wmt14/test-full.tgz"] == 1
+    assert server.asked["/test-full.tgz"] == 1
 
 
 def test_all_references_of_a_test_set(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,48 +173,49 @@ def test_all_references_of_a_test_set(server: Server, tmp_path: Path, monkeypatc
 
     langpairs = {"fr-en": ["x/a.fr", "x/a.en", "x/b.en"]}
     data = Several(
-        "several", data=["https://example.org/several.tgz"], md5=[hashlib.md5(content).hexdigest()], langpairs=langpairs
+        "several", data=[f"{server.url}/several.tgz"], md5=[hashlib.md5(content).hexdigest()], langpairs=langpairs
     )
     monkeypatch.setitem(DATASETS, "several", data)
-    server.files["/https/example.org/several.tgz"] = content
-    (source,) = fetched(settings(tmp_path, server), "sacrebleu:several", with_references=True)
+    server.files["/several.tgz"] = content
+    (source,) = fetched(settings(tmp_path), "sacrebleu:several", with_references=True)
     assert list(read_references(source)) == [["One dog."], ["Cats."]]
 
 
-def test_a_corpus_of_opus(server: Server, tmp_path: Path) -> None:
-    url = "https://object.pouta.csc.fi/OPUS-Tatoeba/v2023-04-12/moses/en-fr.txt.zip"
-    server.files[path_of(url)] = zipped({"README": b"", "Tatoeba.en-fr.en": EN, "Tatoeba.en-fr.fr": FR, "LICENSE": b""})
-    (source,) = fetched(settings(tmp_path, server), "opus:Tatoeba/v2023-04-12")
+def test_a_corpus_of_opus(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/OPUS-Tatoeba/v2023-04-12/moses/en-fr.txt.zip"
+    monkeypatch.setattr(opus, "FILES", opus.FILES.replace("https://object.pouta.csc.fi", server.url))
+    server.files[path] = zipped({"README": b"", "Tatoeba.en-fr.en": EN, "Tatoeba.en-fr.fr": FR, "LICENSE": b""})
+    (source,) = fetched(settings(tmp_path), "opus:Tatoeba/v2023-04-12")
     assert list(read_pairs(source)) == PAIRS
     assert source.origin == Origin("opus:Tatoeba/v2023-04-12", "see https://opus.nlpl.eu/Tatoeba")
-    (back,) = fetched(settings(tmp_path, server, src_lang="en", tgt_lang="fr"), "opus:Tatoeba/v2023-04-12")
+    (back,) = fetched(settings(tmp_path, src_lang="en", tgt_lang="fr"), "opus:Tatoeba/v2023-04-12")
     assert list(read_pairs(back)) == [(en, fr) for fr, en in PAIRS]
-    assert server.asked[path_of(url)] == 1
+    assert server.asked[path] == 1
 
 
 def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: Path) -> None:
-    both = publish(server, "https://x.org/a.tsv.gz", gzip.compress(b"Un chien.\tA dog.\nDeux chats.\tTwo cats.\n"))
-    fr, en = publish(server, "https://x.org/t.fr", FR), publish(server, "https://x.org/t.en.gz", gzip.compress(EN))
+    both = publish(server, "/a.tsv.gz", gzip.compress(b"Un chien.\tA dog.\nDeux chats.\tTwo cats.\n"))
+    fr, en = publish(server, "/t.fr", FR), publish(server, "/t.en.gz", gzip.compress(EN))
     rows = [{"fr": fr_line, "en": en_line} for fr_line, en_line in PAIRS]
-    publish(server, "https://x.org/a.jsonl", lines(*map(json.dumps, rows)))
-    publish(server, "https://x.org/q.fr?token=S3cret", FR)
-    publish(server, "https://x.org/q.en.gz?token=S3cret", gzip.compress(EN))
+    publish(server, "/a.jsonl", lines(*map(json.dumps, rows)))
+    publish(server, "/q.fr?token=S3cret", FR)
+    publish(server, "/q.en.gz?token=S3cret", gzip.compress(EN))
     (tmp_path / "own.en").write_bytes(EN)
     for value in (
         {"url": both["url"], "sha256": both["sha256"]},
-        f"https://x.org/a.tsv.gz#sha256={both['sha256']}",
-        "https://x.org/a.jsonl",
-        "https://x.org/t",
-        "https://x.org/q?token=S3cret",
-        f"https://x.org/t#sha256={fr['sha256']},{en['sha256']}",
+        f"{server.url}/a.tsv.gz#sha256={both['sha256']}",
+        f"{server.url}/a.jsonl",
+        f"{server.url}/t",
+        f"{server.url}/q?token=S3cret",
+        f"{server.url}/t#sha256={fr['sha256']},{en['sha256']}",
         {"src": {"url": fr["url"], "sha256": fr["sha256"]}, "tgt": en["url"]},
         {"src": f"{fr['url']}#sha256={fr['sha256']}", "tgt": str(tmp_path / "own.en")},
     ):
-        (source,) = fetched(settings(tmp_path, server), value)
+        (source,) = fetched(settings(tmp_path), value)
         assert list(read_pairs(source)) == PAIRS, value
     wrong = "0" * 64
     with pytest.raises(CorpusError, match="the catalogue says 000000000000"):
-        fetched(settings(tmp_path, server), f"https://x.org/a.tsv.gz#sha256={wrong}")
+        fetched(settings(tmp_path), f"{server.url}/a.tsv.gz#sha256={wrong}")
 
 
 @pytest.mark.parametrize(
@@ -245,38 +233,39 @@ def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: 
         ("sacrebleu:wmt18", r"sacrebleu:wmt18: has no direction fr-en, but cs-en, "),
         ("opus:Tatoeba", r"is not of the form opus:CORPUS/VERSION, such as .*corpus find --languages fr en` lists"),
         ("hf:wmt14", r"is not of the form hf:NAME/CONFIG or hf:NAME/CONFIG@SPLIT"),
-        ("mtdata:europarl", r"is not an ID of mtdata, such as Statmt-europarl-10-fra-eng"),
-        ("mtdata:Statmt-europarl-10-deu-eng", "has the languages deu and eng, and the run has fr and en"),
     ],
 )
 def test_a_wrong_name_is_told_before_anything_is_asked(
     server: Server, tmp_path: Path, value: object, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        fetched(settings(tmp_path, server, captions(server)), value)
+        fetched(settings(tmp_path, captions(server)), value)
     assert not server.asked
 
 
 def test_a_language_that_a_part_has_not(server: Server, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"corpus:captions/train has en, fr and not de; correct data.src_lang and"):
-        fetched(settings(tmp_path, server, captions(server), tgt_lang="de"), "corpus:captions/train")
+        fetched(settings(tmp_path, captions(server), tgt_lang="de"), "corpus:captions/train")
 
 
 def test_two_files_below_a_name_are_refused(server: Server, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"data.dir=corpus:captions: \{src: a, tgt: b\} is no part of it"):
-        fetched(settings(tmp_path, server, captions(server), dir="corpus:captions"), {"src": "a", "tgt": "b"})
+        fetched(settings(tmp_path, captions(server), dir="corpus:captions"), {"src": "a", "tgt": "b"})
 
 
-def test_the_problems_of_all_sources_come_together(server: Server, tmp_path: Path) -> None:
-    config = settings(tmp_path, server, captions(server), dir=str(tmp_path))
+def test_the_problems_of_all_sources_come_together(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opus, "FILES", server.url + "/en-fr.txt.zip")
+    config = settings(tmp_path, captions(server), dir=str(tmp_path))
     with pytest.raises(CorpusError) as caught:
-        fetched(config, ["nowhere", "opus:A/v1", "https://x.org/b.tsv"])
+        fetched(config, ["nowhere", "opus:A/v1", f"{server.url}/b.tsv"])
     first, _, second, third = str(caught.value).splitlines()
     assert "found no file" in first and "opus:A/v1: cannot fetch en-fr.txt.zip" in second and "b.tsv" in third
 
 
 def test_nothing_is_fetched_where_that_is_not_wanted(server: Server, tmp_path: Path) -> None:
-    config = settings(tmp_path, server, captions(server), dir="corpus:captions")
+    config = settings(tmp_path, captions(server), dir="corpus:captions")
     with pytest.raises(CorpusError, match="and it is not fetched"):
         fetched(config, "train", is_offline=True)
     assert not server.asked

@@ -11,7 +11,6 @@ from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.errors import CorpusError
 from tests.corpus.named.library import settings
-from tests.corpus.named.server import Server
 
 ROWS = [
     {"translation": {"fr": "Un chien.", "en": "A dog."}},
@@ -33,10 +32,8 @@ def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "hf:mine/fr-en"
 
 
-def test_a_dataset_becomes_pairs_and_is_kept(
-    dataset: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = settings(tmp_path, server)
+def test_a_dataset_becomes_pairs_and_is_kept(dataset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = settings(tmp_path)
     (train,), (test,) = (
         fetch_sources(config, parse_sources("data.test", name)) for name in (dataset, f"{dataset}@test")
     )
@@ -44,7 +41,7 @@ def test_a_dataset_becomes_pairs_and_is_kept(
     assert list(read_pairs(test)) == [("Un chien.", "A dog.")]
     assert train.origin is not None and train.origin.licence == "see https://huggingface.co/datasets/mine"
     with pytest.raises(CorpusError, match=r"hf:mine/fr-en: row 0 has fr, en and not de and en; correct data.src_lang"):
-        fetch_sources(settings(tmp_path, server, src_lang="de"), parse_sources("data.train", dataset))
+        fetch_sources(settings(tmp_path, src_lang="de"), parse_sources("data.train", dataset))
     with pytest.raises(
         CorpusError, match=r"datasets cannot load 'mine' with the config 'cs-en' and the split 'train' \("
     ):
@@ -53,11 +50,9 @@ def test_a_dataset_becomes_pairs_and_is_kept(
     assert fetch_sources(config, parse_sources("data.train", dataset)) == [train]  # kept: nothing is loaded again
 
 
-def test_without_the_library_the_extra_is_named(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(CorpusError, match=r'^hf:wmt14/fr-en needs .*; install it with: pip install "seq2seq\[hf\]"$'):
-        fetch_sources(settings(tmp_path, server), parse_sources("data.train", "hf:wmt14/fr-en"))
+        fetch_sources(settings(tmp_path), parse_sources("data.train", "hf:wmt14/fr-en"))
     with pytest.raises(CorpusError, match="python -m seq2seq corpus get hf:wmt14/fr-en"):
-        fetch_sources(settings(tmp_path, server, offline=True), parse_sources("data.train", "hf:wmt14/fr-en"))
+        fetch_sources(settings(tmp_path, offline=True), parse_sources("data.train", "hf:wmt14/fr-en"))
