@@ -16,7 +16,7 @@ corpora:
       test: {sacrebleu: wmt14/full}    a test set that sacreBLEU knows, in the direction of the run
   tatoeba:
     table: {url: https://..., member: fra.txt, columns: [en, fr, "-"]}    both languages in a file; `-` skips a column
-    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `python -m seq2seq corpus split` makes them
+    split: {valid: 1000, test: 2000, max_group: 8, seed: 1}               parts as `corpus split` makes them
 """
 
 import difflib
