@@ -1,7 +1,8 @@
 """Text to ids and back: one SentencePiece model for both languages, with the special ids of `vocabulary`.
 
 The model normalises text: `decode(encode(text))` is the normalised text. With the rule `identity` that is the text
-itself, except that U+2581 and line ends become spaces.
+itself, except that U+2581 and line ends become spaces. With `nfc` it is the text in NFC (as far as `seq2seq.nfc` says),
+with single spaces for white space and none at the ends.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ import sentencepiece
 from seq2seq.config import TokenizerConfig
 from seq2seq.errors import TokenizerError
 from seq2seq.files import atomic_file
+from seq2seq.nfc import nfc_rules
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 SPACE = "▁"  # U+2581, as SentencePiece writes spaces in pieces
@@ -59,17 +61,24 @@ class Tokenizer:
             TokenizerError: no text, or too little for config.vocab_size. The message has the largest size that works.
             Exception: whatever iterating over `lines` raises.
         """
-        guarded = _Guarded(lines)
+        reader_errors: list[BaseException] = []  # SentencePiece makes a RuntimeError of whatever reading a line raises
+
+        def utf8() -> Iterator[bytes]:
+            try:
+                yield from map(str.encode, lines)
+            except BaseException as error:
+                reader_errors.append(error)
+                raise
+
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(guarded),
+                sentence_iterator=utf8(),
                 model_writer=model,
                 model_type=config.model_type,
                 vocab_size=config.vocab_size,
                 character_coverage=config.character_coverage,
-                normalization_rule_name=config.normalization,
-                remove_extra_whitespaces=config.normalization != "identity",
+                normalizer=_normalizer(config.normalization),
                 byte_fallback=True,
                 pad_id=PAD,
                 unk_id=UNK,
@@ -82,8 +91,8 @@ class Tokenizer:
                 minloglevel=2,
             )
         except RuntimeError as error:
-            if guarded.error is not None:
-                raise guarded.error from None
+            if reader_errors:
+                raise reader_errors[0] from None
             raise TokenizerError(_training_problem(str(error), config, len(tags))) from error
         return cls(model.getvalue())
 
@@ -253,20 +262,10 @@ def _model_type(processor: sentencepiece.SentencePieceProcessor) -> str:
     return "unigram"
 
 
-class _Guarded:
-    """Lines for SentencePiece, which makes a RuntimeError of whatever reading one of them raises."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = lines
-        self.error: BaseException | None = None
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for line in self._lines:
-                yield line.encode()
-        except BaseException as error:
-            self.error = error
-            raise
+def _normalizer(rule: str) -> sentencepiece.SentencePieceNormalizer:
+    sentencepiece.set_min_log_level(2)  # it tells how large a table is
+    rules = {"norm_map": nfc_rules()} if rule == "nfc" else {"rule_name": rule}
+    return sentencepiece.SentencePieceNormalizer(**rules, remove_extra_whitespaces=rule != "identity")
 
 
 def _training_problem(message: str, config: TokenizerConfig, n_tags: int) -> str:

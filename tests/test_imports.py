@@ -21,6 +21,7 @@ STAGES = [
     ("config",),
     ("hardware",),
     ("corpus",),
+    ("nfc",),
     ("tokenizer",),
     ("segmentation",),
     ("dataset",),

@@ -14,13 +14,13 @@ class TokenizerConfig:
     model_type: str = "bpe"  # bpe, unigram
     vocab_size: int = 8000  # pieces, with the 256 bytes, the 4 special ids and the tags
     character_coverage: float = 1.0  # share of characters that have a piece of their own; the rest become bytes
-    normalization: str = "nmt_nfkc"  # a rule of SentencePiece; `identity` keeps no-break spaces and double spaces
+    normalization: str = "nmt_nfkc"  # nfc: all characters stay, white space is single spaces; identity: all stays
     max_sentences: int = 1_000_000  # lines of each language to train on; of more, a random sample is taken
     subword_regularization: float = for_training(0.0)  # BPE-dropout probability, or alpha of unigram; 0: off
 
     def problems(self) -> Iterator[str]:
         yield from one_of("tokenizer", self, model_type=("bpe", "unigram"))
-        yield from one_of("tokenizer", self, normalization=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "identity"))
+        yield from one_of("tokenizer", self, normalization=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfc", "identity"))
         yield from at_least("tokenizer", self, vocab_size=261, max_sentences=1, subword_regularization=0.0)
         if not 0 < self.character_coverage <= 1:
             yield f"tokenizer.character_coverage={self.character_coverage} is not in (0, 1]"
