@@ -4,7 +4,7 @@ A line repeats or overlaps another one if it is exactly the same. 64-bit hashes 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from seq2seq.characters import composed
 from seq2seq.corpus.hashes import Hashes, contained
 
 _PERCENTILES = (50, 90, 99, 100)
-_MANY_REWRITTEN = 0.01  # of the lines
 _MOST_EXAMPLES = 4
 _BLOCK = 1 << 20  # hashes to compare at a time, so that no memory-mapped array is in memory as a whole
 
@@ -65,26 +64,33 @@ def count_distinct(ascending: Hashes) -> int:
     return 1 + sum(int(np.count_nonzero(np.diff(ascending[start : start + _BLOCK + 1]))) for start in blocks)
 
 
-def rewritten(texts: Sequence[str], normalized: Callable[[str], str]) -> dict[str, Any]:
-    """Which characters a tokenizer writes another way, so that no translation has them.
+def rewritten(texts: Iterable[str], normalized: Callable[[str], str]) -> dict[str, Any]:
+    """Which characters of targets a tokenizer writes another way, so that no translation can have them.
 
-    White space does not count, nor do letters that look the same.
+    White space (and U+2581, which becomes a space) does not count, nor do letters that look the same.
 
     Args:
         normalized: what the tokenizer makes of a text before it cuts it, with U+2581 for a space.
     Returns:
-        `share` of the texts that have such a character, and `examples`, as `？ as ?`, the commonest first.
+        `lines`, `characters` and how many of these are `rewritten`; `examples`, as `？ as ? (12×)`, the commonest
+        first.
     """
-    n_of = Counter(character for text in texts for character in set(text) if not character.isspace())
+    n_of: Counter[str] = Counter()
+    n_lines = 0
+    for text in texts:
+        n_lines += 1
+        n_of.update(text)
     others = {}
-    for character in n_of:
+    for character, n in n_of.most_common():
         other = normalized(f"a{character}a").replace("▁", " ").strip()  # alone, what becomes a space would go
-        if composed(other) != composed(f"a{character}a"):
-            others[character] = other[1:-1]
-    n_changed = sum(not others.keys().isdisjoint(text) for text in texts)
-    common = sorted(others, key=lambda character: -n_of[character])[:_MOST_EXAMPLES]
-    examples = [f"{_shown(character)} as {_shown(others[character])}" for character in common]
-    return {"share": n_changed / max(len(texts), 1), "examples": examples}
+        if not (character.isspace() or character == "▁") and composed(other) != composed(f"a{character}a"):
+            others[character] = f"{_shown(character)} as {_shown(other[1:-1])} ({n:,}×)"
+    return {
+        "lines": n_lines,
+        "characters": n_of.total(),
+        "rewritten": sum(n_of[character] for character in others),
+        "examples": list(others.values())[:_MOST_EXAMPLES],
+    }
 
 
 def _shown(text: str) -> str:
@@ -119,10 +125,11 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
         if "references" in split:
             lines.append(f"  {split['references']:,} references, several for some sources")
-        if split.get("rewritten", {}).get("share", 0) >= _MANY_REWRITTEN:
+        if (found := split.get("rewritten")) and found["rewritten"]:
             lines.append(
-                f"  tgt: in {split['rewritten']['share']:.1%} of the lines the tokenizer writes another character "
-                f"({', '.join(split['rewritten']['examples'])}); tokenizer.normalization=identity keeps them"
+                f"  tgt: no translation can have {found['rewritten']:,} of {found['characters']:,} characters (in the "
+                f"first {found['lines']:,} lines), which the tokenizer writes another way: "
+                f"{', '.join(found['examples'])}; tokenizer.normalization=nfc keeps them"
             )
         if split.get("tokenised"):
             lines.append("  tgt: tokens with spaces between them, not text; bleu, chrf and ter are scores of tokens")

@@ -49,13 +49,21 @@ def test_what_the_tokenizer_writes_another_way_is_told():
     def normalized(text: str) -> str:
         return "▁" + "".join(changes.get(each, each) for each in unicodedata.normalize("NFC", text))
 
-    found = report.rewritten(["好？", "น้ำ？", "می\u200cخواهم", "e\u0300 \u3000", "a", "\x01"], normalized)
-    assert found["share"] == 4 / 6
-    assert found["examples"] == ["？ as ?", "ำ as ํา", "U+200C as a space", "U+0001 as nothing"]
-    splits = {"valid": figures() | {"rewritten": found}, "test": figures() | {"rewritten": found | {"share": 0.005}}}
+    targets = ["好？？", "น้ำ？", "می\u200cخواهم", "e\u0300 \u3000", "a", "\x01"]
+    found = report.rewritten(iter(targets), normalized)
+    assert found == {
+        "lines": 6,
+        "characters": sum(map(len, targets)),
+        "rewritten": 6,
+        "examples": ["？ as ? (3×)", "ำ as ํา (1×)", "U+200C as a space (1×)", "U+0001 as nothing (1×)"],
+    }
+    nothing = report.rewritten(["été"], normalized)
+    assert (nothing["rewritten"], nothing["examples"]) == (0, [])
+    splits = {"train": figures() | {"rewritten": found}, "valid": figures() | {"rewritten": nothing}}
     text = report.render({"tokenizer": {"vocab_size": 300, "fingerprint": "0"}, "splits": splits})
-    assert text.count("  tgt: in 66.7% of the lines the tokenizer writes another character (？ as ?, ") == 1
-    assert text.count("; tokenizer.normalization=identity keeps them") == 1
+    assert text.count("tgt: no translation can have 6 of 21 characters (in the first 6 lines), which the") == 1
+    assert text.count("(1×); tokenizer.normalization=nfc keeps them") == 1
+    assert text.count("no translation") == 1
 
 
 @given(values=st.lists(st.integers(0, 20)))

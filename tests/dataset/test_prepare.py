@@ -49,6 +49,18 @@ def test_the_report_counts_rejections_and_overlap(config):
     assert [Path(name).name for name in splits["valid"]["files"]] == ["valid.fr", "valid.en"]
 
 
+def test_the_report_counts_characters_of_training_targets_that_no_translation_can_have(config, corpus):
+    write_split(corpus, "train", [(sentence(i), f"{sentence(-i)} m²！") for i in range(300)])
+    report = prepare(config).report
+    found = report["splits"]["train"]["rewritten"]
+    assert (found["lines"], found["rewritten"], found["examples"]) == (300, 600, ["² as 2 (300×)", "！ as ! (300×)"])
+    assert "rewritten" not in report["splits"]["valid"]
+    config.tokenizer.normalization = "nfc"
+    prepared = prepare(config)
+    assert prepared.report["splits"]["train"]["rewritten"]["rewritten"] == 0
+    assert prepared.tokenizer.decode([prepared.train.tgt(7).tolist()]) == [f"{sentence(-7)} m²！"]
+
+
 def test_the_report_says_what_each_source_is_of_an_epoch(config, corpus):
     config.data.train = ["train", "valid", {"src": "test.fr", "tgt": "test.en"}]
     config.data.temperature = 2.0

@@ -11,6 +11,27 @@ MUTANTS = [
         tests=["tests/corpus/test_report.py::test_what_the_tokenizer_writes_another_way_is_told"],
     ),
     Mutant(
+        fault="the data report says nothing of characters that no translation can have",
+        file="seq2seq/corpus/report.py",
+        text='found["rewritten"]:',
+        becomes='found["rewritten"] < 0:',
+        tests=["tests/corpus/test_report.py::test_what_the_tokenizer_writes_another_way_is_told"],
+    ),
+    Mutant(
+        fault="with nfc, a letter with two marks that no character has is not composed",
+        file="seq2seq/nfc.py",
+        text="_MOST_MARKS = 2",
+        becomes="_MOST_MARKS = 1",
+        tests=["tests/test_nfc.py::test_rows_of_marks_exclusions_and_syllables"],
+    ),
+    Mutant(
+        fault="with nfc, white space is kept",
+        file="seq2seq/nfc.py",
+        text='" " for each in _characters() if each.isspace()',
+        becomes="each for each in _characters() if each.isspace()",
+        tests=["tests/test_nfc.py::test_white_space_is_single_spaces"],
+    ),
+    Mutant(
         fault="the cache gives the pairs that other filters kept",
         file="seq2seq/dataset/prepare.py",
         text='"filters": _filter_key(filters, splits, digests) if filters is not None else None,',
