@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seq2seq.analysis.findings import NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all
+from seq2seq.analysis.findings import NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, unsaid
 from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
@@ -86,12 +86,15 @@ def analysed(
             )
         )
     unseen = (*(NEEDS_SOURCE if not sources else ()), *(NEEDS_ALIGNMENT if not alignments else ()))
+    counts = {kind: sum(kind in sentence.findings for sentence in sentences) for kind in FINDINGS if kind not in unseen}
+    blind = [kind for kind in unsaid(sources or [], references) if not counts.get(kind, 1)]
+    notes = [training_text.note] if training_text and training_text.note else []
+    if blind:
+        notes.append(f"The script of the text does not show {' and '.join(blind)}, so these are left out.")
     return TestSetAnalysis(
         test=test,
         sentences=sentences,
         slices=tables(sentences, ignore_case=ignore_case),
-        findings={
-            kind: sum(kind in sentence.findings for sentence in sentences) for kind in FINDINGS if kind not in unseen
-        },
-        notes=[training_text.note] if training_text and training_text.note else [],
+        findings={kind: n for kind, n in counts.items() if kind not in blind},
+        notes=notes,
     )

@@ -8,9 +8,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import chain, pairwise
+from unicodedata import east_asian_width
 
 from seq2seq.analysis.loops import find_loop
-from seq2seq.analysis.words import letter_words, names, numbers, scripts
+from seq2seq.analysis.words import letter_words, mostly, names, numbers, scripts
 from seq2seq.characters import is_unspaced, split_words
 
 Words = list[str] | None
@@ -19,7 +20,7 @@ NEEDS_ALIGNMENT = ("unaligned words",)
 
 # A translation is too long or too short by both: by this factor, and by so many characters (about four words). In
 # short sentences good translations differ by as large a factor ("I have no idea." is "Aucune idée.").
-_FACTOR, _CHARACTERS = 1.5, 20
+_FACTOR, _CHARACTERS = 1.5, 20  # a wide character, as of Chinese, counts as two
 _PHRASE = 3  # words; two are often the same by chance ("in the ... in the")
 _PHRASE_WITHOUT_SPACES = 8  # characters
 _LONG_WORD = 6  # letters; articles and particles often have no word of their own in the other language
@@ -63,6 +64,19 @@ def find_all(
         if alignment is not None:
             found["unaligned words"] = unaligned_words(source, hypothesis, references, alignment)
     return {kind: words for kind, words in found.items() if words is not None}
+
+
+def unsaid(sources: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
+    """The kinds that the script of most sources cannot show, except for what is written in other letters.
+
+    No word of Chinese or Thai is known to be long, names have capitals in few scripts, and Chinese and Japanese share
+    characters.
+    """
+    unspaced = mostly(is_unspaced, sources)
+    found = ["unaligned words"] if unspaced else []
+    if unspaced and mostly(is_unspaced, list(chain.from_iterable(references))):
+        found.append("copied words")
+    return found + (["lost names"] if mostly(lambda text: text.lower() == text.upper(), sources) else [])
 
 
 def empty(hypothesis: str) -> Words:
@@ -182,7 +196,7 @@ def unknown_characters(hypothesis: str, others: Sequence[str]) -> Words:
 
 
 def _n_characters(text: str) -> int:
-    return sum(not character.isspace() for character in text)
+    return sum(1 + (east_asian_width(character) in "WF") for character in text if not character.isspace())
 
 
 def _is_far(longer: int, shorter: int) -> bool:
@@ -192,6 +206,6 @@ def _is_far(longer: int, shorter: int) -> bool:
 def _repeated(words: Sequence[str]) -> list[str]:
     """The words that follow themselves, then the phrases that come twice."""
     doubled = [word for word, following in pairwise(words) if word == following and not is_unspaced(word)]
-    size, glue = (_PHRASE_WITHOUT_SPACES, "") if any(map(is_unspaced, words)) else (_PHRASE, " ")
+    size, glue = (_PHRASE_WITHOUT_SPACES, "") if mostly(is_unspaced, words) else (_PHRASE, " ")
     phrases = Counter(glue.join(words[i : i + size]) for i in range(len(words) - size + 1))
     return list(dict.fromkeys([*doubled, *(phrase for phrase, n in phrases.items() if n > 1)]))

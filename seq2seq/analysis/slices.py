@@ -6,9 +6,10 @@ A part is scored as a corpus of its own: no score is a mean over sentences.
 from collections.abc import Sequence
 
 from seq2seq.analysis.test_set import AnalysedSentence, Slice
+from seq2seq.characters import n_words
 from seq2seq.evaluation.scores import corpus_scores, report
 
-_LENGTHS = (0, 5, 10, 15, 20, 30, 50)  # the longest of each slice, in words
+_LENGTHS = (0, 5, 10, 15, 20, 30, 50)  # the longest of each slice, in words as `n_words` counts them
 _COUNTS = (0, 3, 20, 100)
 _FEWEST = 30  # sentences for an interval: resamples of fewer say little
 
@@ -36,7 +37,7 @@ def _keys(sentence: AnalysedSentence, domains: Sequence[str]) -> list[tuple[str,
     """The slices that a sentence is in, each with its table."""
     keys = []
     if sentence.source is not None:
-        keys.append(("source length", _between(len(sentence.source.split()), _LENGTHS, " words")))
+        keys.append(("source length", _between(n_words(sentence.source), _LENGTHS, " words")))
     if sentence.rarest_count is not None:
         keys.append(("rarest word", _between(sentence.rarest_count, _COUNTS, "")))
     if len(domains) > 1:

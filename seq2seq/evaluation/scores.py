@@ -30,6 +30,7 @@ ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness a
 N_SAMPLES = {"bs": 1000, "ar": 10000}
 # For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
+_HAN_OR_KANA = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")  # what sacreBLEU's TER splits
 _UNSPACED_BUT_HAN = regex.compile(rf"(?V1)[\w&&{UNSPACED}--\p{{Han}}]")
 
 
@@ -332,7 +333,8 @@ def _metric(name: str, references: References, language: str, ignore_case: bool 
     if name == "chrf++":
         return CHRF(word_order=2, references=known, lowercase=ignore_case)
     if name == "ter":
-        return TER(references=known)
+        by_characters = any(map(_HAN_OR_KANA.search, filter(None, known[0]))) and bleu_tokens(known[0]) != "13a"
+        return TER(references=known, normalized=by_characters, asian_support=by_characters)
     if name == "bleu_legacy_tok":
         return _legacy_bleu(known, language)
     raise TranslationError(f"{name!r} is not a metric; choose from {', '.join(METRICS)}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.characters import split_words
+from seq2seq.characters import word_spans
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
 from seq2seq.hardware import speed_up_cpu
@@ -107,10 +107,11 @@ def neighbours(request: EncodeRequest, sentence: str, word: str, n: int) -> list
 
 def around(text: str, place: int, n_words: int = 3) -> str:
     """A word with a few words before and after it."""
-    words = split_words(text)
-    before, after = max(0, place - n_words), place + n_words + 1
-    shown = [*words[before:place], f"[{words[place]}]", *words[place + 1 : after]]
-    return " ".join(["…"] * bool(before) + shown + ["…"] * (after < len(words)))
+    spans = word_spans(text)
+    shown = spans[max(0, place - n_words) : place + n_words + 1]
+    (first, _), (begin, end), (_, last) = shown[0], spans[place], shown[-1]
+    word = f"{text[first:begin]}[{text[begin:end]}]{text[end:last]}"
+    return "… " * (shown[0] != spans[0]) + word + " …" * (shown[-1] != spans[-1])
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.characters import split_words
 from seq2seq.config import DataConfig
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_aligned, read_pairs, read_references
@@ -107,4 +108,4 @@ def training_pairs(config: DataConfig) -> list[tuple[str, str]]:
 
 def n_word_pairs(pair: tuple[str, str]) -> int:
     """What a pair costs an aligner."""
-    return (len(pair[0].split()) + 1) * (len(pair[1].split()) + 1)
+    return (len(split_words(pair[0])) + 1) * (len(split_words(pair[1])) + 1)

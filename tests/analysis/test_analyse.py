@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.analysis.analyse import analyse, analysed
+from seq2seq.analysis.test_set import FINDINGS
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.evaluation.scores import Interval
@@ -85,6 +86,30 @@ def test_what_is_known_of_each_sentence_is_kept() -> None:
     assert [each.domain for each in found.sentences] == ["a", "b", "b"]
     assert found.sentences[0].findings["unaligned words"] == ["Ludmilla", "chiens", "bizarres."]
     assert found.findings["unaligned words"] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "left_out"),
+    [
+        ("医生看见面包。", "He sees.", "The doctor sees bread.", ["unaligned words", "lost names"]),
+        ("หมอเห็นขนมปัง", "医生。", "医生看见面包。", ["unaligned words", "copied words", "lost names"]),
+        ("הרופא רואה לחם.", "He sees.", "The doctor sees bread.", ["lost names"]),
+        ("Le médecin voit.", "医生。", "医生看见面包。", []),
+    ],
+)
+def test_what_the_script_does_not_show_is_left_out_and_told(
+    source: str, hypothesis: str, reference: str, left_out: list[str]
+) -> None:
+    found = analysed("news", [source] * 3, [hypothesis] * 3, [(reference,)] * 3, alignments=[[(0, 0)]] * 3)
+    assert [kind for kind in FINDINGS if kind not in found.findings] == left_out
+    names = " and ".join(left_out)
+    assert found.notes == ([f"The script of the text does not show {names}, so these are left out."] if names else [])
+
+
+def test_what_other_letters_show_is_counted() -> None:
+    source = "我和Ludmilla去。"
+    found = analysed("news", [source] * 3, ["I go."] * 3, [("I go with Ludmilla.",)] * 3)
+    assert found.findings["lost names"] == 3
 
 
 def test_a_kept_analysis_is_read_and_goes_with_its_translations(run: RunDirectory) -> None:

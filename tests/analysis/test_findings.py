@@ -158,6 +158,19 @@ def test_words_that_stay_as_they_are(source: str, hypothesis: str, reference: st
         ("En 2014 300 ans.", "In 2014 300 years.", "In 2014, 300 years.", None, None),
         ("It was 2014.", "C'était en ２０１４.", "C'était en 2014.", None, None),
         ("1 2", "1", "1 2", ["2"], None),
+        ("人口是12万。", "It has 120,000 people.", "It has 120,000 people.", None, None),
+        ("人口是12万。", "It has 12 people.", "It has 120,000 people.", ["12万"], ["12"]),
+        ("It has 120,000.", "有12万人。", "有120000人。", None, None),
+        ("3億5000万円", "350,000,000 yen", "350 million yen", None, None),
+        ("1万2500人", "12,500", "many", None, None),
+        ("1.5百万 2千万", "1.5 million, 20000000", "1,500,000, 20,000,000", None, ["1.5"]),
+        ("12만 명, 1.25억", "120,000, 125 000 000", "many", None, None),
+        ("12만 2014년", "120,000 in 2014", "many then", None, None),
+        ("5千克", "5 kg", "five kilograms", None, None),  # a unit of weight
+        ("三百人", "300", "300 people", None, None),  # a number in words is none
+        ("ราคา ๑๒๐ บาท", "It costs 120.", "It costs 120 baht.", None, None),
+        ("١٬٠٠٠ و ٣٫٥", "1,000 and 3.5", "a thousand, and more", None, None),
+        ("第３章", "Chapter 4", "Chapter 3", ["3"], ["4"]),
     ],
 )
 def test_numbers(
@@ -190,6 +203,9 @@ def test_a_number_that_one_reference_leaves_out_is_not_lost() -> None:
         ("IL VOIT ANNA ICI", "He is here", "He sees Anna here", None),  # all have capitals
         ("Yesterday I saw Anna.", "Hier je la vis.", "Hier, je vis Anna.", ["Anna"]),
         ("Il est à Londres", "He is here", "He is in London", None),  # no name of the reference
+        ("我和Ludmilla去北京。", "I go there.", "I go to Beijing with Ludmilla.", ["Ludmilla"]),
+        ("我住在USA。", "I live here.", "I live in the USA.", ["USA"]),  # most letters have no case
+        ("我在北京。", "I am here.", "I am in Beijing.", None),
     ],
 )
 def test_names(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:
@@ -209,6 +225,31 @@ def test_names(source: str, hypothesis: str, reference: str, expected: list[str]
 )
 def test_characters(hypothesis: str, expected: list[str] | None) -> None:
     assert unknown_characters(hypothesis, ["A dog", "Un α"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "expected"),
+    [
+        ("トムは学生です。", "彼は学生だ。", None),  # Japanese is written with all three
+        ("人々ー", "彼は", None),
+        ("ｺｰﾋｰ nº ｆ", "彼は nf", None),
+        ("他是学生。ж", "他是学生。", ["ж"]),
+        ("ฉันไป", "ຂ້ອຍໄປ", ["ฉ", "น", "ไ", "ป"]),
+    ],
+)
+def test_what_is_one_writing_is_one_alphabet(hypothesis: str, reference: str, expected: list[str] | None) -> None:
+    assert unknown_characters(hypothesis, [reference]) == expected
+
+
+def test_a_length_is_far_by_fewer_characters_where_they_are_wide() -> None:
+    assert too_short("医生看见面包。", ["医生每天早上在这里看见面包和水果。"]) == []  # 7 of 17, of which 10 are 5 words
+    assert too_short("看见面包。", ["医生看见面包。"]) is None
+    assert too_short("หมอเห็นขนม", ["หมอเห็นขนมปังทุกเช้า"]) is None  # 10 of 20 letters are two words
+
+
+def test_phrases_are_of_words_if_only_a_few_characters_have_no_spaces() -> None:
+    reference = "A stand for his day 犬."
+    assert repeated_words("A stand for his day for his day 犬.", [reference]) == ["for his day"]
 
 
 def test_characters_that_stay_as_they_are() -> None:

@@ -33,6 +33,12 @@ def test_sentences_are_grouped_by_the_words_of_their_source() -> None:
     ]
 
 
+def test_two_characters_are_a_word_where_there_are_no_spaces() -> None:
+    sources = ["医生每天早上看见面包。", "หมอเห็นขนมปังทุกเช้า", "a b c d e f"]
+    found = tables([replace(BARE, source=source) for source in sources])
+    assert names_and_sizes(found["source length"]) == [("6 to 10 words", 3)]
+
+
 def test_sentences_are_grouped_by_the_count_of_their_rarest_word() -> None:
     found = tables([replace(BARE, rarest_count=n) for n in (101, 0, 3, 1, 4, 20, 100, 21, None)])
     assert found.keys() == {"rarest word"}

@@ -85,6 +85,7 @@ def test_long_lines_are_shown_in_part() -> None:
     line = "a b c d e f g h i"
     assert encoding.around(line, 4) == "… b c d [e] f g h …"
     assert encoding.around(line, 0) == "[a] b c d …"
+    assert encoding.around("医生每天早上看见面包。", 4) == "… 生每天[早]上看见 …"
 
 
 def test_pictures_have_the_words_or_the_lines(encode: Run, tmp_path: Path) -> None:

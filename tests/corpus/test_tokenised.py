@@ -26,3 +26,9 @@ def test_what_has_no_full_stop_is_not_taken_for_tokens() -> None:
     assert not is_tokenised(["", "Ah !", "no stop"])
     assert not is_tokenised(["one .", "two."])
     assert is_tokenised(["one .", "two . ", "three."])
+
+
+def test_tokens_of_chinese_and_japanese_end_in_another_stop() -> None:
+    assert is_tokenised(["他 走 了 。", "彼 は 帰っ た 。"])
+    assert not is_tokenised(["他走了。", "他走了。 ", "。"])
+    assert not is_tokenised(["यह एक है ।", "គាត់ទៅ ។"])  # as some people write

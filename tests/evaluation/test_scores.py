@@ -183,6 +183,23 @@ def test_a_good_translation_into_a_language_without_spaces_has_bleu() -> None:
     assert corpus_scores(["医生每天早上看见米饭。", "老师每天卖茶。"], references)["bleu"].score > 40
 
 
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "asian"),
+    [
+        ("医生每天早上看见米饭。", "医生每天早上看见面包。", True),
+        ("医者はパンを見た。", "医者はパンを見ます。", True),
+        ("หมอเห็นขนมปัง", "หมอเห็นขนมปังทุกเช้า", False),  # of which sacreBLEU knows no characters
+        ("The doctor sees it.", "The doctor sees bread.", False),
+    ],
+)
+def test_edits_of_chinese_and_japanese_are_of_characters(hypothesis: str, reference: str, asian: bool) -> None:
+    found = corpus_scores([hypothesis], [reference], ["ter"])["ter"]
+    assert f"|norm:{'yes' if asian else 'no'}|punct:yes|asian:{'yes' if asian else 'no'}|" in found.signature
+    expected = sacrebleu.corpus_ter([hypothesis], [[reference]], normalized=asian, asian_support=asian)
+    assert found.score == expected.score
+    assert (found.score < 50) == (asian or "doctor" in reference)
+
+
 def test_the_signatures_say_what_was_measured() -> None:
     scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
     version = sacrebleu.__version__

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seq2seq.inspection.paired_text import n_word_pairs
 from seq2seq.inspection.word_aligner import TranslationTable, WordAligner
 from tests.translating import LEXICON, sentences
 
@@ -78,6 +79,10 @@ def test_the_nearest_of_two_places_of_a_word_is_linked() -> None:
     pairs = [("un chat", "a cat"), ("un chien", "a dog"), ("dort", "sleeps"), ("et", "and")]
     sure, _ = WordAligner.train(pairs, n_iterations=20).links("un chat et un chien", "a cat and a dog")
     assert sure == {(i, i) for i in range(5)}
+
+
+def test_room_is_counted_in_the_words_that_are_aligned() -> None:
+    assert n_word_pairs(("医生看见", "a b")) == 5 * 3  # with the empty word
 
 
 def test_unknown_words_and_blank_lines_have_no_links() -> None:

@@ -11,6 +11,13 @@ MUTANTS = [
         tests=["tests/evaluation/test_scores.py::test_bleu_has_tokens_that_suit_the_script"],
     ),
     Mutant(
+        fault="TER takes a sentence of Chinese for one word",
+        file="seq2seq/evaluation/scores.py",
+        text="asian_support=by_characters",
+        becomes="asian_support=False",
+        tests=["tests/evaluation/test_scores.py::test_edits_of_chinese_and_japanese_are_of_characters"],
+    ),
+    Mutant(
         fault="a score without case is one with case",
         file="seq2seq/evaluation/scores.py",
         text="references=known, lowercase=ignore_case, force=is_tokenised(known[0])",
