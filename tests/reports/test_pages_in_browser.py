@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
+from seq2seq.characters import n_words, split_words
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
 from seq2seq.reports.analysed_run import AnalysedRun
@@ -41,6 +42,26 @@ def diff(tmp_path_factory: pytest.TempPathFactory) -> Path:
     b = AnalysedRun(finished_run(folder / "b", OTHER), {"news": analysis(OTHER, [100.0, 30.0, 71.25])})
     (folder / "diff.html").write_text(diff_page([a, b]))
     return folder / "diff.html"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "医生每天早上看见 iPhone 面包。", "コーヒーを飲みます ｺｰﾋｰ 々人々", "หมอเห็นขนมปังทุกเช้า น้ำ ๑๒", "ខ្ញុំទៅ។ អ្នកមក។",
+        "ຂ້ອຍໄປ ນໍ້າ ນຳ້",
+        "သူသွားသည်၊ မြန်မာ", "བོད་ཡིག་ནི།", " A dog,  l'homme 3,5.", "डॉक्टर हर सुबह", "갔다. 왔어?", "我住在USA和Paris。",
+    ],
+)  # fmt: skip
+def test_words_are_those_of_the_analysis(browser: Any, report: Path, text: str) -> None:
+    open_page(browser, report)
+    assert browser.execute_script("return [words(arguments[0]), nWords(arguments[0])]", text) == [
+        split_words(text), n_words(text)
+    ]  # fmt: skip
+    drawn = (
+        "[...el('p', null, plain(arguments[0], 's')).querySelectorAll('[data-word]')].map((each) => each.textContent)"
+    )
+    assert browser.execute_script(f"return {drawn}", text) == split_words(text)
+    assert browser.execute_script("return el('p', null, plain(arguments[0], 's')).textContent", text) == text
 
 
 def find(browser: Any, selector: str) -> list[Any]:

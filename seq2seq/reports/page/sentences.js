@@ -24,7 +24,7 @@ function commonFilters(items) {
 
 function letsThrough(item, chosen) {
   const [low, high] = (chosen.get("length") || "0-").split("-");
-  item.length ??= (item.source ?? item.references[0] ?? "").split(/\s+/).filter(Boolean).length;
+  item.length ??= nWords(item.source ?? item.references[0] ?? "");
   return item.length >= Number(low) && item.length <= (high ? Number(high) : Infinity)
     && searchable(item).includes((chosen.get("search") ?? "").toLowerCase())
     && (!chosen.get("domain") || item.domain === chosen.get("domain"))

@@ -1,7 +1,23 @@
 /* Words: what differs between two texts, and which word of a translation comes from which of its source. */
 
-/* Words and punctuation marks. Writing without spaces goes by its characters. */
-const TOKEN = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}\p{M}]+|[^\s\p{L}\p{N}\p{M}]/gu;
+/* A character of writing without spaces, with its marks: the first character of it, and all of it. */
+const SCRIPTS = "Han Hira Kana Bopo Yiii Thai Laoo Khmr Mymr Tibt Tale Talu Lana Tavt Ahom".split(" ");
+const UNSPACED = `(?=[\\p{L}\\p{N}])[${SCRIPTS.map((name) => `\\p{scx=${name}}`).join("")}]`;
+const CHARACTER = `${UNSPACED}(?:[\u1039\u17d2]\\p{L}|[\\p{M}\u0e33\u0eb3])*`;
+
+/* As `split_words` of Python: what white space separates, or characters. */
+const WORD = new RegExp(`${CHARACTER}|(?:(?!${UNSPACED})\\S)+`, "gu");
+const words = (text) => [...text.matchAll(WORD)].map((match) => match[0]);
+
+/* As `n_words` of Python: two characters count as a word. */
+function nWords(text) {
+  const found = words(text);
+  const isCharacter = new RegExp(`^${CHARACTER}$`, "u");
+  return found.length - Math.floor(found.filter((word) => isCharacter.test(word)).length / 2);
+}
+
+/* Words and punctuation marks. */
+const TOKEN = new RegExp(`${CHARACTER}|(?:(?!${UNSPACED})[\\p{L}\\p{N}\\p{M}])+|[^\\s\\p{L}\\p{N}\\p{M}]`, "gu");
 const tokens = (text) => [...text.matchAll(TOKEN)].map((match) => match[0]);
 
 /* Which tokens of a and b are in their longest common subsequence. */
@@ -23,10 +39,9 @@ function common(a, b) {
 
 /* A text as words, each a span; `kind(i)` is the class of its token i, or nothing. */
 function coloured(text, kind, side) {
-  let token = 0;
-  let word = 0;
-  return text.split(/(\s+)/).map((part) => {
-    if (!part || /^\s+$/.test(part)) return part;
+  let [token, word, shown] = [0, 0, 0];
+  const parts = [];
+  for (const { 0: part, index } of text.matchAll(WORD)) {
     const pieces = [];
     let end = 0;
     for (const match of part.matchAll(TOKEN)) {
@@ -35,8 +50,11 @@ function coloured(text, kind, side) {
       pieces.push(name ? el("span", { class: name }, match[0]) : match[0]);
       end = match.index + match[0].length;
     }
-    return el("span", { class: "word", "data-word": side ? `${side}${word++}` : null }, pieces, part.slice(end));
-  });
+    parts.push(text.slice(shown, index));
+    parts.push(el("span", { class: "word", "data-word": side ? `${side}${word++}` : null }, pieces, part.slice(end)));
+    shown = index + part.length;
+  }
+  return [...parts, text.slice(shown)];
 }
 
 const plain = (text, side) => coloured(text, () => null, side);
