@@ -44,10 +44,23 @@ class Tokenizer:
         """
         self.proto = proto
         self.fingerprint = hashlib.sha256(proto).hexdigest()
-        self._processor = _processor(proto)
-        self.vocab_size: int = self._processor.vocab_size()
-        self.tags = _tags(self._processor)  # ids by name
-        self.model_type = _model_type(self._processor)  # bpe, unigram
+        self._processor = model = sentencepiece.SentencePieceProcessor()
+        try:
+            # Not through the constructor, which takes empty bytes for "no model".
+            model.LoadFromSerializedProto(proto)
+        except RuntimeError as error:
+            raise TokenizerError("not a SentencePiece model, or a damaged one; restore it or train anew") from error
+        self.vocab_size: int = model.vocab_size()
+        special = (model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id())
+        if special != (PAD, UNK, BOS, EOS):
+            raise TokenizerError(
+                f"this SentencePiece model has pad, unk, bos, eos = {special} instead of {(PAD, UNK, BOS, EOS)}; "
+                "train it with seq2seq"
+            )
+        # The control symbols `<tag:NAME>` follow the special ids.
+        tags = takewhile(model.is_control, range(EOS + 1, self.vocab_size))
+        self.tags = {model.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in tags}  # ids by name
+        self.model_type = _model_type(model)  # bpe, unigram
 
     @classmethod
     def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
@@ -135,10 +148,9 @@ class Tokenizer:
         try:
             if len(texts) < _FEW:
                 return [self._processor.encode(text) for text in texts]
-            ids: list[list[int]] = self._processor.encode(list(texts), num_threads=n_threads)
+            return list(self._processor.encode(list(texts), num_threads=n_threads))
         except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
             raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
-        return ids
 
     def encode_inside(self, text: str) -> list[int]:
         """Ids of a text that stands right after another one. `encode` puts a space before its text."""
@@ -148,8 +160,7 @@ class Tokenizer:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Where each id of a text begins and ends in it, in characters. Only the last byte of one has a width."""
-        offsets: list[tuple[int, int]] = self._processor.encode(text, return_type="offset_mapping")["offsets"]
-        return offsets
+        return list(self._processor.encode(text, return_type="offset_mapping")["offsets"])
 
     def decoded_offsets(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Where each id begins and ends in the decoded text, as in `offsets`."""
@@ -159,8 +170,7 @@ class Tokenizer:
 
     def normalized(self, text: str) -> str:
         """What `encode` cuts into pieces: the text by the rule of this model, with `SPACE` for each space."""
-        normalized: str = self._processor.normalize(text)
-        return normalized
+        return str(self._processor.normalize(text))
 
     def subwords(self) -> dict[str, tuple[int, float]]:
         """Id and score of each piece that is text: not those of special ids, tags and bytes.
@@ -168,15 +178,13 @@ class Tokenizer:
         The score is a log-probability (nats) in a unigram model; in BPE, the merge with the higher score comes first.
         """
         model = self._processor
-        ids = [
-            i for i in range(self.vocab_size) if not (model.is_control(i) or model.is_unknown(i) or model.is_byte(i))
-        ]
+        others = (model.is_control, model.is_unknown, model.is_byte)
+        ids = [i for i in range(self.vocab_size) if not any(is_other(i) for is_other in others)]
         return dict(zip(self.pieces(ids), zip(ids, model.get_score(ids), strict=True), strict=True))
 
     def byte_ids(self) -> list[int]:
         """The ids of the 256 bytes, of which a character that has no piece is made."""
-        ids: list[int] = self._processor.piece_to_id([f"<0x{byte:02X}>" for byte in range(256)])
-        return ids
+        return list(self._processor.piece_to_id([f"<0x{byte:02X}>" for byte in range(256)]))
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Text of each sequence, without special ids.
@@ -218,8 +226,7 @@ class Tokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """The piece of each id, `▁` for a space, `<0x41>` for a byte."""
-        pieces: list[str] = self._processor.id_to_piece(list(ids))
-        return pieces
+        return list(self._processor.id_to_piece(list(ids)))
 
     def __reduce__(self) -> tuple[Callable[[bytes], "Tokenizer"], tuple[bytes]]:
         return _unpickled, (self.proto,)
@@ -229,28 +236,6 @@ class Tokenizer:
 def _unpickled(proto: bytes) -> Tokenizer:
     """A worker gets the same tokenizer with each batch, and to build one takes longer than a small batch."""
     return Tokenizer(proto)
-
-
-def _processor(proto: bytes) -> sentencepiece.SentencePieceProcessor:
-    processor = sentencepiece.SentencePieceProcessor()
-    try:
-        # Not through the constructor, which takes empty bytes for "no model".
-        processor.LoadFromSerializedProto(proto)
-    except RuntimeError as error:
-        raise TokenizerError("not a SentencePiece model, or a damaged one; restore it or train anew") from error
-    special = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-    if special != (PAD, UNK, BOS, EOS):
-        raise TokenizerError(
-            f"this SentencePiece model has pad, unk, bos, eos = {special} instead of {(PAD, UNK, BOS, EOS)}; "
-            "train it with seq2seq"
-        )
-    return processor
-
-
-def _tags(processor: sentencepiece.SentencePieceProcessor) -> dict[str, int]:
-    """The control symbols `<tag:NAME>`, which follow the special ids, by NAME."""
-    ids = takewhile(processor.is_control, range(EOS + 1, processor.vocab_size()))
-    return {processor.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in ids}
 
 
 def _model_type(processor: sentencepiece.SentencePieceProcessor) -> str:

@@ -104,9 +104,8 @@ def render(report: Mapping[str, Any]) -> str:
     tokenizer = report["tokenizer"]
     lines = [f"tokenizer: {tokenizer['vocab_size']:,} pieces, fingerprint {tokenizer['fingerprint'][:12]}"]
     train = report["splits"].get("train", {})
-    remedy = (
-        "" if "overlap" in train.get("rejected", {}) else "; data.drop_overlap=exact leaves such pairs out of train"
-    )
+    is_clean = "overlap" in train.get("rejected", {})
+    remedy = "" if is_clean else "; data.drop_overlap=exact leaves such pairs out of train"
     for name, split in report["splits"].items():
         lines.append(f"{name}: {split['pairs_kept']:,} pairs" + _rejections(split))
         lines += _sources(split.get("sources", []))
@@ -115,17 +114,17 @@ def render(report: Mapping[str, Any]) -> str:
         for side, n_tokens in split["tokens"].items():
             percentiles = split["length_percentiles"][side]
             shape = ", ".join(f"{value} at {key}%" for key, value in percentiles.items())
-            n_empty = split["without_tokens"][side]
             lines.append(f"  {side}: {n_tokens:,} tokens; length {shape}")
-            if n_empty:
+            if n_empty := split["without_tokens"][side]:
                 lines.append(f"  {side}: {n_empty:,} sentences without tokens")
-        if several := _several_sentences(split.get("sentences", [])):
-            lines.append(f"  src: {several}")
+        if shares := split.get("sentences"):  # of lines with 1, 2, ..., and 10 or more sentences
+            several = [f", {share:.1%} of {k}" for k, share in enumerate(shares, start=1) if k > 1 and share >= 0.001]
+            lines.append(f"  src: {shares[0]:.1%} of the lines have one sentence{''.join(several)}")
         if split["duplicate_pairs"]:
             lines.append(f"  {split['duplicate_pairs']:,} pairs repeat an earlier one")
         if "references" in split:
             lines.append(f"  {split['references']:,} references, several for some sources")
-        if (found := split.get("rewritten")) and found["rewritten"]:
+        if (found := split.get("rewritten", {})).get("rewritten"):  # runs of older versions have other figures
             lines.append(
                 f"  tgt: no translation can have {found['rewritten']:,} of {found['characters']:,} characters (in the "
                 f"first {found['lines']:,} lines), which the tokenizer writes another way: "
@@ -137,14 +136,6 @@ def render(report: Mapping[str, Any]) -> str:
             sources, pairs = overlap["sources_in_train"], overlap["pairs_in_train"]
             lines.append(f"  also in train: {sources:,} sources, {pairs:,} whole pairs{remedy if sources else ''}")
     return "\n".join(lines)
-
-
-def _several_sentences(shares: Sequence[float]) -> str:
-    """How many lines have more than one sentence, from the shares of lines with 1, 2, ..., and 10 or more."""
-    more = [f"{share:.1%} of {k}" for k, share in enumerate(shares, start=1) if k > 1 and share >= 0.001]
-    return (
-        f"{shares[0]:.1%} of the lines have one sentence" + (f", {', '.join(more)}" if more else "") if shares else ""
-    )
 
 
 def _sources(sources: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,9 +3,10 @@
 Translation asks this, since models are bad at lengths and at writing that they have not seen.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -114,17 +115,26 @@ class SeenSource:
 def seen_in_epoch(sources: Sequence[SeenSource]) -> SeenText:
     """What an epoch has that repeats the pairs of all `sources`."""
     n_lines = [len(source.src) * source.times if sum(source.sentences) else 0.0 for source in sources]
-    shares = [
-        sum(n * source.sentences[k] / sum(source.sentences) for n, source in zip(n_lines, sources, strict=True) if n)
-        / sum(n_lines)
-        for k in range(MOST_SENTENCES if sum(n_lines) else 0)
-    ]
+    weights = [n / max(sum(n_lines), 1e-9) for n in n_lines]
+
+    def mean(values: Iterable[float]) -> float:
+        return round(sum(weight * value for weight, value in zip(weights, values, strict=True)), 6)
+
+    looks = [source.looks for source in sources]
+    characters = dict.fromkeys(chain.from_iterable(each.characters for each in looks))
     return SeenText(
         sum(len(source.src) for source in sources),
         _percentiles([(source.src, source.times) for source in sources]),
         _percentiles([(source.tgt, source.times) for source in sources]),
-        [round(share, 6) for share in shares],
-        _mixed_looks([source.looks for source in sources], n_lines),
+        [
+            mean(source.sentences[k] / max(sum(source.sentences), 1) for source in sources)
+            for k in range(MOST_SENTENCES if any(n_lines) else 0)
+        ],
+        Looks(
+            {character: mean(each.characters.get(character, 0.0) for each in looks) for character in characters},
+            mean(each.capitals for each in looks),
+            mean(each.titles for each in looks),
+        ),
     )
 
 
@@ -140,10 +150,7 @@ def looks_from_json(content: Any) -> Looks:
 
 def step_after(n_lines: int) -> int:
     """From one line that `LineSample` looks at to the next one, when so many lines have come; a power of two."""
-    step = 1
-    while -(-n_lines // step) > _MOST_LINES:
-        step *= 2
-    return step
+    return 1 << max(-(-n_lines // _MOST_LINES) - 1, 0).bit_length()
 
 
 class LineSample:
@@ -158,45 +165,24 @@ class LineSample:
         """The next lines of the stream."""
         self._lines += lines[-self._n_lines % self._step :: self._step]
         self._n_lines += len(lines)
-        step = step_after(self._n_lines)
-        self._lines = self._lines[:: step // self._step]
-        self._step = step
+        thinner = step_after(self._n_lines) // self._step
+        self._lines, self._step = self._lines[::thinner], self._step * thinner
 
     def sentences(self) -> list[int]:
         """How many of these lines have 1, 2, ..., 9, and 10 or more sentences. Blank lines are left out."""
-        counts = np.bincount(
-            [min(n_sentences(line), MOST_SENTENCES) for line in self._lines], minlength=MOST_SENTENCES + 1
-        )
-        return [int(n) for n in counts[1:]]
+        counts = Counter(min(n_sentences(line), MOST_SENTENCES) for line in self._lines)
+        return [counts[n] for n in range(1, MOST_SENTENCES + 1)]
 
     def looks(self) -> Looks:
         """How these lines are written."""
         lines = [line for line in self._lines if line.strip()]
         n_lines = max(len(lines), 1)
-        n_with = Counter(character for line in lines for character in set(line) if not _is_plain(character))
+        marks = (character for line in lines for character in set(line) if not character.isalnum() and character != " ")
         return Looks(
-            {character: round(n / n_lines, 6) for character, n in n_with.most_common()},
+            {character: round(n / n_lines, 6) for character, n in Counter(marks).most_common()},
             round(sum(map(is_in_capitals, lines)) / n_lines, 6),
             round(sum(map(is_in_title_case, lines)) / n_lines, 6),
         )
-
-
-def _is_plain(character: str) -> bool:
-    return character.isalnum() or character == " "
-
-
-def _mixed_looks(looks: Sequence[Looks], n_lines: Sequence[float]) -> Looks:
-    """The looks of text that has so many lines of each of these."""
-    shares = [n / max(sum(n_lines), 1e-9) for n in n_lines]
-    characters: dict[str, float] = defaultdict(float)
-    for each, share in zip(looks, shares, strict=True):
-        for character, n in each.characters.items():
-            characters[character] += share * n
-    return Looks(
-        {character: round(n, 6) for character, n in characters.items()},
-        round(sum(share * each.capitals for each, share in zip(looks, shares, strict=True)), 6),
-        round(sum(share * each.titles for each, share in zip(looks, shares, strict=True)), 6),
-    )
 
 
 def _percentiles(sources: Sequence[tuple[NDArray[np.integer[Any]], float]]) -> dict[str, int]:

@@ -60,6 +60,7 @@ def test_what_the_tokenizer_writes_another_way_is_told():
     nothing = report.rewritten(["été"], normalized)
     assert (nothing["rewritten"], nothing["examples"]) == (0, [])
     splits = {"train": figures() | {"rewritten": found}, "valid": figures() | {"rewritten": nothing}}
+    splits["test"] = figures() | {"rewritten": {"share": 0.5, "examples": ["？ as ?"]}}  # of an older version
     text = report.render({"tokenizer": {"vocab_size": 300, "fingerprint": "0"}, "splits": splits})
     assert text.count("tgt: no translation can have 6 of 21 characters (in the first 6 lines), which the") == 1
     assert text.count("(1×); tokenizer.normalization=nfc keeps them") == 1

@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         fault="the data report says nothing of characters that no translation can have",
         file="seq2seq/corpus/report.py",
-        text='found["rewritten"]:',
-        becomes='found["rewritten"] < 0:',
+        text='.get("rewritten"):  #',
+        becomes='.get("nothing"):  #',
         tests=["tests/corpus/test_report.py::test_what_the_tokenizer_writes_another_way_is_told"],
     ),
     Mutant(
