@@ -5,7 +5,7 @@ length. SentencePiece replaces the longest row of characters that it has a rule 
 
 - every character of Unicode, however it is spelled, and every Hangul syllable,
 - a letter with two of the marks that it is composed with, such as `e` with an acute and a dot below, in any order,
-- two marks of one block in any order, and three points of Hebrew or Arabic.
+- two marks of one block in any order, or three points of Hebrew or Arabic, if the letter is composed with none of them.
 
 Any other row may stay as it is spelled. By Unicode it is the same text all the same ("canonically equivalent").
 """
