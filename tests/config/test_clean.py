@@ -5,7 +5,7 @@ import pytest
 from seq2seq.config import CleanConfig, DataConfig
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.run import RunConfig
-from seq2seq.corpus.cleaning.rules import RULES
+from seq2seq.corpus.cleaning.measures import RULES
 from seq2seq.errors import ConfigError
 
 ALL = [rule.name for rule in RULES]

@@ -53,6 +53,7 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
         metavar="RULE=N",
         help="drop a pair if what the rule measures is above N, instead of the rule's default",
     )
+    add("--repair", action="store_true", help="first mend wrong encodings, escapes and tags of HTML")
     add("--keep-duplicates", action="store_true", help="keep exact repetitions of a pair")
     add("--against", nargs="+", default=[], metavar="FILE", help="valid and test, each a prefix, a .tsv or a .jsonl")
     add(
@@ -97,6 +98,7 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
         against=tuple(args.against),
         drop_overlap=args.drop_overlap,
         drop_duplicates=not args.keep_duplicates,
+        repair=args.repair,
         output=output,
         rejected=rejected,
         least_score=args.least_score,

@@ -5,12 +5,13 @@ REJECTED           JSON lines of the others: where it was, its reason, what the 
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ from seq2seq.config import DataConfig
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
 from seq2seq.corpus.cleaning.held_out import HeldOutPairs
+from seq2seq.corpus.cleaning.repair import repaired
 from seq2seq.corpus.cleaning.survey import Survey
-from seq2seq.corpus.hashes import hash_pairs
-from seq2seq.corpus.judge import JudgeInOrder
+from seq2seq.corpus.judge import DUPLICATE, JudgeInOrder
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import PairedFiles, Source, without_compression
@@ -43,6 +44,7 @@ class CleaningOptions:
         languages: of the two sides, of the columns of a TSV (`-` skips one), or the keys of a JSONL.
         against: valid and test.
         drop_overlap: off, exact or near.
+        repair: first mend encodings, escapes and tags.
         output: a prefix for two files; None writes no text.
         rejected: a file for what is dropped; None for none.
         least_score, keep_share: the smallest score that stays, or the share with the best scores; None for all.
@@ -54,6 +56,7 @@ class CleaningOptions:
     against: tuple[str, ...] = ()
     drop_overlap: str = "exact"
     drop_duplicates: bool = True
+    repair: bool = False
     output: Path | None = None
     rejected: Path | None = None
     least_score: float | None = None
@@ -74,33 +77,53 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     config = _config(options)
     sources = _sources(config, options.files)
     held_out = [source for file in options.against for source in _sources(config, [file], with_references=True)]
-    _check_outputs(options, config)
-    scores = _scores(sources, score)
+    texts = _texts(options, config)
+    _check_outputs(options, texts)
+    scores = _scores(options, sources, score)
     least = _least_score(options, scores)
     judge = JudgeInOrder(config, HeldOutPairs(held_out))
     reasons = [*judge.reasons, LOW_SCORE]
     survey = Survey(reasons, config.clean.thresholds)
-    with _Outputs(options, config) as outputs:
+    n_repaired: Counter[str] = Counter()
+    with ExitStack() as stack:
+        files = [stack.enter_context(atomic_file(path)) for path in texts]
+        rejected = stack.enter_context(atomic_file(options.rejected)) if options.rejected else None
         n_read = 0
         for source in sources:
             survey.start_source(" and ".join(str(file) for file in source.files))
-            reader = read_pairs(source)
-            first_line = 1
+            reader = _read(options, source, n_repaired)
+            line = 1
             while block := list(islice(reader, _BLOCK)):
-                reason, measured = judge.judge(block)
+                judged = judge.judge(block)
                 if scores is not None:
                     of_block = scores[n_read : n_read + len(block)]
-                    reason[(reason < 0) & (of_block < least)] = reasons.index(LOW_SCORE)
-                    measured = measured | {LOW_SCORE: of_block}
-                survey.add(block, hash_pairs(block), measured, reason)
-                outputs.write(source, first_line, block, [reasons[i] if i >= 0 else "" for i in reason], measured)
-                first_line += len(block)
+                    judged.reasons[(judged.reasons < 0) & (of_block < least)] = reasons.index(LOW_SCORE)
+                    judged.measured[LOW_SCORE] = of_block
+                survey.add(block, judged)
+                for number, file in enumerate(files):
+                    kept = compress(block, judged.reasons < 0)
+                    file.write("".join(f"{pair[number]}\n" for pair in kept).encode())
+                if rejected is not None:
+                    for row in np.flatnonzero(judged.reasons >= 0).tolist():
+                        reason = reasons[judged.reasons[row]]
+                        record = {"file": str(source.files[0]), "line": line + row, "reason": reason}
+                        record |= {} if (value := judged.value(reason, row)) is None else {"value": value}
+                        record |= {config.src_lang: block[row][0], config.tgt_lang: block[row][1]}
+                        rejected.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
+                line += len(block)
                 n_read += len(block)
     report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
+    report |= {"repaired": dict(n_repaired)} if options.repair else {}
     if scores is not None:
         report["least_score"] = None if np.isneginf(least) else float(least)
-    report["unknown_languages"] = judge.unknown_languages
-    return report | {"drop_overlap": config.drop_overlap, "against": list(options.against)}
+    names = [*options.clean.names(), *([] if config.drop_duplicates else [DUPLICATE])]
+    return report | {
+        "off": [name for name in names if name not in config.clean.thresholds],
+        "lacks_language": config.clean.lacks_language,
+        "unknown_languages": judge.unknown_languages,
+        "drop_overlap": config.drop_overlap,
+        "against": list(options.against),
+    }
 
 
 def _config(options: CleaningOptions) -> DataConfig:
@@ -132,9 +155,8 @@ def _sources(config: DataConfig, files: Sequence[str], *, with_references: bool 
     return fetch_sources(config, [SourcePath(file) for file in files], with_references=with_references)
 
 
-def _check_outputs(options: CleaningOptions, config: DataConfig) -> None:
-    wanted = [*_texts(options, config), *([options.rejected] if options.rejected else [])]
-    for path in wanted:
+def _check_outputs(options: CleaningOptions, texts: Sequence[Path]) -> None:
+    for path in [*texts, *([options.rejected] if options.rejected else [])]:
         if path.exists():
             raise CorpusError(f"{path} exists already; delete it, or choose another name")
     if options.keep_share is not None and not 0 < options.keep_share <= 1:
@@ -147,11 +169,16 @@ def _texts(options: CleaningOptions, config: DataConfig) -> list[Path]:
     return [options.output.with_name(f"{options.output.name}.{name}") for name in (config.src_lang, config.tgt_lang)]
 
 
-def _scores(sources: Sequence[Source], score: Score | None) -> NDArray[np.float32] | None:
+def _read(options: CleaningOptions, source: Source, n_repaired: Counter[str]) -> Iterator[tuple[str, str]]:
+    return repaired(read_pairs(source), n_repaired) if options.repair else read_pairs(source)
+
+
+def _scores(options: CleaningOptions, sources: Sequence[Source], score: Score | None) -> NDArray[np.float32] | None:
     """A score for each pair, in four bytes."""
     if score is None:
         return None
-    return np.fromiter((found for source in sources for found in score(read_pairs(source))), dtype=np.float32)
+    read = (_read(options, source, Counter()) for source in sources)
+    return np.fromiter((found for pairs in read for found in score(pairs)), dtype=np.float32)
 
 
 def _least_score(options: CleaningOptions, scores: NDArray[np.float32] | None) -> float:
@@ -161,46 +188,3 @@ def _least_score(options: CleaningOptions, scores: NDArray[np.float32] | None) -
         n_dropped = int((1 - options.keep_share) * len(scores) + 1e-9)
         return float(np.partition(scores, n_dropped)[n_dropped])
     return -np.inf if options.least_score is None else options.least_score
-
-
-class _Outputs:
-    """The files that are written, all of them whole or none."""
-
-    def __init__(self, options: CleaningOptions, config: DataConfig) -> None:
-        self._stack = ExitStack()
-        self._paths = _texts(options, config)
-        self._rejected_path = options.rejected
-        self._languages = config.src_lang, config.tgt_lang
-        self._texts: list[BinaryIO] = []
-        self._rejected: BinaryIO | None = None
-
-    def __enter__(self) -> "_Outputs":
-        with ExitStack() as stack:
-            self._texts = [stack.enter_context(atomic_file(path)) for path in self._paths]
-            self._rejected = stack.enter_context(atomic_file(self._rejected_path)) if self._rejected_path else None
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *error: Any) -> bool | None:
-        return self._stack.__exit__(*error)
-
-    def write(
-        self,
-        source: Source,
-        first_line: int,
-        pairs: Sequence[tuple[str, str]],
-        reasons: Sequence[str],
-        measured: dict[str, Any],
-    ) -> None:
-        for number, file in enumerate(self._texts):
-            lines = (pair[number] for pair, reason in zip(pairs, reasons, strict=True) if not reason)
-            file.write("".join(f"{line}\n" for line in lines).encode())
-        if self._rejected is None:
-            return
-        name = str(source.files[0])
-        for row, (pair, reason) in enumerate(zip(pairs, reasons, strict=True)):
-            if reason:
-                value = {"value": round(float(measured[reason][row]), 3)} if reason in measured else {}
-                record = {"file": name, "line": first_line + row, "reason": reason, **value}
-                record |= dict(zip(self._languages, pair, strict=True))
-                self._rejected.write((json.dumps(record, ensure_ascii=False) + "\n").encode())

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.characters import n_words
 from seq2seq.corpus.cleaning.near import NearIndex, side_sketches
 from seq2seq.corpus.groups import comparable
 from seq2seq.corpus.hashes import Hashes, contained, hash_lines, hash_pairs
@@ -84,5 +85,5 @@ def _hashes(pairs: Sequence[tuple[str, str]]) -> tuple[Hashes, Hashes, Hashes]:
 
 def _long_sides(pairs: Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
     """Which sides have enough words to give their pair away."""
-    found = [[len(side.split()) >= LEAST_WORDS for side in pair] for pair in pairs]
+    found = [[n_words(side) >= LEAST_WORDS for side in pair] for pair in pairs]
     return np.array(found, dtype=np.bool_).reshape(len(pairs), 2)

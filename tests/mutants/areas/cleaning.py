@@ -27,8 +27,8 @@ MUTANTS = [
     Mutant(
         fault="short sentences of a test set are taken out of the training text wherever they are",
         file="seq2seq/corpus/cleaning/held_out.py",
-        text="len(side.split()) >= LEAST_WORDS",
-        becomes="len(side.split()) >= 1",
+        text="n_words(side) >= LEAST_WORDS",
+        becomes="n_words(side) >= 1",
         tests=[
             "tests/dataset/test_clean_training_text.py::test_pairs_of_valid_and_test_are_dropped_and_counted",
         ],
@@ -56,7 +56,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="numbers in words count as wrong numbers",
-        file="seq2seq/corpus/cleaning/measures.py",
+        file="seq2seq/corpus/cleaning/numbers.py",
         text="return number < _IN_WORDS_BELOW or",
         becomes="return number < 0 or",
         tests=["tests/corpus/cleaning/test_measures.py::test_good_pairs_stay"],
