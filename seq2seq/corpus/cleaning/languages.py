@@ -12,9 +12,6 @@ import regex
 from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.errors import ConfigError
 
-# Some letters have no script. What scripts share, as the ー of Japanese, belongs to each of them.
-_OF_A_SCRIPT = r"[\p{L}--[\p{scx=Common}\p{scx=Inherited}]]"
-_LETTER = regex.compile(f"(?V1){_OF_A_SCRIPT}")
 _LATIN = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{N}]*+")
 _FEW_LETTERS = 20  # of a shorter text nobody can be sure
 _CHINESE = {"zh", "yue", "wuu"}  # as they are written, the model cannot tell them apart
@@ -66,23 +63,28 @@ def written_in(text: str, language: str, other: str = "") -> float:
     Args:
         other: the other side. Where there are letters of the language, Latin words that this has too do not count.
     """
-    own = _letters_of(_plain(language))
-    if own is None or (text.isascii() and own.search("a")):
+    scripts = _SCRIPTS_OF.get(_plain(language))
+    if scripts is None or (text.isascii() and "Latin" in scripts):
         return 1.0
-    found, n_own = len(_LETTER.findall(text)), len(own.findall(text))
-    if 0 < n_own < found and not own.search("a"):
+    own, foreign = _letters_of(scripts)
+    n_foreign = len(foreign.findall(text))
+    if not n_foreign:
+        return 1.0
+    n_own = len(own.findall(text))
+    if n_own and "Latin" not in scripts:
         names = set(_LATIN.findall(other.casefold()))
-        found -= sum(len(_LETTER.findall(name)) for name in _LATIN.findall(text.casefold()) if name in names)
-    return n_own / found if found else 1.0
+        n_foreign -= sum(len(foreign.findall(name)) for name in _LATIN.findall(text.casefold()) if name in names)
+    return n_own / (n_own + n_foreign)
 
 
 @cache
-def _letters_of(language: str) -> regex.Pattern[str] | None:
-    scripts = _SCRIPTS_OF.get(language)
-    if scripts is None:
-        return None
+def _letters_of(scripts: frozenset[str]) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Letters of these scripts, and of others. Some letters have no script. What scripts share is a letter of each."""
     own = "".join(rf"\p{{scx={script}}}" for script in sorted(scripts))
-    return regex.compile(f"(?V1)[{_OF_A_SCRIPT}&&[{own}]]")
+    some = r"[\u0250-\U0010ffff]" if "Latin" in scripts else r"\p{L}"  # below, all are Latin
+    return regex.compile(rf"(?V1)[\p{{L}}&&[{own}]]"), regex.compile(
+        rf"(?V1)[{some}&&[\p{{L}}--[\p{{scx=Common}}\p{{scx=Inherited}}{own}]]]"
+    )
 
 
 def detected(text: str) -> tuple[str, float]:

@@ -34,13 +34,14 @@ TAG = regex.compile(
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _SENTENCE_END = regex.compile(f"(?V1){STOPS}+")
 # Thai and Lao have a space after a sentence, and Tibetan a mark after each phrase.
-_WITHOUT_STOPS = regex.compile(r"[\p{Thai}\p{Lao}\p{Tibetan}]")
+_WITHOUT_STOPS = re.compile("[\u0e00-\u0fff]")
 # An abbreviation, or an initial: its full stop ends no sentence.
 _SHORT_FORM = re.compile(r"\b(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mme|Mlle|etc|vs|[Nn]o|[ap]\.m)\.|(?<=\d)[.,](?=\d)")
 # Zero-width characters that no text needs. Joiners and marks of direction are left out: emoji and some scripts do.
 _ZERO_WIDTH = frozenset("\u00ad\u200b\u2060\ufeff\u2028\u2029")
 _BETWEEN_WORDS = "\u200b"  # that are not separated by a space: a place to break a line in Khmer and its neighbours
 _LETTERS = regex.compile(r"[\p{L}\p{M}]+")
+_WIDE = re.compile("[\u1100-\u11ff\u2e80-\U0010ffff]")  # has all of the next two, and spares other text the search
 _HAN, _SYLLABLES = regex.compile(r"\p{Han}"), regex.compile(r"[\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _LAUGHTER = re.compile("([哈呵嘿嘻ハは])\\1+")
 _LOST = "\ufffd"
@@ -51,9 +52,10 @@ _AFTER = "".join(
     for byte in range(0x80, 0xC0)
     for each in {chr(byte), bytes([byte]).decode("cp1252", errors="replace").replace(_LOST, chr(byte))}
 )
+_BYTES = [f"[\u00c2-\u00df][{_AFTER}]", f"[\u00e0-\u00ef][{_AFTER}]{{2}}", f"[\u00f0-\u00f4][{_AFTER}]{{3}}"]
 MISREAD = re.compile(
-    f"[\u00c2-\u00c5][{_AFTER}]|\u00e2[\u20ac\u0080\u201a\u0082][{_AFTER}]"
-    f"|(?:[\u00c2-\u00df][{_AFTER}]|[\u00e0-\u00ef][{_AFTER}]{{2}}|[\u00f0-\u00f4][{_AFTER}]{{3}}){{2}}"
+    f"[\u00c2-\u00c5][{_AFTER}]|\u00e2[\u20ac\u0080\u201a\u0082][{_AFTER}]|"
+    + "|".join(f"{character}(?:{'|'.join(_BYTES)})" for character in _BYTES)
 )
 _WORD_FROM = 3  # words from which a copy is one; a name or an exclamation is the same in both languages
 _LONGEST_PERIOD = 8  # words of a phrase that repeats
@@ -213,7 +215,7 @@ def n_letters(text: str) -> int:
 
 def as_letters(text: str) -> str:
     """The text with as many characters as it has letters by that count."""
-    return text if text.isascii() else _SYLLABLES.sub(r"\g<0>\g<0>", _HAN.sub(r"\g<0>\g<0>\g<0>", text))
+    return text if not _WIDE.search(text) else _SYLLABLES.sub(r"\g<0>\g<0>", _HAN.sub(r"\g<0>\g<0>\g<0>", text))
 
 
 def _n_control(text: str) -> int:
@@ -228,8 +230,8 @@ def _n_control(text: str) -> int:
 
 def _share_without_letters(text: str) -> float:
     """Marks count as letters: some scripts write vowels with them."""
-    n_characters = n_letters("".join(text.split()))
-    return 1 - n_letters("".join(_LETTERS.findall(text))) / n_characters if n_characters else 0.0
+    text = "".join(as_letters(text).split())
+    return 1 - sum(map(len, _LETTERS.findall(text))) / len(text) if text else 0.0
 
 
 def _longest_repetition(side: Side) -> int:

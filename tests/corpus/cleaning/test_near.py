@@ -87,6 +87,16 @@ def test_a_pair_is_near_only_if_both_sides_are():
     assert not (sketches(["le même texte"]) == sketches(["le même texte"], kind=1)).any()
 
 
+def test_one_other_character_of_twenty_is_nearly_the_same_in_chinese_too():
+    text = "今天天气很好所以我们一起去公园散步了两个小时"
+    index = NearIndex(0.7)
+    index.add(sketches([text]))
+    assert index.has_like(sketches([text.replace("好", "坏"), text[:6] + "就留在家里看了一整天的电视剧"])).tolist() == [
+        True,
+        False,
+    ]
+
+
 def test_nothing_is_near_in_an_empty_index():
     index = NearIndex(0.8)
     assert not index.has_like(sketches(["a b c d e f"])).any()
