@@ -21,7 +21,7 @@ _QUOTES = "\"“”«»„‘’'"  # and so may what is quoted
 
 def letter_words(text: str) -> list[str]:
     """The words of letters, without case: `l'Homme` has two. Without spaces between words, each character is one."""
-    return characters.letter_words(unicodedata.normalize("NFKC", text).casefold())
+    return characters.letter_words(characters.composed(text, "NFKC").casefold())
 
 
 def numbers(text: str) -> dict[str, str]:
@@ -31,7 +31,7 @@ def numbers(text: str) -> dict[str, str]:
     are 120000. A number in words is none, nor is 三百.
     """
     found: dict[str, str] = {}
-    for match in _NUMBER.finditer(unicodedata.normalize("NFKC", text)):
+    for match in _NUMBER.finditer(characters.composed(text, "NFKC")):
         number = _value(match[0]) if _ZEROS.keys() & match[0] else match[0]
         digits = "".join(str(unicodedata.decimal(character)) for character in number if character.isdecimal())
         found.setdefault(digits, match[0])

@@ -38,7 +38,7 @@ def aligned_places(texts: Sequence[str]) -> list[Place]:
     if len({len(found) for found in commas}) == 1:
         places += zip(*commas, strict=True)
     places += _after_shared_words(stripped)
-    return [place for number, place in enumerate(places) if place not in places[:number]]
+    return list(dict.fromkeys(places))
 
 
 def _after_shared_words(texts: Sequence[str]) -> list[Place]:

@@ -33,12 +33,15 @@ def other_quotes(text: str, draw: random.Random) -> str:
 
 def without_stop(text: str, draw: random.Random) -> str:
     """No full stop or ellipsis at the end, nor before the quotes and brackets that end the text."""
-    while match := _CLOSING.search(text):
-        end = match.start()
-        while end and _STOP.match(text, end - 1) and stop_kind(text[end - 1]) == ".":
-            end -= 1
-        body = text[:end].rstrip()
-        if end == match.start() or not body or _ONLY_OPENED.search(body):
+    end, closers = len(text), ""
+    while match := _CLOSING.search(text, 0, end):
+        start = stop = match.start()
+        while stop and _STOP.match(text, stop - 1) and stop_kind(text[stop - 1]) == ".":
+            stop -= 1
+        body = stop
+        while body and text[body - 1].isspace():
+            body -= 1
+        if stop == start or not body or _ONLY_OPENED.search(text, body - 1, body):
             break
-        text = body + text[match.start() :]
-    return text
+        end, closers = body, text[start:end] + closers
+    return text[:end] + closers

@@ -16,7 +16,7 @@ from tests.corpus.cleaning.test_measures import GOOD, WRITTEN
 
 
 def mended(text):
-    counts = Counter()
+    counts: Counter[str] = Counter()
     ((found, other),) = repaired(iter([(text, "x")]), counts)
     assert other == "x"
     return found, sorted(counts)
@@ -47,7 +47,7 @@ def test_what_is_mended(text, right, names):
 
 def test_good_text_of_every_script_stays():
     pairs = [*GOOD, *((english, other) for _, english, other in WRITTEN)]
-    counts = Counter()
+    counts: Counter[str] = Counter()
     assert list(repaired(iter(pairs), counts)) == pairs and not counts
 
 
