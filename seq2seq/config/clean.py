@@ -35,7 +35,7 @@ class CleanConfig:
     script: float = 0.2  # share of letters of another script; ours, OpusFilter allows none
     language: float = 0.5  # how sure it is that a side has another language; ours, OpusCleaner drops any other
     words: float = 150.0  # words of the longer side; Firefox Translations
-    char_ratio: float = 3.0  # characters of the longer side over those of the shorter; LengthRatioFilter of OpusFilter
+    char_ratio: float = 3.0  # letters of the longer side over those of the shorter; LengthRatioFilter of OpusFilter
     long_word: float = 40.0  # characters of the longest word; LongWordFilter of OpusFilter
     repetition: float = 3.0  # how often words repeat in a row; RepetitionFilter of OpusFilter has 2
     numbers: float = 1.0  # numbers that differ over those that agree, plus 1 each; num_mismatch of OpusCleaner

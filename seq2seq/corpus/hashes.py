@@ -49,11 +49,19 @@ def _file_digest(path: Path, digest: "hashlib._Hash") -> str:
     return digest.hexdigest()
 
 
+def add_run(runs: list[Hashes], run: Hashes) -> None:
+    """Add ascending numbers to ascending arrays, of which each stays more than twice as long as the next."""
+    while runs and len(runs[-1]) <= 2 * len(run):
+        run = np.concatenate([runs.pop(), run])
+        run.sort(kind="stable")  # much cheaper than a new sort: the two halves are ascending
+    runs.append(run)
+
+
 class SeenHashes:
     """A growing set of hashes. Each takes 8 bytes, or 16 while the set merges; in a Python set about 70."""
 
     def __init__(self) -> None:
-        self._runs: list[Hashes] = []  # ascending arrays, each more than twice as long as the next
+        self._runs: list[Hashes] = []
 
     def add(self, hashes: Hashes) -> NDArray[np.bool_]:
         """Add all hashes. True where one occurs for the first time in this call and all calls before."""
@@ -61,11 +69,7 @@ class SeenHashes:
         is_new[np.unique(hashes, return_index=True)[1]] = True
         for run in self._runs:
             is_new &= ~contained(hashes, run)
-        run = np.sort(hashes[is_new])
-        while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.concatenate([self._runs.pop(), run])
-            run.sort(kind="stable")  # much cheaper than a new sort: the two halves are ascending
-        self._runs.append(run)
+        add_run(self._runs, np.sort(hashes[is_new]))
         return is_new
 
     def __len__(self) -> int:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from seq2seq.corpus.cleaning.measures import as_letters
 from seq2seq.corpus.groups import comparable
+from seq2seq.corpus.hashes import add_run
 
 N_BANDS, N_ROWS = 6, 6
 N_VALUES = N_BANDS * N_ROWS
@@ -99,7 +100,7 @@ class NearIndex:
         owners = self._owners(keys)
         is_new = ~self._compared(owners, values)
         first: dict[tuple[int, int], int] = {}  # of these texts, which came first with a band
-        for row in _sharing(keys, owners, is_new):
+        for row in np.flatnonzero(is_new).tolist():
             bands = [(band, int(keys[row, band])) for band in range(N_BANDS) if owners[row, band] == _NOBODY]
             before = {first[key] for key in bands if key in first}
             is_new[row] = all((values[row] == values[other]).sum() < self._least for other in before)
@@ -159,11 +160,7 @@ class _FirstOwners:
         first = np.unique(keys, return_index=True)[1]
         if not len(first):
             return
-        run = np.sort((keys[first].astype(np.uint64) << np.uint64(32)) | numbers[first])
-        while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.concatenate([self._runs.pop(), run])
-            run.sort(kind="stable")
-        self._runs.append(run)
+        add_run(self._runs, np.sort((keys[first].astype(np.uint64) << np.uint64(32)) | numbers[first]))
 
 
 def _elements(text: str, lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -201,13 +198,3 @@ def _band_keys(found: Sketches) -> NDArray[np.uint32]:
 def _low_bits(found: Sketches) -> NDArray[np.uint8]:
     """Eight bits of each value, for a comparison that is wrong for one value in 256."""
     return ((found * np.uint32(0x9E3779B1)) >> np.uint32(24)).astype(np.uint8)
-
-
-def _sharing(keys: NDArray[np.uint32], owners: NDArray[np.int64], is_new: NDArray[np.bool_]) -> list[int]:
-    """The new texts that have a band in common with another new text, if no earlier text owns the band."""
-    shares = np.zeros(len(keys), dtype=np.bool_)
-    for band in range(N_BANDS):
-        rows = np.flatnonzero(is_new & (owners[:, band] == _NOBODY))
-        _, inverse, counts = np.unique(keys[rows, band], return_inverse=True, return_counts=True)
-        shares[rows[counts[inverse] > 1]] = True
-    return [int(row) for row in np.flatnonzero(shares)]

@@ -86,7 +86,11 @@ BAD = {
     "words": [("mot " * 151, "word " * 150)],
     "char_ratio": [("Oui.", "Yes, but only if everybody who lives here agrees to it."), ("x" * 61, "a")],
     "long_word": [("a" * 41, "b")],
-    "repetition": [("le chat le chat le chat le chat dort", "the cat sleeps"), ("ha ha ha ha", "laughs")],
+    "repetition": [
+        ("le chat le chat le chat le chat dort", "the cat sleeps"),
+        ("ha ha ha ha", "laughs"),
+        ("不不不不", "no"),
+    ],
     "numbers": [
         ("Il y en a 12.", "There are 13."),
         ("Cela coûte 4 254 euros.", "That costs a lot."),
