@@ -54,25 +54,13 @@ class CleanConfig:
         Raises:
             ConfigError: a rule that does not exist.
         """
-        names = self.names()
-        chosen: set[str] = set()
-        for word in self._words():
-            if word == NONE:
-                chosen = set()
-            elif word in (ALL, DEFAULT):
-                left_out = set(_NOT_IN_DEFAULT) if word == DEFAULT else set()
-                chosen |= set(names) - left_out - (set() if has_language_model() else {LANGUAGE})
-            elif word in names:
-                chosen.add(word)
-            elif word.removeprefix(_NO) in names:
-                chosen.discard(word.removeprefix(_NO))
-            elif word.removeprefix(_NO) != NEAR_DUPLICATE:  # `problems_of_training` tells of it
-                close = difflib.get_close_matches(word, names, n=3) or names
-                raise ConfigError(
-                    f"data.clean.rules: there is no rule {word!r}; did you mean {', '.join(close)}? {NONE}, {DEFAULT} "
-                    f"and {ALL} stand for several, and {_NO}NAME takes one away"
-                )
-        return {name: getattr(self, name) for name in names if name in chosen}
+        chosen = self._chosen() - ({LANGUAGE} if self.lacks_language else set())
+        return {name: getattr(self, name) for name in self.names() if name in chosen}
+
+    @property
+    def lacks_language(self) -> bool:
+        """Whether `default` or `all` stands here without the rule `language`, as what it needs is not installed."""
+        return LANGUAGE in self._chosen() and LANGUAGE not in self._words() and not has_language_model()
 
     @classmethod
     def names(cls) -> list[str]:
@@ -82,37 +70,47 @@ class CleanConfig:
     def problems(self) -> Iterator[str]:
         yield from at_least("data.clean", self, **dict.fromkeys(self.names(), 0.0))
         try:
-            chosen = self.thresholds
+            chosen = self._chosen()
         except ConfigError as error:
             yield str(error)
             return
         for item in dataclasses.fields(self)[1:]:
             value = getattr(self, item.name)
-            if (
-                value != item.default
-                and item.name not in chosen
-                and not (item.name == LANGUAGE and self.lacks_language)
-            ):
+            if value != item.default and item.name not in chosen:
                 yield (
                     f"data.clean.{item.name}={value} does nothing, because the rule is off; add it to data.clean.rules"
                 )
 
-    @property
-    def lacks_language(self) -> bool:
-        """Whether `default` or `all` stands here without the rule `language`, as what it needs is not installed."""
-        words = self._words()
-        if has_language_model() or not {DEFAULT, ALL} & set(words):
-            return False
-        return not {LANGUAGE, _NO + LANGUAGE} & set(words)
-
     def problems_of_training(self) -> Iterator[str]:
+        """What is wrong only where text is cleaned: a model that was trained elsewhere needs no rules."""
         if LANGUAGE in self._words() and not has_language_model():
-            yield f"data.clean.rules: {NO_LANGUAGE_MODEL}"
-        if NEAR_DUPLICATE in self._words():
+            yield NO_LANGUAGE_MODEL
+        if NEAR_DUPLICATE in self._words() and NEAR_DUPLICATE not in self.names():
             yield (
                 f"data.clean.rules: {NEAR_DUPLICATE} is no rule of a run; clean the text before, with "
                 f"`python -m seq2seq corpus clean FILE --languages SRC TGT --output OUT --rules {NEAR_DUPLICATE}`"
             )
+
+    def _chosen(self) -> set[str]:
+        names = self.names()
+        chosen: set[str] = set()
+        for word in self._words():
+            if word == NONE:
+                chosen = set()
+            elif word == ALL:
+                chosen = set(names)
+            elif word == DEFAULT:
+                chosen |= set(names) - set(_NOT_IN_DEFAULT)
+            elif word in names:
+                chosen.add(word)
+            elif word.removeprefix(_NO) in names:
+                chosen.discard(word.removeprefix(_NO))
+            elif word.removeprefix(_NO) != NEAR_DUPLICATE:  # `problems_of_training` tells of it
+                raise ConfigError(
+                    f"data.clean.rules: there is no rule {word!r}; did you mean {_close(word, names)}? "
+                    f"{NONE}, {DEFAULT} and {ALL} stand for several, and {_NO}NAME takes one away"
+                )
+        return chosen
 
     def _words(self) -> list[str]:
         words = self.rules if isinstance(self.rules, list) else [self.rules]
@@ -126,11 +124,13 @@ class CorpusCleanConfig(CleanConfig):
     near_duplicate: float = 0.8  # drop from this similarity to an earlier pair on; not in `default`
 
     def problems(self) -> Iterator[str]:
-        yield from super().problems()
-        if LANGUAGE in self._words() and not has_language_model():
-            yield NO_LANGUAGE_MODEL
+        yield from (*super().problems(), *self.problems_of_training())
         if not 0.5 <= self.near_duplicate <= 1:
             yield f"--set {NEAR_DUPLICATE}={self.near_duplicate}: not a similarity from 0.5 to 1"
+
+
+def _close(name: str, names: list[str]) -> str:
+    return ", ".join(difflib.get_close_matches(name, names, n=3) or names)
 
 
 def has_language_model() -> bool:
@@ -158,6 +158,5 @@ def clean_config(rules: list[str], thresholds: list[str]) -> CorpusCleanConfig:
         except ValueError:
             raise ConfigError(f"--set {word}: not of the form RULE=NUMBER, such as language=0.7") from None
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=3) or names
-            raise ConfigError(f"--set {word}: there is no rule {name!r}; did you mean {', '.join(close)}?")
+            raise ConfigError(f"--set {word}: there is no rule {name!r}; did you mean {_close(name, names)}?")
     return CorpusCleanConfig(rules=rules, **changes)

@@ -120,8 +120,8 @@ MUTANTS = [
     Mutant(
         fault="default needs the model of languages",
         file="seq2seq/config/clean.py",
-        text="(set() if has_language_model() else {LANGUAGE})",
-        becomes="set()",
+        text="self._chosen() - ({LANGUAGE} if self.lacks_language else set())",
+        becomes="self._chosen()",
         tests=["tests/config/test_clean.py"],
     ),
 ]
