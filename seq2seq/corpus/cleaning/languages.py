@@ -73,7 +73,7 @@ def written_in(text: str, language: str, other: str = "") -> float:
     n_own = len(own.findall(text))
     if n_own and "Latin" not in scripts:
         names = set(_LATIN.findall(other.casefold()))
-        n_foreign -= sum(len(foreign.findall(name)) for name in _LATIN.findall(text.casefold()) if name in names)
+        n_foreign -= sum(len(foreign.findall(name)) for name in _LATIN.findall(text) if name.casefold() in names)
     return n_own / (n_own + n_foreign)
 
 
