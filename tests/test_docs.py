@@ -80,3 +80,10 @@ def test_the_rows_of_a_table_have_equally_many_cells() -> None:
                 ragged.append(f"{page.relative_to(ROOT)}:{number}")
             n_before = n_cells
     assert not ragged, r"GitHub ends a cell at each |, also inside code; write \|"
+
+
+def test_nobody_is_told_to_install_what_an_index_has_under_our_name() -> None:
+    """A stranger's package has the name: a clone installs itself (`pip install '.[clean]'`), or the library alone."""
+    files = [*pages(), *(ROOT / "seq2seq").rglob("*.py"), *(ROOT / "conf").rglob("*.yaml")]
+    told = re.compile(r"""pip install [^\n`]*['" ]seq2seq(?![./\w-])""")
+    assert [str(file) for file in files if told.search(file.read_text(encoding="utf-8"))] == []

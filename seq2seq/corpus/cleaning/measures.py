@@ -60,7 +60,7 @@ MISREAD = re.compile(
 _WORD_FROM = 3  # words from which a copy is one; a name or an exclamation is the same in both languages
 _LONGEST_PERIOD = 8  # words of a phrase that repeats
 _CHARACTERS_OF_A_WORD = 3  # at most, where there are no spaces
-_PERIODS = [re.compile(f"(.{{{period}}})\\1+", re.DOTALL) for period in range(1, 25)]
+_PERIODS = [re.compile(f"(.{{{period}}})\\1+") for period in range(1, 25)]
 
 
 class Side:
@@ -242,6 +242,7 @@ def _longest_repetition(side: Side) -> int:
     if is_unspaced(side.text):
         longest_period *= _CHARACTERS_OF_A_WORD
         found = split_words(_LAUGHTER.sub(r"\1", side.text.casefold()))
+    found = found[:1_000_000]  # as many characters there are
     numbers = {word: chr(number) for number, word in enumerate(dict.fromkeys(found), start=0x10000)}
     row = "".join(map(numbers.__getitem__, found))  # a character for each word
     return max(

@@ -50,9 +50,9 @@ def test_a_dataset_becomes_pairs_and_is_kept(dataset: str, tmp_path: Path, monke
     assert fetch_sources(config, parse_sources("data.train", dataset)) == [train]  # kept: nothing is loaded again
 
 
-def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(CorpusError, match=r'^hf:wmt14/fr-en needs .*; install it with: pip install "seq2seq\[hf\]"$'):
+    with pytest.raises(CorpusError, match=r"^hf:wmt14/fr-en needs .*: pip install 'datasets>=5.2'$"):
         fetch_sources(settings(tmp_path), parse_sources("data.train", "hf:wmt14/fr-en"))
     with pytest.raises(CorpusError, match="python -m seq2seq corpus get hf:wmt14/fr-en"):
         fetch_sources(settings(tmp_path, offline=True), parse_sources("data.train", "hf:wmt14/fr-en"))
