@@ -35,8 +35,8 @@ ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{
 _SENTENCE_END = regex.compile(f"(?V1){STOPS}+")
 # Thai and Lao have a space after a sentence, and Tibetan a mark after each phrase.
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0fff]")
-# An abbreviation, or an initial: its full stop ends no sentence.
-_SHORT_FORM = re.compile(r"\b(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mme|Mlle|etc|vs|[Nn]o|[ap]\.m)\.|(?<=\d)[.,](?=\d)")
+# An abbreviation, or an initial: its full stop ends no sentence. To `re`, a mark of Arabic or Hindi would end a word.
+_SHORT_FORM = regex.compile(r"(?<=\b(?:[^\W\d_]|Mr|Mrs|Ms|Dr|St|Mme|Mlle|etc|vs|[Nn]o))\.|(?<=\d)[.,](?=\d)")
 # Zero-width characters that no text needs. Joiners and marks of direction are left out: emoji and some scripts do.
 _ZERO_WIDTH = frozenset("\u00ad\u200b\u2060\ufeff\u2028\u2029")
 _BETWEEN_WORDS = "\u200b"  # that are not separated by a space: a place to break a line in Khmer and its neighbours

@@ -181,6 +181,7 @@ def test_each_rule_has_bad_pairs_here():
         ("numbers", ("5 6", "7 8"), 5),
         ("urls", ("a@b.org c@d.org", "x"), 2),
         ("punctuation", ("Aa. Bb! Cc?!", "Aa..."), 2),
+        ("punctuation", ("شكرًا. شكرًا. شكرًا.", "Aa. Aa. Aa."), 0),
         ("script", ("абв abc", "abc"), 0.5),
     ],
 )
