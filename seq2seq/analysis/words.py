@@ -11,9 +11,9 @@ from seq2seq import characters
 _DIGITS = r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)(?:[.,٫]\d+)?|\d+(?:[.,'’٫٬]\d+)*"
 # Chinese, Japanese and Korean write 12万 for 120,000, and 3亿5000万. 兆 is no unit here: it has two meanings.
 _ZEROS = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "만": 4, "億": 8, "亿": 8, "억": 8, "조": 12}
-_UNITS = r"\d[\d,]*(?:\.\d+)?[十百千]?[万萬만億亿억조]"
+_UNITS = r"\d+(?:,\d+)*(?:\.\d+)?[十百千]?[万萬만億亿억조]"
 _NUMBER = re.compile(rf"{_UNITS}(?: ?{_UNITS})*(?:\d{{1,4}}(?![\d.,]))?|{_DIGITS}")
-_PART = re.compile(rf"(\d[\d,]*(?:\.\d+)?)([{''.join(_ZEROS)}]*)")
+_PART = re.compile(rf"(\d+(?:,\d+)*(?:\.\d+)?)([{''.join(_ZEROS)}]*)")
 _ENDS = ".!?…:;"  # a word after one of these may have a capital because a sentence begins
 _ALPHABETS = dict.fromkeys(("Hiragana", "Katakana", "Katakana-Hiragana", "Ideographic"), "Cjk")
 _QUOTES = "\"“”«»„‘’'"  # and so may what is quoted

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import pytest
 
 from seq2seq.analysis import words
+from seq2seq.corpus.augmentation.aligned_places import aligned_places
+from seq2seq.corpus.augmentation.marks import without_stop
 from seq2seq.corpus.cleaning import measures
 from seq2seq.corpus.cleaning.measures import RULES, Pair, n_letters, normal_forms_of
 from seq2seq.corpus.cleaning.near import sketches
 from seq2seq.corpus.cleaning.repair import repaired
-from seq2seq.corpus.disguises.aligned_places import aligned_places
-from seq2seq.corpus.disguises.marks import without_stop
 from seq2seq.corpus.groups import comparable
 from tests.nightly import IS_NIGHTLY
 
