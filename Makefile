@@ -68,7 +68,7 @@ lowest: constraints-lowest.txt  ## run all tests with the lowest versions that p
 	$(MAKE) VENV=.venv-lowest CONSTRAINTS=$< test
 
 constraints-lowest.txt: pyproject.toml
-	@grep -oE '"[A-Za-z0-9_-]+>=[0-9.]+"' $< | tr -d '"' | sed 's/>=/==/' | sort -u > $@
+	@grep -oE '"[A-Za-z0-9._-]+>=[0-9.]+' $< | tr -d '"' | sed 's/>=/==/' | sort -u > $@
 
 # What the tests below draw from, which they print: the same seed draws the same.
 SEED ?= $(shell date +%s)

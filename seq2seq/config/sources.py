@@ -1,7 +1,7 @@
 """How a configuration names parallel text: the forms are known here, and `corpus/sources.py` finds the files.
 
 corpus/train                      a prefix: the files corpus/train.fr and corpus/train.en
-corpus/train.tsv                  one file with both languages; also .jsonl
+corpus/train.tsv                  one file with both languages; also .csv, .jsonl, .tmx, .xliff and .po
 {src: FILE, tgt: FILE}            two files
 corpus:multi30k/train             text that is fetched by its name (seq2seq/corpus/named/); also sacrebleu:wmt14,
                                   opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en
@@ -30,7 +30,7 @@ MOST_WEIGHT = 1000
 
 @dataclass(frozen=True)
 class SourcePath:
-    """A prefix of two files, a `.tsv` or `.jsonl` file, or a name that begins with one of `SCHEMES`."""
+    """A prefix of two files, a file with both languages, or a name that begins with one of `SCHEMES`."""
 
     path: str
     tag: str | None = None
@@ -144,7 +144,7 @@ def _parse_files(key: str, entry: object) -> SourceSpec:
         return SourceFiles(named["src"], named["tgt"])
     if not isinstance(entry, str) or not entry:
         raise ConfigError(
-            f"{key}: the data source {entry!r} is not a prefix, a .tsv or .jsonl file, {{src: FILE, tgt: FILE}}, or "
+            f"{key}: the data source {entry!r} is not a prefix, a file such as a.tsv, {{src: FILE, tgt: FILE}}, or "
             "one of these as {source: ..., tag: NAME, augmentation: NAME}"
         )
     return SourcePath(entry)

@@ -9,11 +9,15 @@ import gzip
 import io
 import lzma
 import re
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstd
+else:
+    from backports import zstd as zstd
 
 # The first bytes of compressed data. No UTF-8 text begins like the first three. A text could begin as bzip2 data do,
 # but hardly any does: after `BZh9` comes the mark of the first block, or of the end.
@@ -25,7 +29,7 @@ _MAGIC = (
 )
 
 # What the decompressors raise for damaged or incomplete input. A disk that fails raises other OSErrors.
-DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstd.ZstdError)
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -76,12 +80,12 @@ def open_member(file: BinaryIO, suffix: str) -> BinaryIO:
         case ".bz2":
             return bz2.BZ2File(file, "wb")  # type: ignore[return-value]
     assert suffix == ".zst"
-    # The other formats have a checksum; zstandard writes one only if it is asked to.
-    return zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+    # The other formats have a checksum; zstd writes one only if it is asked to.
+    return zstd.ZstdFile(file, "wb", options={zstd.CompressionParameter.checksum_flag: 1})  # type: ignore[return-value]
 
 
 def _decompressing(file: BinaryIO, suffix: str, *, closes: bool) -> BinaryIO:
-    opened = {".gz": gzip.GzipFile, ".xz": lzma.LZMAFile, ".bz2": bz2.BZ2File, ".zst": _ZstdStream}[suffix]
+    opened = {".gz": gzip.GzipFile, ".xz": lzma.LZMAFile, ".bz2": bz2.BZ2File, ".zst": zstd.ZstdFile}[suffix]
     stream: Any = opened(fileobj=file, mode="rb") if opened is gzip.GzipFile else opened(file)
     return io.BufferedReader(_Decompressed(stream, file if closes else None), buffer_size=1 << 17)
 
@@ -106,34 +110,3 @@ class _Decompressed(io.RawIOBase):
         if self._file is not None:
             self._file.close()
         super().close()
-
-
-class _ZstdStream:
-    """Zstandard frames as one stream. `zstandard.stream_reader` does not notice that a file is incomplete."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file: Any = file
-        self._frame: Any = None  # the decompressor of the frame being read, None between frames
-        self._waiting = b""  # compressed bytes after the end of a frame
-        self._ready = memoryview(b"")  # decompressed bytes not yet handed out
-
-    def read1(self, size: int) -> bytes:
-        while not self._ready:
-            compressed = self._waiting or self._file.read1(1 << 17)
-            self._waiting = b""
-            if not compressed:
-                if self._frame is not None:
-                    raise EOFError("compressed file ended before the end-of-stream marker was reached")
-                return b""
-            if self._frame is None:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._ready = memoryview(self._frame.decompress(compressed))
-            if self._frame.eof:
-                self._waiting = self._frame.unused_data
-                self._frame = None
-        data = bytes(self._ready[:size])
-        self._ready = self._ready[size:]
-        return data
-
-    def close(self) -> None:
-        self._ready.release()

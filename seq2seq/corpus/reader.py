@@ -6,17 +6,23 @@ before the LF, and a byte order mark at the start of a file. It keeps everything
 
 import codecs
 import json
-import sys
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, zip_longest
+from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from seq2seq.corpus.augmentation import SEED, augmented_in_turn, named
 from seq2seq.corpus.compression import DAMAGE, decompressed, open_binary
-from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
+from seq2seq.corpus.drift import drift
+from seq2seq.corpus.sources import Source
+from seq2seq.corpus.tables import table_pairs
+from seq2seq.corpus.units import unit_pairs
 from seq2seq.errors import CorpusError
+
+logger = logging.getLogger(__name__)
 
 
 def read_lines(
@@ -63,7 +69,6 @@ def decode_lines(
     on_replaced: Callable[[int], None] | None = None,
     *,
     is_exact: bool = False,
-    first: int = 1,
 ) -> Iterator[str]:
     """The lines of a stream of UTF-8 text, without line ends.
 
@@ -73,14 +78,13 @@ def decode_lines(
         on_replaced: called with the number, from 1, of each line with such bytes, before the line is yielded. Leave it
             out only where another pass over the same text counts these lines.
         is_exact: lines keep their line ends, and the first one its byte order mark.
-        first: the number of the line that comes next.
     Raises:
         CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
     assert errors in ("strict", "replace")
-    number = first - 1
+    number = 0
     try:
-        for number, line in enumerate(stream, start=first):
+        for number, line in enumerate(stream, start=1):
             if number == 1 and not is_exact:
                 line = line.removeprefix(codecs.BOM_UTF8)
             if not is_exact:
@@ -98,84 +102,51 @@ def decode_lines(
         raise CorpusError(_not_read(name, number, error)) from error
 
 
-def skip_lines(stream: BinaryIO, name: str, n: int, first: int) -> int:
-    """Pass over the next `n` lines, or fewer if the stream ends, without decoding them. Returns how many there were.
-
-    Args:
-        name: of the stream, for messages.
-        first: the number of the line that comes next.
-    Raises:
-        CorpusError: the stream cannot be read, or is damaged.
-    """
-    number = first - 1
-    try:
-        for number, _ in enumerate(islice(stream, n), start=first):  # noqa: B007 (read after the loop)
-            pass
-    except (*DAMAGE, OSError) as error:
-        raise CorpusError(_not_read(name, number, error)) from error
-    return number - first + 1
-
-
-def count_lines(path: Path) -> int:
-    """The lines of a text file, plain or compressed.
-
-    Raises:
-        CorpusError: what `skip_lines` raises.
-    """
-    try:
-        stream = open_binary(path)
-    except OSError as error:
-        raise CorpusError(_unreadable(path, error)) from error
-    with stream:
-        return skip_lines(stream, str(path), sys.maxsize, first=1)
-
-
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
     """All (source, target) sentences of one corpus source, in order, and with its augmentations if it has any.
 
     Raises:
-        CorpusError: what `read_lines` raises; an empty corpus; files with different numbers of lines; a line that does
-            not have the format.
+        CorpusError: what `read_lines` raises; an empty corpus; files with different numbers of lines; a line or a unit
+            that does not have the form.
     """
     if source.augmentations:
         yield from ((src, tgt) for src, tgt, *_ in _augmented_rows(source))
         return
     n_pairs = 0
-    pairs = pairs_in(source, [read_lines(file) for file in paired_files(source)])
-    for n_pairs, pair in enumerate(pairs, start=1):  # noqa: B007 (read after the loop)
+    for n_pairs, pair in enumerate(_pairs(source), start=1):  # noqa: B007 (read after the loop)
         yield pair
     if n_pairs == 0:
-        raise empty_corpus(source)
+        raise CorpusError(f"no sentence pair in {source}; the corpus is empty, give another one")
 
 
-def paired_files(source: Source) -> tuple[Path, ...]:
-    """The files whose lines n make pair n: two, or one that has both sides."""
-    return (source.src, source.tgt) if isinstance(source, PairedFiles) else source.files
+def _pairs(source: Source) -> Iterator[Any]:
+    path = source.paths[0]
+    match source.form:
+        case "lines":
+            return read_aligned(source.paths)
+        case "tsv" | "csv":
+            return table_pairs(source, read_lines(path), _say_once)
+        case "jsonl":
+            return _jsonl(source, read_lines(path))
+    return unit_pairs(source, read_lines(path), _chunks(path), _say_once)
 
 
-def pairs_in(source: Source, lines: Sequence[Iterator[str]], first: int = 1) -> Iterator[tuple[str, str]]:
-    """The pairs that these lines of `paired_files` make.
-
-    Args:
-        first: the number of the first of these lines.
-    Raises:
-        CorpusError: what reading a line raises; files with different numbers of lines; a line that does not have the
-            format.
-    """
-    match source:
-        case PairedFiles():
-            names = [str(file) for file in paired_files(source)]
-            pairs: Iterator[Any] = aligned(lines, names, first)
-        case TsvFile():
-            pairs = _tsv(source, lines[0], first)
-        case JsonlFile():
-            pairs = _jsonl(source, lines[0], first)
-    return pairs
+@cache
+def _say_once(notice: str) -> None:
+    """A source is read several times."""
+    logger.warning("%s", notice)
 
 
-def empty_corpus(source: Source) -> CorpusError:
-    names = " and ".join(str(file) for file in source.files)
-    return CorpusError(f"no sentence pair in {names}; the corpus is empty, give another one")
+def _chunks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, plain or compressed."""
+    n_lines = 0
+    try:
+        with open_binary(path) as stream:
+            while chunk := stream.read(1 << 16):
+                yield chunk
+                n_lines += chunk.count(b"\n")
+    except (*DAMAGE, OSError) as error:
+        raise CorpusError(_not_read(str(path), n_lines, error)) from error
 
 
 def read_references(source: Source) -> Iterator[list[str]]:
@@ -187,8 +158,8 @@ def read_references(source: Source) -> Iterator[list[str]]:
     if source.augmentations:
         for _, _, *further in _augmented_rows(source):
             yield [line for line in further if line.strip()]
-    elif isinstance(source, PairedFiles) and source.references:
-        for _, *further in read_aligned((source.tgt, *source.references)):
+    elif source.references:
+        for _, *further in read_aligned((source.paths[1], *source.references)):
             yield [line for line in further if line.strip()]
     else:
         for _ in read_pairs(source):
@@ -198,9 +169,7 @@ def read_references(source: Source) -> Iterator[list[str]]:
 def _augmented_rows(source: Source) -> Iterator[Sequence[str]]:
     """Sources with their targets and further references, which are augmented together."""
     plain = replace(source, augmentations=())
-    rows: Iterator[Sequence[str]] = read_pairs(plain)
-    if isinstance(plain, PairedFiles) and plain.references:
-        rows = read_aligned(plain.files)
+    rows: Iterator[Sequence[str]] = read_aligned(plain.files) if plain.references else read_pairs(plain)
     return augmented_in_turn(rows, named(source.augmentations), SEED)
 
 
@@ -210,61 +179,50 @@ def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
     Raises:
         CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
-    return aligned([read_lines(file) for file in files], [str(file) for file in files])
+    return aligned([read_lines(file) for file in files], [str(file) for file in files], files)
 
 
-def aligned(readers: Sequence[Iterator[str]], names: Sequence[str], first: int = 1) -> Iterator[tuple[str, ...]]:
+def aligned(
+    readers: Sequence[Iterator[str]], names: Sequence[str], files: Sequence[Path] = ()
+) -> Iterator[tuple[str, ...]]:
     """The next line of every reader, until all end at once.
 
     Args:
         names: of the files, for messages.
-        first: the number of the line that comes next.
+        files: to look for the place where they drift apart; empty if they cannot be read again.
     Raises:
         CorpusError: what a reader raises; files with different numbers of lines.
     """
-    for n, lines in enumerate(zip_longest(*readers), start=first - 1):
+    for n, lines in enumerate(zip_longest(*readers)):
         if None in lines:
             counts = [
                 n if line is None else n + 1 + sum(1 for _ in rest) for line, rest in zip(lines, readers, strict=True)
             ]
-            raise not_aligned(names, counts)
+            odd = next(i for i, count in enumerate(counts) if count != counts[0])
+            where = ""
+            if files:
+                few, many = sorted((0, odd), key=counts.__getitem__)
+                read = partial(read_lines, files[few]), partial(read_lines, files[many])
+                where = drift(*read, counts[many] - counts[few])
+            raise CorpusError(
+                f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}{where}; line n of one must "
+                "translate line n of the other, so align the files again"
+            )
         yield lines
 
 
-def not_aligned(names: Sequence[str], counts: Sequence[int]) -> CorpusError:
-    """
-    Args:
-        counts: lines of each file; not all are the same.
-    """
-    odd = next(i for i, count in enumerate(counts) if count != counts[0])
-    return CorpusError(
-        f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}; line n of one must translate "
-        "line n of the other, so align the files again"
-    )
-
-
-def _tsv(source: TsvFile, lines: Iterator[str], first: int) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, start=first):
-        fields = line.split("\t")
-        if len(fields) != source.n_columns:
-            raise CorpusError(
-                f"{source.path}:{number}: expected {source.n_columns} tab-separated fields, found "
-                f"{len(fields)} in {line[:60]!r}; correct it, or the languages of the columns "
-                "(data.tsv_columns), where '-' skips one"
-            )
-        yield fields[source.src_column], fields[source.tgt_column]
-
-
-def _jsonl(source: JsonlFile, lines: Iterator[str], first: int) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, start=first):
-        where = f"{source.path}:{number}"
+def _jsonl(source: Source, lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """The keys of each object are language codes, possibly inside `translation`."""
+    src, tgt = source.languages
+    for number, line in enumerate(lines, start=1):
+        where = f"{source.paths[0]}:{number}"
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise CorpusError(f"{where}: not a JSON object ({error}); give one a line") from error
         if isinstance(record, dict) and isinstance(record.get("translation"), dict):
             record = record["translation"]
-        yield _sentence(record, source.src_key, where), _sentence(record, source.tgt_key, where)
+        yield _sentence(record, src, where), _sentence(record, tgt, where)
 
 
 def _sentence(record: Any, key: str, where: str) -> str:
@@ -303,11 +261,15 @@ def _unreadable(name: Path | str, error: OSError) -> str:
 
 def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
     if number == 1 and error.object.startswith(b"PK\x03\x04"):
-        return f"{name}: is a ZIP archive, as .docx and .odt files are; save its content as plain text in UTF-8"
-    is_utf16 = number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return f"{name}: is a ZIP archive, as .docx, .xlsx and .odt are; save its content as plain text or CSV in UTF-8"
+    if number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return (
+            f'{name}:1: is UTF-16, as Excel\'s "Unicode text" is, and not UTF-8; save it as "CSV UTF-8", or convert '
+            "the text: iconv -f UTF-16 -t UTF-8"
+        )
     return (
         f"{name}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not UTF-8; "
-        f"convert the text, for example with: iconv -f {'UTF-16' if is_utf16 else 'WINDOWS-1252'} -t UTF-8"
+        "convert the text, for example with: iconv -f WINDOWS-1252 -t UTF-8"
     )
 
 

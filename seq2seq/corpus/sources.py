@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
 
-from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourceSpec
+from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec
 from seq2seq.corpus.augmentation import named
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import bundled_corpus
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+# One file with both languages, by the ending of its name.
+FORMS = {
+    ".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".tmx": "tmx", ".xlf": "xliff", ".xliff": "xliff", ".po": "po"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -23,72 +27,41 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class PairedFiles:
-    """Two files with one sentence in each line. Line n of one translates line n of the other.
+class Source:
+    """Parallel text and how it is read.
 
-    Valid and test can have `references`, files with further translations. Line n of each is a translation of line n of
-    `src`, or blank.
+    Attributes:
+        form: `lines`, two files with one sentence in each line, where line n of one translates line n of the other; or
+            one file in one of the `FORMS`.
+        paths: the two files, or the one.
+        languages: of the source and the target; empty for `lines`.
+        columns: of a table, the language of each; `-` skips one.
+        references: files with further translations, for valid and test in lines. Line n of each is a translation of
+            line n of the source, or blank.
+        tag: what kind of text this is; empty: none.
+        augmentations: what its text is read in, one after another.
     """
 
-    src: Path
-    tgt: Path
+    form: str
+    paths: tuple[Path, ...]
+    languages: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     references: tuple[Path, ...] = ()
-    tag: str = ""  # what kind of text this is; empty: none
-    augmentations: tuple[str, ...] = ()  # what its text is read in, one after another
+    tag: str = ""
+    augmentations: tuple[str, ...] = ()
     origin: Origin | None = None
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return (self.src, self.tgt, *self.references)
+        return self.paths + self.references
 
     @property
-    def layout(self) -> tuple[str | int, ...]:
+    def layout(self) -> tuple[str, ...]:
         """What decides which pairs are read, besides the bytes of the files."""
-        return ("lines",)
+        return (self.form, *self.languages, *self.columns)
 
-
-@dataclass(frozen=True)
-class TsvFile:
-    """One file with `n_columns` tab-separated fields in each line. The first column is 0."""
-
-    path: Path
-    src_column: int
-    tgt_column: int
-    n_columns: int
-    tag: str = ""
-    augmentations: tuple[str, ...] = ()
-    origin: Origin | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (self.path,)
-
-    @property
-    def layout(self) -> tuple[str | int, ...]:
-        return ("tsv", self.src_column, self.tgt_column, self.n_columns)
-
-
-@dataclass(frozen=True)
-class JsonlFile:
-    """One file with a JSON object in each line. Its keys are language codes, possibly inside `translation`."""
-
-    path: Path
-    src_key: str
-    tgt_key: str
-    tag: str = ""
-    augmentations: tuple[str, ...] = ()
-    origin: Origin | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (self.path,)
-
-    @property
-    def layout(self) -> tuple[str | int, ...]:
-        return ("jsonl", self.src_key, self.tgt_key)
-
-
-Source = PairedFiles | TsvFile | JsonlFile
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.files))
 
 
 def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_references: bool = False) -> list[Source]:
@@ -107,14 +80,42 @@ def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_refere
         try:
             augmentations = tuple(augmentation.name for augmentation in named(spec.augmentations))
             source = replace(_find(config, folder, spec), tag=spec.tag or "", augmentations=augmentations)
-            if with_references and isinstance(source, PairedFiles):
-                source = replace(source, references=_references(source.tgt))
+            if with_references and source.form == "lines":
+                source = replace(source, references=_references(source.paths[1]))
             sources.append(source)
         except CorpusError as error:
             problems.append(str(error))
     if problems:
         raise CorpusError("\n".join(problems))
     return sources
+
+
+def specs_of(words: Sequence[str]) -> list[SourceSpec]:
+    """What words of a command line name: each a source, or two of them the aligned files of one."""
+    are_texts = [Path(word).is_file() and form_of(Path(word)) is None for word in words]
+    if len(words) == 2 and all(are_texts):
+        return [SourceFiles(words[0], words[1])]
+    return [SourcePath(word) for word in words]
+
+
+def config_of(languages: Sequence[str], config: DataConfig | None = None) -> DataConfig:
+    """A configuration with `--languages` of a command: the two languages, or the columns of a table (`-` skips one).
+
+    Raises:
+        ConfigError: they are not two languages, or something else in the configuration cannot work.
+    """
+    named = [language for language in languages if language != "-"]
+    if len(named) != 2 or named[0] == named[1]:
+        raise ConfigError(f"--languages {' '.join(languages)} does not name two languages, such as: --languages en fr")
+    config = replace(config or DataConfig(), src_lang=named[0], tgt_lang=named[1], tsv_columns=list(languages))
+    if problems := list(config.problems()):
+        raise ConfigError("\n".join(problems))
+    return config
+
+
+def form_of(path: Path) -> str | None:
+    """The form of a file with both languages, by its name; None for others."""
+    return FORMS.get(without_compression(path).suffix.lower())
 
 
 def without_compression(path: Path) -> Path:
@@ -148,18 +149,34 @@ def corpus_dir(config: DataConfig) -> Path:
 def _find(config: DataConfig, folder: Path, spec: SourceSpec) -> Source:
     if isinstance(spec, SourceFiles):
         files = [folder / Path(name).expanduser() for name in (spec.src, spec.tgt)]
-        src, tgt = _existing(files, or_compressed=False)
-        return PairedFiles(src, tgt)
+        return Source("lines", _existing(files, or_compressed=False))
     path = folder / Path(spec.path).expanduser()
-    kind = without_compression(path).suffix
-    if kind == ".tsv":
-        src_column, tgt_column = _columns(config)
-        return TsvFile(_existing([path])[0], src_column, tgt_column, len(config.tsv_columns))
-    if kind == ".jsonl":
-        return JsonlFile(_existing([path])[0], config.src_lang, config.tgt_lang)
-    sides = [path.with_name(f"{path.name}.{language}") for language in (config.src_lang, config.tgt_lang)]
-    src, tgt = _existing(sides)
-    return PairedFiles(src, tgt)
+    languages = (config.src_lang, config.tgt_lang)
+    if (form := form_of(path)) is None:
+        sides = _sides(path, languages) if path.name else [path]
+        if path.exists() and not any(map(_present, sides)):
+            raise CorpusError(_no_prefix(path))
+        return Source("lines", _existing(sides))
+    if form in ("tsv", "csv"):
+        _check_columns(config)
+        return Source(form, _existing([path]), languages, tuple(config.tsv_columns))
+    return Source(form, _existing([path]), languages)
+
+
+def _sides(prefix: Path, languages: tuple[str, str]) -> list[Path]:
+    """The files of a prefix: PREFIX.fr; else PREFIX.fr-en.fr, as `corpus split` writes; else PREFIX.en-fr.fr."""
+    directions = ("", "." + "-".join(languages), "." + "-".join(languages[::-1]))
+    named = [[prefix.with_name(f"{prefix.name}{way}.{each}") for each in languages] for way in directions]
+    return next((files for files in named if all(map(_present, files))), named[0])
+
+
+def _no_prefix(path: Path) -> str:
+    if path.is_dir():
+        return _missing(path, or_compressed=True)
+    return (
+        f"{path}: its ending is none of {', '.join(FORMS)}; save it as one of these, or name two files with a sentence "
+        "in each line"
+    )
 
 
 def _references(tgt: Path) -> tuple[Path, ...]:
@@ -171,11 +188,11 @@ def _references(tgt: Path) -> tuple[Path, ...]:
 def _present(path: Path, or_compressed: bool = True) -> Path | None:
     """The file of this name, or the first compressed form of it that exists."""
     suffixes = ("", *COMPRESSIONS) if or_compressed else ("",)
-    candidates = (path.with_name(path.name + suffix) for suffix in suffixes)
+    candidates = (path.parent / (path.name + suffix) for suffix in suffixes)
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
-def _existing(wanted: list[Path], or_compressed: bool = True) -> list[Path]:
+def _existing(wanted: list[Path], or_compressed: bool = True) -> tuple[Path, ...]:
     """The file of each wanted path."""
     found: list[Path] = []
     problems: list[str] = []
@@ -187,7 +204,7 @@ def _existing(wanted: list[Path], or_compressed: bool = True) -> list[Path]:
             problems.append(_missing(path, or_compressed))
     if problems:
         raise CorpusError("\n".join(problems))
-    return found
+    return tuple(found)
 
 
 def _missing(path: Path, or_compressed: bool) -> str:
@@ -201,16 +218,13 @@ def _missing(path: Path, or_compressed: bool) -> str:
     close = difflib.get_close_matches(path.name, present, n=6, cutoff=0.5)
     similar = list(dict.fromkeys([name for name in present if name.startswith(stem)] + close))
     hint = f"similar files there: {', '.join(similar[:6])}" if similar else "nothing there has a similar name"
-    return f"found no file {tried}; {hint}. Correct data.dir, the source, or data.src_lang and data.tgt_lang"
+    return f"found no file {tried}; {hint}. Correct the name, data.dir, or the languages (data.src_lang, data.tgt_lang)"
 
 
-def _columns(config: DataConfig) -> tuple[int, int]:
-    """The columns of the source and the target language in `data.tsv_columns`."""
-    named = [column for column in config.tsv_columns if column not in ("", "-")]
+def _check_columns(config: DataConfig) -> None:
     for key, language in (("src_lang", config.src_lang), ("tgt_lang", config.tgt_lang)):
-        if named.count(language) != 1:
+        if (n := config.tsv_columns.count(language)) != 1:
             raise ConfigError(
-                f"data.tsv_columns={config.tsv_columns} has {named.count(language)} columns of "
-                f"data.{key}={language}; give each column's language once, and '-' for a column to skip"
+                f"data.tsv_columns={config.tsv_columns} has {n} columns of data.{key}={language}; give each column's "
+                "language once, and '-' for a column to skip"
             )
-    return config.tsv_columns.index(config.src_lang), config.tsv_columns.index(config.tgt_lang)

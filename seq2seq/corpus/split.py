@@ -10,11 +10,10 @@ Pairs that share a sentence stay together (seq2seq/corpus/groups.py), so that no
         split.txt                   the report, and the SHA-256 of what was read
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from seq2seq.corpus.groups import Groups, comparable, connected
 from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, hash_pairs
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile, without_compression
+from seq2seq.corpus.sources import Source
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError, command
 from seq2seq.files import atomic_directory
@@ -58,9 +57,11 @@ class Side:
     max_references: int  # of one source
 
 
-def split_corpus(options: SplitOptions) -> list[str]:
+def split_corpus(sources: Sequence[Source], languages: tuple[str, str], options: SplitOptions) -> list[str]:
     """Cut a corpus and write the files of every split.
 
+    Args:
+        languages: of the source and the target.
     Returns:
         The report for the user, line by line.
     Raises:
@@ -68,21 +69,18 @@ def split_corpus(options: SplitOptions) -> list[str]:
         CorpusError: text that cannot be read or that is not parallel, too few groups, or an output that exists already.
         OSError: the output cannot be written.
     """
-    source = _source(options.files, options.languages)
     _check_numbers(options)
     output = options.output
     if output.exists():
         raise CorpusError(f"{output} exists already; delete it, or choose another --output")
-    src_lang, tgt_lang = (language for language in options.languages if language != "-")
-    plan = make_plan(source, options.n_valid, options.n_test, options.max_group, options.seed)
-    report = [f"read {_names(source)}, seed {options.seed}", *describe(plan, options.max_group)]
-    report += write_split(output, source, plan, (src_lang, tgt_lang), report)
-    languages = f"data.src_lang={src_lang}", f"data.tgt_lang={tgt_lang}"
-    parts = (f"data.{part}={part}.{src_lang}-{tgt_lang}" for part in ("valid", "test"))
+    plan = make_plan(sources, options.n_valid, options.n_test, options.max_group, options.seed)
+    report = [f"read {_names(sources)}, seed {options.seed}", *describe(plan, options.max_group)]
+    report += write_split(output, sources, plan, languages, report)
+    direction = f"data.src_lang={languages[0]}", f"data.tgt_lang={languages[1]}"
     return [
         *report,
         f"wrote {output}; train with",
-        f"    {command('train', 'data=files', f'data.dir={output}', *languages, *parts)}",
+        f"    {command('train', 'data=files', f'data.dir={output}', *direction)}",
     ]
 
 
@@ -93,29 +91,7 @@ def _check_numbers(options: SplitOptions) -> None:
             raise ConfigError(f"{name} {number} is below 1; choose a larger number")
 
 
-def _source(files: Sequence[Path], languages: Sequence[str]) -> Source:
-    for file in files:
-        if not file.is_file():
-            raise CorpusError(f"{file}: {'is a directory' if file.is_dir() else 'no such file'}; name a file")
-    named = [language for language in languages if language != "-"]
-    if len(named) != 2 or len(set(named)) != 2 or not all(re.fullmatch(r"[\w-]+", name) for name in named):
-        raise ConfigError(f"--languages {' '.join(languages)} does not name two languages, such as: --languages en fr")
-    src_lang, tgt_lang = named
-    if len(files) == 2 and len(languages) == 2:
-        return PairedFiles(files[0], files[1])
-    if len(files) == 1:
-        kind = without_compression(files[0]).suffix
-        if kind == ".tsv":
-            return TsvFile(files[0], languages.index(src_lang), languages.index(tgt_lang), len(languages))
-        if kind == ".jsonl" and len(languages) == 2:
-            return JsonlFile(files[0], src_lang, tgt_lang)
-    raise ConfigError(
-        f"{', '.join(map(str, files))} with --languages {' '.join(languages)}: give one .tsv with the language of each "
-        "column, or one .jsonl or two aligned files with two languages"
-    )
-
-
-def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: int) -> Plan:
+def make_plan(sources: Sequence[Source], n_valid: int, n_test: int, max_group: int, seed: int) -> Plan:
     """Read a corpus once and decide where each pair goes. It depends on the pairs and the seed, not on their order.
 
     All groups of at most `max_group` pairs have the same chance to be held out. Each pair takes about 100 bytes of
@@ -124,7 +100,7 @@ def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: i
     Raises:
         CorpusError: what `read_pairs` raises; too few groups.
     """
-    places, pairs, src, tgt = _hashes(source)
+    places, pairs, src, tgt = _hashes(sources)
     used = places == TRAIN
     group = connected(src[used], tgt[used])
     sizes = np.bincount(group)
@@ -134,7 +110,7 @@ def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: i
     n_held_out = n_valid + n_test
     if len(small) < n_held_out or len(sizes) == n_held_out:
         raise CorpusError(
-            f"{_names(source)}: of {len(sizes):,} groups, {len(small):,} have at most {max_group} pairs, too few "
+            f"{_names(sources)}: of {len(sizes):,} groups, {len(small):,} have at most {max_group} pairs, too few "
             f"for {n_valid:,} in valid, {n_test:,} in test and some in train; lower --valid and --test, or raise "
             "--max-group"
         )
@@ -145,11 +121,11 @@ def make_plan(source: Source, n_valid: int, n_test: int, max_group: int, seed: i
     return Plan(places, n_valid, n_test, sizes)
 
 
-def _hashes(source: Source) -> tuple[NDArray[np.int64], Hashes, Hashes, Hashes]:
+def _hashes(sources: Sequence[Source]) -> tuple[NDArray[np.int64], Hashes, Hashes, Hashes]:
     """For each pair: `TRAIN` or why it is left out, its hash, and hashes of its sides, equal where sides are alike."""
     blocks: list[tuple[NDArray[np.int64], Hashes, Hashes, Hashes]] = []
     seen = SeenHashes()
-    reader = read_pairs(source)
+    reader = _read(sources)
     while block := list(islice(reader, _BLOCK)):
         hashes = hash_pairs(block)
         has_text = np.fromiter((bool(src.strip() and tgt.strip()) for src, tgt in block), dtype=np.bool_)
@@ -179,7 +155,7 @@ def describe(plan: Plan, max_group: int) -> list[str]:
 
 
 def write_split(
-    output: Path, source: Source, plan: Plan, languages: tuple[str, str], report: Sequence[str]
+    output: Path, sources: Sequence[Source], plan: Plan, languages: tuple[str, str], report: Sequence[str]
 ) -> list[str]:
     """Read the corpus again and write the files of every split.
 
@@ -192,7 +168,7 @@ def write_split(
         Lines of the report about what was written.
     """
     with atomic_directory(output.absolute()) as building:
-        n_train, held_out = _write_train(building, source, plan, languages)
+        n_train, held_out = _write_train(building, sources, plan, languages)
         lines = [f"train: {len(plan.group_sizes) - plan.n_valid - plan.n_test:,} groups, {n_train:,} pairs"]
         group_ranges = {"valid": range(plan.n_valid), "test": range(plan.n_valid, plan.n_valid + plan.n_test)}
         for name, groups in group_ranges.items():
@@ -204,13 +180,13 @@ def write_split(
                     f"  {direction[0]} to {direction[1]}: {side.n_sources:,} sources with "
                     f"{side.n_references / side.n_sources:.2f} references each, at most {side.max_references}"
                 )
-        sums = [f"{file_sha256(file)}  {file.name}" for file in source.files]
+        sums = [f"{file_sha256(file)}  {file.name}" for source in sources for file in source.files]
         _write_lines(building / "split.txt", [*report, *lines, "SHA-256 of what was read:", *sums])
     return lines
 
 
 def _write_train(
-    folder: Path, source: Source, plan: Plan, languages: tuple[str, str]
+    folder: Path, sources: Sequence[Source], plan: Plan, languages: tuple[str, str]
 ) -> tuple[int, dict[int, list[tuple[str, str]]]]:
     """Write the training pairs in their order. Returns their number, and the pairs of each group that is held out."""
     n_train = 0
@@ -220,7 +196,7 @@ def _write_train(
         src_file.open("w", encoding="utf-8", newline="") as src_lines,
         tgt_file.open("w", encoding="utf-8", newline="") as tgt_lines,
     ):
-        for place, (src, tgt) in _placed(plan, source):
+        for place, (src, tgt) in _placed(plan, sources):
             if place == TRAIN:
                 src_lines.write(f"{src}\n")
                 tgt_lines.write(f"{tgt}\n")
@@ -230,11 +206,11 @@ def _write_train(
     return n_train, held_out
 
 
-def _placed(plan: Plan, source: Source) -> Iterator[tuple[int, tuple[str, str]]]:
+def _placed(plan: Plan, sources: Sequence[Source]) -> Iterator[tuple[int, tuple[str, str]]]:
     try:
-        yield from zip(map(int, plan.places), read_pairs(source), strict=True)
+        yield from zip(map(int, plan.places), _read(sources), strict=True)
     except ValueError as error:
-        raise CorpusError(f"{_names(source)} changed while it was read; start again") from error
+        raise CorpusError(f"{_names(sources)} changed while it was read; start again") from error
 
 
 def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> Side:
@@ -259,5 +235,9 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _names(source: Source) -> str:
-    return " and ".join(str(file) for file in source.files)
+def _read(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    return chain.from_iterable(map(read_pairs, sources))
+
+
+def _names(sources: Sequence[Source]) -> str:
+    return " and ".join(map(str, sources))

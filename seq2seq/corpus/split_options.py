@@ -9,8 +9,6 @@ class SplitOptions:
     """One split of a corpus into train, valid and test.
 
     Attributes:
-        files: a .tsv or .jsonl file, or two aligned files.
-        languages: of the two files, of the columns of the .tsv (`-` skips one), or the keys in the .jsonl.
         output: a directory that does not exist yet.
         n_valid: groups in valid.
         n_test: groups in test.
@@ -18,8 +16,6 @@ class SplitOptions:
         seed: of the random choice.
     """
 
-    files: tuple[Path, ...]
-    languages: tuple[str, ...]
     output: Path
     n_valid: int = 1000
     n_test: int = 2000

@@ -37,7 +37,7 @@ from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render, rewritten
-from seq2seq.corpus.sources import PairedFiles, Source, corpus_dir
+from seq2seq.corpus.sources import Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.block_processes import make_blocks
@@ -266,7 +266,7 @@ def _store(
         for language in filters.unknown_languages if filters is not None else ():
             logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)
-        has_references = any(isinstance(source, PairedFiles) and source.references for source in sources)
+        has_references = any(source.references for source in sources)
         references = chain.from_iterable(map(read_references, sources)) if has_references else None
         if (work := large_work()) is not None:
             make_blocks(work, n_workers)

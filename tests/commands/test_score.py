@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from seq2seq.cli import main as cli
+from seq2seq.corpus.compression import zstd
 from seq2seq.evaluation.scores import corpus_scores
 from tests.sacrebleu_program import printed_by_sacrebleu
 from tests.translating import Stream
@@ -40,7 +40,7 @@ def write(path: Path, lines: list[str]) -> Path:
     compress: dict[str, Callable[[bytes], bytes]] = {
         ".gz": gzip.compress,
         ".bz2": bz2.compress,
-        ".zst": zstandard.ZstdCompressor().compress,
+        ".zst": zstd.compress,
     }
     path.write_bytes(compress[path.suffix](text) if path.suffix in compress else text)
     return path

@@ -102,7 +102,7 @@ def test_compressed_text_is_known_by_its_first_bytes(cli: Cli, tmp_path: Path) -
     (tmp_path / "in.txt").write_bytes(data)
     assert cli.lines("", *GREEDY, "--input", tmp_path / "in.txt") == expected
     assert "stdin: damaged or cut off after line" in cli(*GREEDY, stdin=data[:-6])[2]
-    assert "stdin: is a ZIP archive, as .docx and .odt files are" in cli.refusal(stdin=b"PK\x03\x04\x14\0\xff\n")
+    assert "stdin: is a ZIP archive, as .docx, .xlsx and .odt are" in cli.refusal(stdin=b"PK\x03\x04\x14\0\xff\n")
 
 
 # --- names that are refused ---

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from seq2seq.corpus.blocks import BlockReader, Cut, sampled_pairs
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile
+from seq2seq.corpus.sources import Source
 from seq2seq.errors import CorpusError
 
 LINES = st.lists(
@@ -25,10 +25,10 @@ def written(folder: Path, form: str, lines: list[str]) -> Source:
     if form == "tsv":
         rows = "\n".join("\t".join(pair) for pair in zip(src, tgt, strict=True))
         (folder / "text.tsv").write_bytes(b"\xef\xbb\xbf" + rows.encode())
-        return TsvFile(folder / "text.tsv", 0, 1, 2)
+        return Source("tsv", (folder / "text.tsv",), ("fr", "en"), ("fr", "en"))
     (folder / "text.fr.gz").write_bytes(gzip.compress("".join(f"{line}\r\n" for line in src).encode()))
     (folder / "text.en").write_bytes(b"\xef\xbb\xbf" + "".join(f"{line}\n" for line in tgt).encode())
-    return PairedFiles(folder / "text.fr.gz", folder / "text.en")
+    return Source("lines", (folder / "text.fr.gz", folder / "text.en"))
 
 
 @given(lines=LINES, size=st.integers(1, 7), form=st.sampled_from(["lines", "tsv"]), data=st.data())
@@ -50,9 +50,9 @@ def test_blocks_are_the_pairs_of_the_source(
 @pytest.mark.parametrize("n_more", [1, 3, -1, -3])
 @pytest.mark.parametrize("size", [2, 5])
 def test_files_of_different_lengths_are_named_with_both_lengths(tmp_path: Path, n_more: int, size: int) -> None:
-    source = PairedFiles(tmp_path / "a", tmp_path / "b")
-    source.src.write_text("x\n" * 10)
-    source.tgt.write_text("x\n" * (10 + n_more))
+    source = Source("lines", (tmp_path / "a", tmp_path / "b"))
+    source.paths[0].write_text("x\n" * 10)
+    source.paths[1].write_text("x\n" * (10 + n_more))
     message = f"a has 10 lines but .*b has {10 + n_more}; line n of one"
     with pytest.raises(CorpusError, match=message), BlockReader(Cut.of(source, size)) as reader:
         list(map(reader.read, range(10 // size)))
@@ -64,13 +64,13 @@ def test_a_line_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_text("a\tb\n" * 7 + "a\n" + "a\tb\n")
     with (
         pytest.raises(CorpusError, match=r"text\.tsv:8: expected 2 tab-separated fields"),
-        BlockReader(Cut.of(TsvFile(tmp_path / "text.tsv", 0, 1, 2), 3)) as reader,
+        BlockReader(Cut.of(Source("tsv", (tmp_path / "text.tsv",), ("fr", "en"), ("fr", "en")), 3)) as reader,
     ):
         reader.read(2)
-    (tmp_path / "text.jsonl").write_bytes(b"\n" * 7 + b"\xff\n")
+    (tmp_path / "text.jsonl").write_bytes(b'{"a": "x", "b": "y"}\n' * 7 + b"\xff\n")
     with (
         pytest.raises(CorpusError, match=r"text\.jsonl:8: byte 1 of the line"),
-        BlockReader(Cut.of(JsonlFile(tmp_path / "text.jsonl", "a", "b"), 1)) as reader,
+        BlockReader(Cut.of(Source("jsonl", (tmp_path / "text.jsonl",), ("a", "b")), 1)) as reader,
     ):
         reader.read(7)
 
@@ -81,13 +81,13 @@ def test_damage_in_lines_that_are_passed_over_is_told(tmp_path: Path) -> None:
     (tmp_path / "b.gz").write_bytes(whole[:-2000])
     with (
         pytest.raises(CorpusError, match=r"b\.gz: damaged or cut off after line \d\d+"),
-        BlockReader(Cut.of(PairedFiles(tmp_path / "a.gz", tmp_path / "b.gz"), 1_000)) as reader,
+        BlockReader(Cut.of(Source("lines", (tmp_path / "a.gz", tmp_path / "b.gz")), 1_000)) as reader,
     ):
         reader.read(8)
 
 
 def test_a_file_that_grew_meanwhile_is_named(tmp_path: Path) -> None:
-    source = PairedFiles(tmp_path / "a", tmp_path / "b")
+    source = Source("lines", (tmp_path / "a", tmp_path / "b"))
     for file in source.files:
         file.write_text("x\n" * 10)
     cut = Cut.of(source, 5)
@@ -98,7 +98,7 @@ def test_a_file_that_grew_meanwhile_is_named(tmp_path: Path) -> None:
 
 
 def test_an_empty_source_is_refused(tmp_path: Path) -> None:
-    source = PairedFiles(tmp_path / "a", tmp_path / "b")
+    source = Source("lines", (tmp_path / "a", tmp_path / "b"))
     for file in source.files:
         file.touch()
     with pytest.raises(CorpusError, match=r"no sentence pair in .*a and .*b; the corpus is empty"):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from seq2seq.config import DataConfig
-from seq2seq.config.sources import parse_sources
-from seq2seq.corpus.sources import JsonlFile, PairedFiles, Source, TsvFile, find_sources
+from seq2seq.config.sources import SourceFiles, SourcePath, parse_sources
+from seq2seq.corpus.sources import Source, find_sources, specs_of
 from seq2seq.errors import ConfigError, CorpusError
 
 
@@ -23,14 +23,14 @@ def touch(folder: Path, *names: str) -> None:
 def test_a_prefix_finds_both_languages_in_each_compression(tmp_path, suffix):
     touch(tmp_path, f"train.fr{suffix}", "train.en")
     assert find(DataConfig(dir=str(tmp_path)), "train") == [
-        PairedFiles(tmp_path / f"train.fr{suffix}", tmp_path / "train.en")
+        Source("lines", (tmp_path / f"train.fr{suffix}", tmp_path / "train.en"))
     ]
 
 
 def test_the_direction_decides_which_file_is_the_source(tmp_path):
     touch(tmp_path, "a.fr", "a.en")
     config = DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr")
-    assert find(config, "a") == [PairedFiles(tmp_path / "a.en", tmp_path / "a.fr")]
+    assert find(config, "a") == [Source("lines", (tmp_path / "a.en", tmp_path / "a.fr"))]
 
 
 def test_a_prefix_may_contain_dots_and_directories(tmp_path):
@@ -45,10 +45,10 @@ def test_a_list_mixes_all_forms_in_order(tmp_path):
     config = DataConfig(dir=str(tmp_path), tsv_columns=["en", "-", "fr"])
     found = find(config, ["a", "b.tsv.gz", "c.jsonl", {"src": "left", "tgt": "right"}])
     assert found == [
-        PairedFiles(tmp_path / "a.fr", tmp_path / "a.en"),
-        TsvFile(tmp_path / "b.tsv.gz", 2, 0, 3),
-        JsonlFile(tmp_path / "c.jsonl", "fr", "en"),
-        PairedFiles(tmp_path / "left", tmp_path / "right"),
+        Source("lines", (tmp_path / "a.fr", tmp_path / "a.en")),
+        Source("tsv", (tmp_path / "b.tsv.gz",), ("fr", "en"), ("en", "-", "fr")),
+        Source("jsonl", (tmp_path / "c.jsonl",), ("fr", "en")),
+        Source("lines", (tmp_path / "left", tmp_path / "right")),
     ]
 
 
@@ -75,7 +75,7 @@ def test_numbered_files_beside_the_targets_are_further_references(tmp_path):
     ]
     assert [source.files[2:] for source in find(config, entries)] == [(), (), ()]
     assert find(DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr"), "test", with_references=True) == [
-        PairedFiles(tmp_path / "test.en.gz", tmp_path / "test.fr")
+        Source("lines", (tmp_path / "test.en.gz", tmp_path / "test.fr"))
     ]
 
 
@@ -93,7 +93,7 @@ def test_tilde_is_the_home_directory(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "corpus").mkdir()
     touch(tmp_path / "corpus", "a.fr", "a.en")
-    expected = [PairedFiles(tmp_path / "corpus/a.fr", tmp_path / "corpus/a.en")]
+    expected = [Source("lines", (tmp_path / "corpus/a.fr", tmp_path / "corpus/a.en"))]
     assert find(DataConfig(dir="~/corpus"), "a") == expected
     assert find(DataConfig(dir=""), "~/corpus/a") == expected
 
@@ -168,3 +168,54 @@ def test_an_unknown_augmentation_is_refused_with_those_there_are(tmp_path):
     entry["augmentation"] = ["lower", "typos"]
     (found,) = find_sources(config, parse_sources("data.test", entry))
     assert found.augmentations == ("lower", "typos")
+
+
+@pytest.mark.parametrize(("direction", "order"), [("fr-en", 1), ("en-fr", 1), ("en-fr", -1)])
+def test_a_prefix_finds_files_that_name_the_direction(tmp_path, direction, order):
+    touch(tmp_path, f"valid.{direction}.fr.gz", f"valid.{direction}.en", f"valid.{direction}.en.1")
+    src_lang, tgt_lang = ("fr", "en")[::order]
+    config = DataConfig(dir=str(tmp_path), src_lang=src_lang, tgt_lang=tgt_lang)
+    (found,) = find(config, "valid", with_references=True)
+    names = {"fr": f"valid.{direction}.fr.gz", "en": f"valid.{direction}.en"}
+    assert found.paths == (tmp_path / names[src_lang], tmp_path / names[tgt_lang])
+    assert found.references == ((tmp_path / f"valid.{direction}.en.1",) if tgt_lang == "en" else ())
+
+
+def test_of_two_directions_a_prefix_finds_its_own_and_plain_names_come_first(tmp_path):
+    touch(tmp_path, *(f"valid.{way}.{each}" for way in ("fr-en", "en-fr") for each in ("fr", "en")), "valid.fr")
+    (found,) = find(DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr"), "valid")
+    assert found.paths == (tmp_path / "valid.en-fr.en", tmp_path / "valid.en-fr.fr")
+    touch(tmp_path, "valid.en")
+    assert find(DataConfig(dir=str(tmp_path)), "valid")[0].paths == (tmp_path / "valid.fr", tmp_path / "valid.en")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.csv", "csv"), ("a.tmx", "tmx"), ("a.xlf", "xliff"), ("a.xliff", "xliff"), ("a.po", "po"), ("A.TMX", "tmx")],
+)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_an_ending_names_a_form(tmp_path, name, form, suffix):
+    touch(tmp_path, name + suffix)
+    columns = ("fr", "en") if form == "csv" else ()
+    expected = [Source(form, (tmp_path / f"{name}{suffix}",), ("fr", "en"), columns)]
+    assert find(DataConfig(dir=str(tmp_path)), name) == find(DataConfig(dir=str(tmp_path)), name + suffix) == expected
+
+
+def test_what_decides_the_pairs_besides_the_bytes_is_in_the_layout():
+    path = Path("a")
+    sources = [
+        Source("lines", (path, path)),
+        *(Source("tsv", (path,), ("fr", "en"), columns) for columns in (("fr", "en"), ("en", "fr"), ("fr", "en", "-"))),
+        *(Source(form, (path,), ("fr", "en")) for form in ("jsonl", "tmx")),
+        Source("tmx", (path,), ("en", "fr")),
+    ]
+    assert len({source.layout for source in sources}) == len(sources)
+
+
+def test_words_of_a_command_line_are_sources(tmp_path):
+    touch(tmp_path, "a.fr", "a.en", "b.tsv", "c.po")
+    words = [str(tmp_path / name) for name in ("a.fr", "a.en", "b.tsv", "c.po", "a")]
+    assert specs_of(words[:2]) == [SourceFiles(words[0], words[1])]
+    assert specs_of(words[2:4]) == [SourcePath(word) for word in words[2:4]]
+    assert specs_of(words[:3]) == [SourcePath(word) for word in words[:3]]
+    assert specs_of(words[4:]) == [SourcePath(words[4])]

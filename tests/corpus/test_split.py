@@ -190,9 +190,7 @@ def test_the_report_counts_what_was_read_left_out_and_written(
         "1 groups of more than 3 pairs, 12 pairs in all, stay in train",
         "train: 1 groups, 12 pairs",
     ]
-    assert found[-1].endswith(
-        f"data.dir={tmp_path / 'out'} data.src_lang=en data.tgt_lang=fr data.valid=valid.en-fr data.test=test.en-fr"
-    )
+    assert found[-1].endswith(f"data.dir={tmp_path / 'out'} data.src_lang=en data.tgt_lang=fr")
     n_pairs = [int(n) for n in re.findall(r"^(?:valid|test): [43] groups, (\d+) pairs$", report, re.M)]
     assert sum(n_pairs) == 10
     for name in ("valid", "test"):
@@ -265,8 +263,7 @@ def test_training_finds_every_reference_in_either_direction(tmp_path: Path, dire
     run(write_tsv(tmp_path / "c.tsv", pairs), tmp_path / "out", "--valid", 20, "--test", 150, "--max-group", 3)
     src_lang, tgt_lang = direction
     languages = {"data.src_lang": src_lang, "data.tgt_lang": tgt_lang}
-    names = {f"data.{name}": f"{name}.{src_lang}-{tgt_lang}" for name in ("valid", "test")}
-    prepared = prepare(tiny_config(tmp_path / "out", tmp_path / "run", languages | names))
+    prepared = prepare(tiny_config(tmp_path / "out", tmp_path / "run", languages))
     (test,) = prepared.tests.values()
     found = [(test.src_text(i), reference) for i in range(len(test)) for reference in test.references(i)]
     expected = held_out_pairs(tmp_path / "out", "test", direction)
@@ -310,11 +307,11 @@ def test_what_cannot_be_cut_is_one_sentence_and_leaves_nothing(
     ("arguments", "expected"),
     [
         (("c.tsv", "--languages", "en"), "--languages en does not name two languages"),
-        (("c.tsv", "--languages", "en", "fr/x"), "does not name two languages"),
-        (("c.txt", "--languages", "en", "fr"), "give one .tsv with the language of each column, or one .jsonl or two"),
-        (("none.tsv", "--languages", "en", "fr"), "none.tsv: no such file; name a file"),
-        ((".", "--languages", "en", "fr"), ": is a directory; name a file"),
-        (("c.tsv", "c.txt", "--languages", "en", "fr"), "c.tsv has 9 lines but"),
+        (("c.tsv", "--languages", "en", "fr/x"), "'fr/x'"),
+        (("c.txt", "--languages", "en", "fr"), "c.txt: its ending is none of .tsv, .csv, "),
+        (("none.tsv", "--languages", "en", "fr"), "none.tsv (nor with .gz"),
+        ((".", "--languages", "en", "fr"), " is a directory, not a file"),
+        (("c.txt", "d.txt", "--languages", "en", "fr"), "c.txt has 1 lines but"),
     ],
 )
 def test_mistaken_arguments_are_refused(
@@ -322,10 +319,11 @@ def test_mistaken_arguments_are_refused(
 ) -> None:
     write_tsv(tmp_path / "c.tsv", distinct(9))
     (tmp_path / "c.txt").write_text("one\n")
+    (tmp_path / "d.txt").write_text("one\ntwo\n")
     until = arguments.index("--languages")
     files = [tmp_path / name for name in arguments[:until]]
     assert expected in refused(capsys, *files, *arguments[until:], "--output", tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv", "c.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.tsv", "c.txt", "d.txt"]
 
 
 def test_an_interruption_leaves_nothing(

@@ -19,7 +19,7 @@ from seq2seq.config.clean import CleanConfig
 from seq2seq.corpus.blocks import Cut
 from seq2seq.corpus.judge import Judge
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import PairedFiles
+from seq2seq.corpus.sources import Source
 from seq2seq.dataset import block_processes
 from seq2seq.dataset import prepare as prepare_module
 from seq2seq.dataset.block_processes import make_blocks
@@ -77,7 +77,7 @@ def tokenizer() -> Tokenizer:
 def work_on(folder: Path, sources: list[list[tuple[str, str]]], tokenizer: Tokenizer, size: int = 4) -> BlockWork:
     cuts = []
     for number, pairs in enumerate(sources):
-        source = PairedFiles(folder / f"{number}.fr.gz", folder / f"{number}.en")
+        source = Source("lines", (folder / f"{number}.fr.gz", folder / f"{number}.en"))
         for file, side in zip(source.files, zip(*pairs, strict=True), strict=True):
             data = "".join(f"{line}\n" for line in side).encode()
             file.write_bytes(gzip.compress(data) if file.suffix == ".gz" else data)

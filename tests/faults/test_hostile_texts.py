@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
 from seq2seq.corpus.compression import open_member
 from seq2seq.corpus.reader import read_lines, read_pairs
-from seq2seq.corpus.sources import COMPRESSIONS, JsonlFile, PairedFiles, Source, TsvFile
+from seq2seq.corpus.sources import COMPRESSIONS, Source
+from seq2seq.corpus.sources import FORMS as ENDINGS
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import UserError
 from seq2seq.translation.forms.read import FORMS, form_of, read_pieces
@@ -23,6 +24,11 @@ _TELLING = [
     *("\n", "\r\n", "\n\n", "\r", "\t", " ", "\x00", "\x1a", "\x0b", "\u2028", "\x85", "\ufeff", "\ufffd", "\u200b"),
     *('{"fr": "a", "en": "b"}', '{"fr": "\\ud800", "en": 3}', '{"translation": {"fr": "", "en": ""}}', "{", "[", '"'),
     *("1\n", "00:00:01,000 --> 00:00:02,000\n", "WEBVTT\n", "00:01.000 --> 00:02.000\n", "NOTE ", "<i>", "</i>", "&lt"),
+    *("<tmx><tu>", "</tu></tmx>", '<tuv xml:lang="fr"><seg>', '<tuv lang="en"><seg>', "</seg></tuv>", "<ph>", "</ph>"),
+    *('<xliff><file source-language="fr" target-language="en">', "<trans-unit><source>", "</source>", "</xliff>"),
+    *("<target>", "</target></trans-unit>", "<!DOCTYPE a [<!ENTITY e 'e'>]>", "&e;", '<?xml encoding="x"?>'),
+    *('msgid "a\\n"\n', 'msgstr "b"\n', 'msgid ""\nmsgstr "Language: fr\\n"\n', "#, fuzzy\n", "#~ ", "msgstr[0] "),
+    *('"x ""y"" z"', ",", ";", "fr\ten\n", "source,target\n", "en;fr\n"),
     *("un chat dort .", "a cat", "#", "- ", "> ", "1. ", "▁", "<s>", "⁇", "文", "😀", "9" * 5_000, "[" * 5_000),
 ]  # fmt: skip
 _PARTS = st.sampled_from([part.encode() for part in _TELLING]) | st.binary(max_size=6)
@@ -50,14 +56,13 @@ def written(folder: Path, name: str, data: bytes) -> Path:
 
 
 @FAULTS
-@given(form=st.sampled_from(["pairs", "tsv", "jsonl"]), data=contents(), other=contents())
+@given(form=st.sampled_from(["lines", *ENDINGS.values()]), data=contents(), other=contents())
 def test_a_corpus(tmp_path: Path, form: str, data: bytes, other: bytes) -> None:
     file, second = written(tmp_path, f"corpus.{form}", data), written(tmp_path, "second", other)
-    sources: dict[str, Source] = {
-        "pairs": PairedFiles(file, second), "tsv": TsvFile(file, 0, 1, 2), "jsonl": JsonlFile(file, "fr", "en")
-    }  # fmt: skip
+    languages = ("fr", "en")
+    source = Source("lines", (file, second)) if form == "lines" else Source(form, (file,), languages, languages)
     try:
-        pairs = list(read_pairs(sources[form]))
+        pairs = list(read_pairs(source))
     except UserError as error:
         assert_helps(error, file, second)
         return

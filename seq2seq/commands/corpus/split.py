@@ -17,16 +17,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "files",
         nargs="+",
-        type=Path,
         metavar="FILE",
-        help="a .tsv or .jsonl file, or two aligned files; plain, .gz, .xz, .bz2 or .zst",
+        help="a prefix of two files, a .tsv, .csv, .jsonl, .tmx, .xliff or .po, the name of a corpus, or two aligned "
+        "files; also compressed",
     )
     add(
         "--languages",
         nargs="+",
         required=True,
         metavar="LANG",
-        help="languages of the two files, or of the columns of the .tsv ('-' skips one), or keys of the .jsonl",
+        help="the two languages, or those of the columns of a .tsv or .csv, where '-' skips one",
     )
     add("--output", type=Path, required=True, metavar="DIR", help="a directory that does not exist yet")
     _add_number(parser, "--valid", SplitOptions.n_valid, "groups in valid")
@@ -42,17 +42,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     options = SplitOptions(
-        files=tuple(args.files),
-        languages=tuple(args.languages),
         output=args.output,
         n_valid=args.valid,
         n_test=args.test,
         max_group=args.max_group,
         seed=args.seed,
     )
+    from seq2seq.corpus.named.fetch import fetch_sources
+    from seq2seq.corpus.sources import config_of, specs_of
     from seq2seq.corpus.split import split_corpus
 
-    print("\n".join(split_corpus(options)))
+    config = config_of(args.languages)
+    sources = fetch_sources(config, specs_of(args.files))
+    print("\n".join(split_corpus(sources, (config.src_lang, config.tgt_lang), options)))
 
 
 def _add_number(parser: argparse.ArgumentParser, name: str, default: int, text: str) -> None:

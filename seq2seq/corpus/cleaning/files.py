@@ -25,7 +25,7 @@ from seq2seq.corpus.cleaning.survey import Survey
 from seq2seq.corpus.judge import DUPLICATE, JudgeInOrder
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import PairedFiles, Source, without_compression
+from seq2seq.corpus.sources import Source, config_of, specs_of
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import atomic_file
 
@@ -75,8 +75,8 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
         CorpusError: text that cannot be read or that is not parallel, or an output that exists.
     """
     config = _config(options)
-    sources = _sources(config, options.files)
-    held_out = [source for file in options.against for source in _sources(config, [file], with_references=True)]
+    sources = fetch_sources(config, specs_of(options.files))
+    held_out = fetch_sources(config, [SourcePath(file) for file in options.against], with_references=True)
     texts = _texts(options, config)
     _check_outputs(options, texts)
     scores = _scores(options, sources, score)
@@ -128,31 +128,12 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
 
 def _config(options: CleaningOptions) -> DataConfig:
     """The options as the part of a configuration that readers and filters know."""
-    named = [language for language in options.languages if language != "-"]
-    if len(named) != 2 or named[0] == named[1]:
-        raise ConfigError(
-            f"--languages {' '.join(options.languages)} does not name two languages, such as: --languages en fr"
-        )
     config = DataConfig(
-        src_lang=named[0],
-        tgt_lang=named[1],
-        tsv_columns=list(options.languages),
         clean=options.clean,
         drop_duplicates=options.drop_duplicates,
         drop_overlap=options.drop_overlap if options.against else "off",
     )
-    if problems := list(config.problems()):
-        raise ConfigError("\n".join(problems))
-    return config
-
-
-def _sources(config: DataConfig, files: Sequence[str], *, with_references: bool = False) -> list[Source]:
-    """The sources that words of a command line name: each a source, or two of them the files of one."""
-    paths = [Path(file) for file in files]
-    are_texts = [path.is_file() and without_compression(path).suffix not in (".tsv", ".jsonl") for path in paths]
-    if len(paths) == 2 and all(are_texts):
-        return [PairedFiles(paths[0], paths[1])]
-    return fetch_sources(config, [SourcePath(file) for file in files], with_references=with_references)
+    return config_of(options.languages, config)
 
 
 def _check_outputs(options: CleaningOptions, texts: Sequence[Path]) -> None:

@@ -10,7 +10,7 @@ from seq2seq.corpus.named import test_sets
 from seq2seq.corpus.named.catalogue import Corpus, Download, Table, Text, nearest
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.unpack import unpack
-from seq2seq.corpus.sources import COMPRESSIONS
+from seq2seq.corpus.sources import COMPRESSIONS, Source
 from seq2seq.corpus.split import split_corpus
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError
@@ -89,21 +89,19 @@ def _split(library: Library, corpus: Corpus, table: Table) -> Path:
     """The folder of all parts of a table."""
 
     def make(folder: Path) -> None:
-        file, raw = library.download(table, corpus.name), folder / "raw"
+        text, raw = library.download(table, corpus.name), folder / "raw"
         if table.member:
-            unpack(file, raw, [table.member])
-            file = raw / table.member
-        named = folder / f"{corpus.name}.tsv"  # `split` knows the form by the ending
-        named.symlink_to(file)
+            unpack(text, raw, [table.member])
+            text = raw / table.member
         numbers = {key if key in ("max_group", "seed") else f"n_{key}": number for key, number in table.split.items()}
-        options = SplitOptions(files=(named,), languages=table.columns, output=folder / "split", **numbers)
-        split_corpus(options)
+        src_lang, tgt_lang = (language for language in table.columns if language != "-")
+        source = Source("tsv", (text,), (src_lang, tgt_lang), tuple(table.columns))
+        split_corpus([source], (src_lang, tgt_lang), SplitOptions(output=folder / "split", **numbers))
         for file in (folder / "split").iterdir():
             file.rename(folder / file.name)
         (folder / "split").rmdir()
         report = folder / "split.txt"
-        report.write_text(report.read_text(encoding="utf-8").replace(str(named), table.shown), encoding="utf-8")
-        named.unlink()
+        report.write_text(report.read_text(encoding="utf-8").replace(str(text), table.shown), encoding="utf-8")
         shutil.rmtree(raw, ignore_errors=True)
 
     recipe = {"table": _identity(table), "member": table.member, "columns": list(table.columns), "split": table.split}

@@ -114,10 +114,10 @@ def test_a_table_is_cut_as_the_command_cuts_it(server: Server, tmp_path: Path) -
     (train, valid) = fetched(config, ["train", "valid.fr-en"], with_references=True)
     plain = tmp_path / "pairs.tsv"
     plain.write_bytes(lines(*("\t".join(row) for row in rows)))
-    options = SplitOptions(
-        files=(plain,), languages=("en", "fr"), output=tmp_path / "split", n_valid=3, n_test=5, seed=2
+    source = Source("tsv", (plain,), ("en", "fr"), ("en", "fr"))
+    split_corpus(
+        [source], ("en", "fr"), SplitOptions(output=tmp_path / "split", n_valid=3, n_test=5, seed=2, max_group=4)
     )
-    split_corpus(SplitOptions(**{**vars(options), "max_group": 4}))
     made = train.files[0].parent
     expected = {path.name: path.read_bytes() for path in (tmp_path / "split").iterdir() if path.name != "split.txt"}
     assert {path.name: path.read_bytes() for path in made.iterdir() if path.suffix not in (".txt", ".json")} == expected

@@ -1,4 +1,4 @@
-"""Faults in corpora by name: what is fetched, checked and kept."""
+"""Faults in corpora: by name, what is fetched, checked and kept; in files, what is a pair."""
 
 from tests.mutants.mutant import Mutant
 
@@ -6,6 +6,8 @@ DOWNLOAD = "tests/corpus/named/test_download.py"
 LIBRARY = "tests/corpus/named/test_library.py"
 UNPACK = "tests/corpus/named/test_unpack.py"
 FETCH = "tests/corpus/named/test_fetch.py"
+UNITS = "tests/corpus/test_units.py"
+TABLES = "tests/corpus/test_tables.py"
 
 MUTANTS = [
     Mutant(
@@ -126,5 +128,98 @@ MUTANTS = [
         text="if len(small) < n_held_out or len(sizes) == n_held_out:",
         becomes="if len(small) < n_held_out:",
         tests=["tests/corpus/test_split.py::test_what_cannot_be_cut_is_one_sentence_and_leaves_nothing"],
+    ),
+    Mutant(
+        fault="entities of XML are expanded",
+        file="seq2seq/corpus/units.py",
+        text="    parser.EntityDeclHandler = lambda",
+        becomes="    _ = lambda",
+        tests=[f"{UNITS}::test_xml_that_cannot_be_read_is_named_by_file_and_line"],
+    ),
+    Mutant(
+        fault="an entity that the file does not define is dropped from the text",
+        file="seq2seq/corpus/units.py",
+        text="    parser.SkippedEntityHandler = lambda",
+        becomes="    _ = lambda",
+        tests=[f"{UNITS}::test_xml_that_cannot_be_read_is_named_by_file_and_line"],
+    ),
+    Mutant(
+        fault="codes of a format are read as text",
+        file="seq2seq/corpus/units.py",
+        text="            if child.tag not in _CODES:\n",
+        becomes="            if True:\n",
+        tests=[f"{UNITS}::test_units_of_a_tmx_are_pairs_and_what_is_left_out_is_told_once"],
+    ),
+    Mutant(
+        fault="units stay in memory",
+        file="seq2seq/corpus/units.py",
+        text="        found.clear()\n",
+        becomes="        pass\n",
+        tests=[f"{UNITS}::test_a_tmx_without_line_ends_is_read_in_bounded_memory"],
+    ),
+    Mutant(
+        fault="a draft of a translation is trained on",
+        file="seq2seq/corpus/units.py",
+        text='state.startswith("needs-")',
+        becomes='state.startswith("never-")',
+        tests=[f"{UNITS}::test_finished_units_of_an_xliff_are_pairs_in_the_direction_of_each_file"],
+    ),
+    Mutant(
+        fault="a fuzzy message is trained on",
+        file="seq2seq/corpus/units.py",
+        text="        elif entry.is_fuzzy:",
+        becomes="        elif False:",
+        tests=[f"{UNITS}::test_messages_of_a_po_are_pairs_in_either_direction"],
+    ),
+    Mutant(
+        fault="the messages of a PO are always the source",
+        file="seq2seq/corpus/units.py",
+        text="pair if translated else pair[::-1]",
+        becomes="pair",
+        tests=[f"{UNITS}::test_messages_of_a_po_are_pairs_in_either_direction"],
+    ),
+    Mutant(
+        fault="the quotes of a spreadsheet are trained on",
+        file="seq2seq/corpus/tables.py",
+        text="(is_quoted and '\"\"' in cell[1:-1]) or",
+        becomes="False or",
+        tests=[f"{TABLES}::test_a_tsv_that_a_spreadsheet_has_quoted_is_refused_and_read_as_csv"],
+    ),
+    Mutant(
+        fault="a quote that is text is taken for that of a spreadsheet",
+        file="seq2seq/corpus/tables.py",
+        text="if '\"' in cell and not is_quoted:",
+        becomes="if False:",
+        tests=[f"{TABLES}::test_quotes_in_a_tsv_are_text"],
+    ),
+    Mutant(
+        fault="a header is trained on",
+        file="seq2seq/corpus/tables.py",
+        text="if number == 1 and _is_header(source, cells):",
+        becomes="if _is_header(source, cells) and number < 1:",
+        tests=[f"{TABLES}::test_a_header_is_no_pair"],
+    ),
+    Mutant(
+        fault="a header with the languages the other way around is skipped",
+        file="seq2seq/corpus/tables.py",
+        text='name in (column, "side") for',
+        becomes="name for",
+        tests=[f"{TABLES}::test_a_header_that_says_something_else_is_refused"],
+    ),
+    Mutant(
+        fault="lines are never compared with those that stand further on",
+        file="seq2seq/corpus/drift.py",
+        text="- usual.evidence(line, _Line.of(later))",
+        becomes="",
+        tests=["tests/corpus/test_drift.py::test_the_place_where_lines_are_lost_is_named_with_both_texts"],
+    ),
+    Mutant(
+        fault="the files of the other direction are read",
+        file="seq2seq/corpus/sources.py",
+        text='directions = ("", "." + "-".join(languages),',
+        becomes='directions = ("", "." + "-".join(languages[::-1]),',
+        tests=[
+            "tests/corpus/test_sources.py::test_of_two_directions_a_prefix_finds_its_own_and_plain_names_come_first"
+        ],
     ),
 ]

@@ -1,0 +1,81 @@
+"""What one command writes is what the next one reads, under the names that are the default of both."""
+
+import json
+from pathlib import Path
+
+import polib
+import pytest
+
+from seq2seq.cli import main
+from seq2seq.dataset.prepare import prepare
+from tests.corpus.test_split import lines, train_pairs
+from tests.training.tiny_runs import reversed_pairs, tiny_config, train_with
+
+PAIRS = [(fr, en) for fr, en in dict.fromkeys(reversed_pairs(500, seed=1))]
+
+
+def written(folder: Path, form: str) -> list[str]:
+    """The words of a command that name the pairs in a form."""
+    path = folder / f"corpus.{form}"
+    match form:
+        case "prefix" | "files":
+            for language, side in zip(("fr", "en"), zip(*PAIRS, strict=True), strict=True):
+                (folder / f"corpus.{language}").write_text("".join(f"{line}\n" for line in side))
+            return (
+                [str(folder / "corpus")]
+                if form == "prefix"
+                else [str(folder / f"corpus.{each}") for each in ("fr", "en")]
+            )
+        case "tsv":
+            text = "".join(f"{fr}\t{en}\n" for fr, en in PAIRS)
+        case "csv":
+            text = "French;English\n" + "".join(f'"{fr}";"{en}"\n' for fr, en in PAIRS)
+        case "jsonl":
+            text = "".join(json.dumps({"fr": fr, "en": en}) + "\n" for fr, en in PAIRS)
+        case "tmx":
+            tuv = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'.format
+            text = "".join(f"<tu>{tuv('fr-FR', fr)}{tuv('en', en)}</tu>\n" for fr, en in PAIRS)
+            text = f"<tmx><body>{text}</body></tmx>"
+        case "xliff":
+            text = "".join(f"<trans-unit><source>{fr}</source><target>{en}</target></trans-unit>" for fr, en in PAIRS)
+            text = f'<xliff><file source-language="fr" target-language="en">{text}</file></xliff>'
+        case "po":
+            po = polib.POFile()
+            po.metadata = {"Language": "en"}
+            po.extend([polib.POEntry(msgid=fr, msgstr=en, msgctxt=str(i)) for i, (fr, en) in enumerate(PAIRS)])
+            text = str(po)
+    path.write_text(text)
+    return [str(path)]
+
+
+@pytest.mark.parametrize("form", ["prefix", "files", "tsv", "csv", "jsonl", "tmx", "xliff", "po"])
+def test_clean_split_train_and_report_follow_one_another(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    languages = ["--languages", "fr", "en"]
+    clean, split = tmp_path / "clean", tmp_path / "split"
+    main(["corpus", "clean", *written(tmp_path, form), *languages, "--rules", "none", "--output", str(clean)])
+    assert list(zip(lines(tmp_path / "clean.fr"), lines(tmp_path / "clean.en"), strict=True)) == PAIRS
+    sizes = ["--valid", "20", "--test", "30"]
+    main(["corpus", "split", str(clean), *languages, "--output", str(split), *sizes])
+    main(["corpus", "split", *written(tmp_path, form), *languages, "--output", str(tmp_path / "again"), *sizes])
+    assert train_pairs(split) == train_pairs(tmp_path / "again")
+    prepared = prepare(tiny_config(split, tmp_path / "run"))
+    assert [len(store) for store in (prepared.train, prepared.valid, prepared.tests["test"])] == [
+        len(lines(split / name)) for name in ("train.fr", "valid.fr-en.fr", "test.fr-en.fr")
+    ]
+    capsys.readouterr()
+    held_out = [str(split / "valid"), str(split / "test")]
+    main(["corpus", "report", str(split / "train"), *languages, "--against", *held_out, "--rules", "none"])
+    assert f"{len(train_pairs(split)):,} pairs" in capsys.readouterr().out
+
+
+def test_a_run_trains_on_what_split_writes_and_on_a_tmx(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, "tmx")
+    sizes = ["--valid", "20", "--test", "30"]
+    main(["corpus", "split", path, "--languages", "fr", "en", "--output", str(tmp_path / "split"), *sizes])
+    outcome = train_with(
+        tiny_config(tmp_path / "split", tmp_path / "run", {"data.train": path, "trainer.max_epochs": 1})
+    )
+    assert set(outcome.tests) == {"test"}
+    assert len(lines(tmp_path / "run/hypotheses/test.en")) == len(lines(tmp_path / "split/test.fr-en.fr"))
