@@ -117,7 +117,7 @@ def test_decoding_knows_a_protocol_and_not_the_model() -> None:
         "config",
         "corpus",
         "tokenizer",
-        "dataset.mixture",
+        "dataset.epoch",
         "dataset.store",
         "dataset.prepare",
         "evaluation",

@@ -4,13 +4,15 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+EXCLUSIVE = (("upper", "title", "lower"), ("join", "join3"))  # a pair has one of each group at most
+
 
 @dataclass(kw_only=True)
 class AugmentConfig:
     """Shares of the training pairs that are read as people write them; others in each epoch.
 
-    `seq2seq/corpus/augmentation/` has the kinds, and `seq2seq/dataset/augmentation.py` draws them. A pair may have
-    several, which it gets in this order. Of `upper`, `title` and `lower` it has one at most, and so of the joins.
+    `seq2seq/corpus/augmentation/` has the kinds, and `seq2seq/dataset/epoch.py` draws them. A pair may have several,
+    which it gets in this order. Of `upper`, `title` and `lower` it has one at most, and so of the joins.
     """
 
     join: float = 0.0  # with the next pair: two sentences on a line
@@ -37,7 +39,7 @@ class AugmentConfig:
         for name, share in dataclasses.asdict(self).items():
             if not 0 <= share <= 1:
                 yield f"data.augment.{name}={share} is not a share from 0 to 1"
-        for names in (("upper", "title", "lower"), ("join", "join3")):
+        for names in EXCLUSIVE:
             if sum(getattr(self, name) for name in names) > 1:
                 listed = " and ".join([", ".join(names[:-1]), names[-1]])
                 yield f"data.augment: {listed} exclude each other, and their shares add up to more than 1"

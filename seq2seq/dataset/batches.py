@@ -15,13 +15,14 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
-from seq2seq.dataset.plan import Indices, Plan, Rows, Slots, plan_epoch, shared_out
-from seq2seq.dataset.plan_ahead import PlansAhead
+from seq2seq.dataset.epoch import Copies, Epoch
+from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch, shared_out
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
 # A worker gets the same SIGTERM as the run. It lives on for so long, so that the run can finish its step and save.
 WORKER_GRACE_S = 60
+VERSION = 2  # of the draws of an epoch (dataset/epoch.py, dataset/pair_reader.py): raise it when they change
 
 
 class Batch(NamedTuple):
@@ -50,20 +51,21 @@ class Position(NamedTuple):
     steps_per_epoch: int  # 0: nobody knows yet
     world_size: int
     planned_for: int  # the number of ranks with which the run began, whose plan it keeps
+    version: int = VERSION  # of what the draws of an epoch are
 
 
 class Shape(NamedTuple):
-    """The size of a micro-batch; the tensors of a `Batch` may be smaller, if slots have room that is not used."""
+    """The size of a micro-batch; the tensors of a `Batch` may be smaller, if pairs do not grow as planned."""
 
     n_pairs: int
     n_src: int  # tokens of its longest source, with eos
     n_tgt: int
 
 
-class PairReader(Protocol):
-    """Reads a pair, possibly in another way in each epoch; `seq2seq/dataset/pair_readers.py` has the ways."""
+class Reader(Protocol):
+    """Reads rows, possibly in another way in each epoch; `seq2seq/dataset/pair_reader.py` is one."""
 
-    def __call__(self, index: int, epoch: int, slot: int) -> tuple[Sequence[int], Sequence[int]]: ...
+    def read(self, rows: Rows, epoch: int) -> tuple[Sequence[Any], Sequence[Any]]: ...  # sources and targets
 
 
 class Pairs(Protocol):
@@ -98,20 +100,25 @@ def collate(src: Sequence[Any], tgt: Sequence[Any]) -> Batch:
     return Batch(pad(src, end=EOS), pad(tgt, begin=BOS), pad(tgt, end=EOS), n_tgt_tokens)
 
 
+class _AsStored:
+    """Reads rows as their pairs are stored."""
+
+    def __init__(self, pairs: Pairs, epoch: Epoch) -> None:
+        self.pairs, self.epoch = pairs, epoch
+
+    def read(self, rows: Rows, epoch: int) -> tuple[list[Any], list[Any]]:
+        pairs = self.epoch.pairs(rows.numbers, epoch)
+        return [self.pairs.src(i) for i in pairs], [self.pairs.tgt(i) for i in pairs]
+
+
 class _Steps(Dataset[Step]):
     """The optimizer steps of one epoch, by their rows."""
 
-    def __init__(self, pairs: Pairs, epoch: int, read_pair: PairReader | None) -> None:
-        self.pairs, self.epoch, self.read_pair = pairs, epoch, read_pair
+    def __init__(self, reader: Reader, draw: int) -> None:
+        self.reader, self.draw = reader, draw
 
     def __getitem__(self, step: Sequence[Rows]) -> Step:
-        return Step([collate(*self._read(rows)) for rows in step])
-
-    def _read(self, rows: Rows) -> tuple[list[Any], list[Any]]:
-        if self.read_pair is None:
-            return [self.pairs.src(i) for i in rows.pairs], [self.pairs.tgt(i) for i in rows.pairs]
-        pairs = [self.read_pair(int(i), self.epoch, int(slot)) for i, slot in zip(rows.pairs, rows.slots, strict=True)]
-        return [src for src, _ in pairs], [tgt for _, tgt in pairs]
+        return Step([collate(*self.reader.read(rows, self.draw)) for rows in step])
 
 
 def _unchanged(step: Any) -> Any:
@@ -142,71 +149,90 @@ class BatchLoader:
         rank: int = 0,
         world_size: int = 1,
         start: Position | None = None,
-        slots: Slots | None = None,
-        n_slots: int = 0,
-        read_pair: PairReader | None = None,
+        epoch: Epoch | None = None,
+        reader: Reader | None = None,
     ) -> None:
         """
         Args:
             start: of a resumed run.
-            slots: what an epoch reads; None: each pair once.
-            read_pair: None: as it is stored.
+            epoch: what an epoch reads; None: each pair once.
+            reader: None: as pairs are stored.
         Raises:
-            ConfigError: these ranks cannot share the steps.
+            ConfigError: these ranks cannot share the steps, or an older version drew the epochs of this run.
         """
         self.pairs, self.config, self.seed = pairs, config, seed
-        self.slots, self.read_pair = slots, read_pair
+        self.epoch = epoch or Epoch(pairs, [len(pairs)], [Copies(1, 0)], seed)
+        self.reader = reader or _AsStored(pairs, self.epoch)
         start = start or Position(0, 0, world_size, world_size)
+        if start.version != VERSION and (reader or self.epoch.lengths_differ):
+            raise ConfigError(
+                "this run began with another version, which draws other batches from text that is augmented, segmented "
+                "at random, or read in part; go on with that version, or start from its weights with finetune=RUN"
+            )
         self.n_done, self._steps_per_epoch = start.n_done, start.steps_per_epoch
         self.rank, self.world_size, self.planned_for = rank, world_size, start.planned_for
         self.accumulate = accumulate_for(config, self.planned_for, world_size)
         self.waited_s = 0.0  # how long training has waited for batches
-        self._plans = PlansAhead(self._make_plan, n_slots or len(pairs))
-        self._planned: tuple[int, Plan] | None = None
+        self._n_batches = 0  # micro-batches of each epoch, over all ranks; 0: not known yet
+        self._planned: tuple[int, int, Plan] | None = None  # of an epoch and a draw
 
     @property
     def position(self) -> Position:
         return Position(self.n_done, len(self), self.world_size, self.planned_for)
 
-    def _plan_of(self, epoch: int) -> Plan:
+    def _plan_of(self, epoch: int) -> tuple[int, Plan]:
+        """The share of this rank, and the epoch from which the draws of its rows are."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = None  # its memory is free for the next one
-            self._planned = epoch, self._plans.of(epoch)[self.rank :: self.world_size]
-        return self._planned[1]
+            draw, plan = self._make_plan(epoch)
+            plan = shared_out(plan, self.world_size, self.world_size * self.accumulate)
+            self._planned = epoch, draw, plan[self.rank :: self.world_size]
+        return self._planned[1:]
 
-    def _make_plan(self, epoch: int) -> Plan:
-        lengths = self.slots or self.pairs
-        plan = plan_epoch(
-            lengths.src_lengths,
-            lengths.tgt_lengths,
+    def _make_plan(self, epoch: int) -> tuple[int, Plan]:
+        """A plan with as many batches as the first epoch has, whatever is drawn.
+
+        In an epoch whose draws need more than that, which is very rare, those of the first epoch come once more.
+        """
+        if not self.epoch.lengths_differ:
+            return epoch, self._plan_rows(epoch, epoch)
+        if epoch and not self._n_batches:
+            self._make_plan(0)
+        if epoch and len(plan := self._plan_rows(epoch, epoch, n_batches=self._n_batches)) == self._n_batches:
+            return epoch, plan
+        plan = self._plan_rows(epoch, 0, reserve=True)
+        self._n_batches = len(plan)
+        return 0, plan
+
+    def _plan_rows(self, epoch: int, draw: int, *, n_batches: int = 0, reserve: bool = False) -> Plan:
+        return plan_epoch(
+            *self.epoch.lengths(draw),
             max_tokens=self.config.max_tokens,
             seed=self.seed,
             epoch=epoch,
             world_size=self.planned_for,
+            n_batches=n_batches,
+            reserve=reserve,
         )
-        if self.slots:
-            pairs = self.slots.pairs(epoch)
-            plan = plan.with_pairs(pairs) if self.read_pair else plan.with_pairs_alone(pairs)
-        return shared_out(plan, self.world_size, self.world_size * self.accumulate)
 
     def shapes(self, epoch: int) -> list[Shape]:
         """Of each micro-batch of this rank in an epoch."""
-        plan = self._plan_of(epoch)
+        _, plan = self._plan_of(epoch)
         sizes = (plan.spans[:, 1] - plan.spans[:, 0]).tolist()
         return [Shape(n, n_src + 1, n_tgt + 1) for n, (n_src, n_tgt) in zip(sizes, plan.longest.tolist(), strict=True)]
 
     def rows(self, epoch: int, number: int) -> list[Rows]:
         """The micro-batches of a step of an epoch, both counted from 0."""
         first = number * self.accumulate
-        return list(self._plan_of(epoch)[first : first + self.accumulate])
+        return list(self._plan_of(epoch)[1][first : first + self.accumulate])
 
     def read(self, epoch: int, rows: Sequence[Rows]) -> Step:
         """These micro-batches as tensors."""
-        return _Steps(self.pairs, epoch, self.read_pair)[rows]
+        return _Steps(self.reader, self._plan_of(epoch)[0])[rows]
 
     def __len__(self) -> int:
         """The steps of an epoch."""
-        self._steps_per_epoch = self._steps_per_epoch or -(-len(self._plan_of(0)) // self.accumulate)
+        self._steps_per_epoch = self._steps_per_epoch or -(-len(self._plan_of(0)[1]) // self.accumulate)
         return self._steps_per_epoch
 
     def __iter__(self) -> Iterator[Step]:
@@ -223,14 +249,14 @@ class BatchLoader:
 
     def _rest_of_epoch(self) -> Iterator[Step]:
         epoch, first = divmod(self.n_done, len(self))
-        plan, accumulate = self._plan_of(epoch), self.accumulate
+        (draw, plan), accumulate = self._plan_of(epoch), self.accumulate
         if (n_steps := -(-len(plan) // accumulate)) != len(self):
             raise ConfigError(
                 f"an epoch of this run had {len(self):,} steps, and has {n_steps:,} now; resume with the text and the "
                 "settings that it had"
             )
         loader = DataLoader(
-            _Steps(self.pairs, epoch, self.read_pair),
+            _Steps(self.reader, draw),
             batch_size=None,
             sampler=(list(plan[i : i + accumulate]) for i in range(first * accumulate, len(plan), accumulate)),
             num_workers=self.config.n_workers,
@@ -239,9 +265,7 @@ class BatchLoader:
             # Otherwise each iteration would draw from the global generator, and change all later draws.
             generator=torch.Generator().manual_seed(0),
         )
-        steps = iter(loader)  # forks the workers, and that should come before the thread that makes a plan
-        self._plans.begin(epoch + 1)
-        yield from steps
+        yield from loader
 
 
 def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> int:
@@ -275,7 +299,7 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
         raise ConfigError(f"{len(pairs)} validation pairs cannot feed {world_size} processes; lower trainer.devices")
     longest = int(max(pairs.src_lengths.max(), pairs.tgt_lengths.max())) + 1
     plan = plan_epoch(pairs.src_lengths, pairs.tgt_lengths, max_tokens=max(max_tokens, longest), seed=0, epoch=0)
-    batches = [rows.pairs for rows in plan]
+    batches = [rows.numbers for rows in plan]
     if len(batches) < world_size:
         batches = np.array_split(np.concatenate(batches), world_size)
 

@@ -1,15 +1,16 @@
-"""The plan of an epoch: which pairs are trained on together, in which order, on which rank.
+"""The plan of an epoch: which rows are trained on together, in which order, on which rank.
 
-The plan is a pure function of (lengths, seed, epoch, token budget, ranks). Every pair is in exactly one micro-batch,
-and every rank gets the same number of them. A position in the plan is one number. So a checkpoint saves only the number
-of steps that are done, and resuming is arithmetic. The plan is made of slots: the pairs themselves, or places that
-`seq2seq/dataset/mixture.py` (a temperature) and `seq2seq/dataset/augmentation.py` (augmentations) fill with pairs.
+A *row* is one reading of a pair; `seq2seq/dataset/epoch.py` says which rows an epoch has. The plan is a pure function
+of (lengths, seed, epoch, token budget, ranks). Every row is in exactly one micro-batch, and every rank gets the same
+number of them. A position in the plan is one number. So a checkpoint saves only the number of steps that are done, and
+resuming is arithmetic.
 
-A plan has 4 bytes a slot, and 4 more where pairs are read in a way that depends on their slot. To make one takes about
-10 bytes a slot, lengths of one byte included.
+A plan has 4 bytes a row. To make one takes about 10 bytes a row, lengths of one byte included.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from heapq import heappush, heapreplace
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
@@ -19,13 +20,13 @@ from seq2seq.errors import ConfigError
 
 # Halves the number of batch sizes. A CPU compiles its products for each size; a GPU is fastest with multiples of 8.
 PAIRS_AT_A_TIME = 8
-BLOCK = 1_000_000  # slots to work on at a time, where that takes many bytes a slot
+BLOCK = 1_000_000  # rows to work on at a time, where that takes many bytes a row
 
 Indices = npt.NDArray[np.signedinteger[Any]]
 
 
 class Lengths(Protocol):
-    """How many tokens pairs have, or may have, without eos."""
+    """How many tokens pairs have, without eos."""
 
     @property
     def src_lengths(self) -> npt.NDArray[Any]: ...
@@ -33,31 +34,25 @@ class Lengths(Protocol):
     def tgt_lengths(self) -> npt.NDArray[Any]: ...
 
 
-class Slots(Lengths, Protocol):
-    """Places in an epoch. Each one holds a pair, and may hold another one in the next epoch."""
-
-    def pairs(self, epoch: int) -> Indices: ...  # the pair in each slot
-
-
 class Rows(NamedTuple):
     """The rows of one micro-batch."""
 
-    slots: Indices  # the pairs, where nothing depends on the slot
-    pairs: Indices  # in these slots
+    numbers: Indices  # in the epoch
+    max_src: int  # tokens of the longest source as planned, without eos; no row may have more
+    max_tgt: int
 
 
 class Plan(Sequence[Rows]):
     """The micro-batches of an epoch in order, or some of them."""
 
-    def __init__(self, slots: Indices, pairs: Indices, spans: Indices, longest: Indices) -> None:
+    def __init__(self, rows: Indices, spans: Indices, longest: Indices) -> None:
         """
         Args:
-            slots: those of a batch are neighbours.
-            pairs: in these slots.
-            spans: (batches, 2): where the slots of each batch begin and end.
+            rows: all rows of the epoch; those of a batch are neighbours.
+            spans: (batches, 2): where the rows of each batch begin and end.
             longest: (batches, 2): tokens of the longest source and target of each batch, without eos.
         """
-        self.slots, self.pairs, self.spans, self.longest = slots, pairs, spans, longest
+        self.rows, self.spans, self.longest = rows, spans, longest
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -68,23 +63,12 @@ class Plan(Sequence[Rows]):
     def __getitem__(self, batch: slice) -> "Plan": ...
     def __getitem__(self, batch: int | slice) -> "Rows | Plan":
         if isinstance(batch, slice):
-            return Plan(self.slots, self.pairs, self.spans[batch], self.longest[batch])
-        begin, end = self.spans[batch]
-        return Rows(self.slots[begin:end], self.pairs[begin:end])
+            return Plan(self.rows, self.spans[batch], self.longest[batch])
+        (begin, end), (src, tgt) = self.spans[batch], self.longest[batch]
+        return Rows(self.rows[begin:end], int(src), int(tgt))
 
     def __iter__(self) -> Iterator[Rows]:
         return (self[batch] for batch in range(len(self)))
-
-    def with_pairs(self, pairs: Indices) -> "Plan":
-        """The same slots; `pairs` has the pair in each of them."""
-        return Plan(self.slots, pairs[self.slots], self.spans, self.longest)
-
-    def with_pairs_alone(self, pairs: Indices) -> "Plan":
-        """As `with_pairs`, in half the memory: these pairs take the place of the slots, and this plan is used up."""
-        slots = self.slots.astype(np.promote_types(self.slots.dtype, pairs.dtype), copy=False)
-        for block in blocks(len(slots)):
-            slots[block] = pairs[slots[block]]
-        return Plan(slots, slots, self.spans, self.longest)
 
 
 def plan_epoch(
@@ -95,35 +79,51 @@ def plan_epoch(
     seed: int,
     epoch: int,
     world_size: int = 1,
+    n_batches: int = 0,
+    reserve: bool = False,
 ) -> Plan:
     """The micro-batches of one epoch. Rank r trains on every `world_size`-th of them, starting with number r.
 
-    Slots are shuffled, sorted by length, and cut where slots x longest side (with eos) would pass `max_tokens`. Then
+    Rows are shuffled, sorted by length, and cut where rows x longest side (with eos) would pass `max_tokens`. Then
     batches are shuffled in groups of `world_size` neighbours, so that the ranks of one step have about the same work.
-    The sorted lengths are the same in each epoch, and so is the number of batches.
+    How many batches are needed depends on the sorted lengths alone.
 
+    Args:
+        n_batches: if fewer are needed, the largest are halved until there are so many; a multiple of `world_size`.
+        reserve: halve so many that an epoch with other draws of the same kind will hardly need more.
     Raises:
         ConfigError: fewer pairs than ranks, or a pair longer than `max_tokens`.
     """
-    n_slots = len(src_lengths)
-    if n_slots < world_size:
-        raise ConfigError(f"{n_slots} training pairs cannot feed {world_size} processes; lower trainer.devices")
+    n_rows = len(src_lengths)
+    if n_rows < world_size:
+        raise ConfigError(f"{n_rows} training pairs cannot feed {world_size} processes; lower trainer.devices")
     longest = int(max(src_lengths.max(), tgt_lengths.max())) + 1
     if longest > max_tokens:
         raise ConfigError(f"batch.max_tokens={max_tokens} cannot hold a sentence of {longest} tokens; raise it")
     rng = np.random.default_rng((seed, epoch))
-    slots = np.arange(n_slots, dtype=index_type(n_slots))
-    rng.shuffle(slots)
+    rows = np.arange(n_rows, dtype=index_type(n_rows))
+    rng.shuffle(rows)
     src, tgt = narrow(src_lengths), narrow(tgt_lengths)
-    sort_by_length(slots, src, tgt)
-    src, tgt = src[slots], tgt[slots]
+    sort_by_length(rows, src, tgt)
+    src, tgt = src[rows], tgt[rows]
     bounds = _cut(np.maximum(src, tgt), max_tokens)
-    bounds = _split_until_even(bounds, world_size)
+    n_needed = -(-(len(bounds) - 1) // world_size) * world_size
+    if n_needed > n_rows:
+        raise ConfigError(
+            f"{n_rows} batches of one pair do not share out over {world_size} processes; lower trainer.devices or use "
+            "more training text"
+        )
+    if reserve:
+        # The sum of the lengths of n rows, each drawn by itself, differs by a share of about 1 / sqrt(n) or less.
+        n_batches = (
+            min(n_needed + world_size + int(2 * n_needed / math.sqrt(n_rows)), n_rows) // world_size * world_size
+        )
+    bounds = _split(bounds, max(n_needed, n_batches))
     sides = np.stack([np.maximum.reduceat(side, bounds[:-1]) for side in (src, tgt)], axis=1)
     groups = rng.permutation((len(bounds) - 1) // world_size)
     batches = (groups[:, None] * world_size + np.arange(world_size)).ravel()
     spans = np.stack([bounds[batches], bounds[batches + 1]], axis=1)
-    return Plan(slots, slots, spans.astype(slots.dtype), sides[batches].astype(slots.dtype))
+    return Plan(rows, spans.astype(rows.dtype), sides[batches].astype(rows.dtype))
 
 
 def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
@@ -153,51 +153,51 @@ def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
         np.concatenate([all_of[:n_whole], np.array(rest, all_of.dtype).reshape(-1, 2)])
         for all_of, rest in ((plan.spans, ends), (plan.longest, longest))
     )
-    return Plan(plan.slots, plan.pairs, spans, sides)
+    return Plan(plan.rows, spans, sides)
 
 
-def sort_by_length(slots: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> None:
-    """Sort all slots by target length, then by source length, in place. Source lengths rise and fall in turn.
+def sort_by_length(rows: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> None:
+    """Sort all rows by target length, then by source length, in place. Source lengths rise and fall in turn.
 
     A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
     one target length and the shortest of the next.
     """
     tgt, src = narrow(tgt_lengths), narrow(src_lengths)
-    sort_by(slots, np.where(tgt & 1, src.max(initial=0) - src, src), tgt)
+    sort_by(rows, np.where(tgt & 1, src.max(initial=0) - src, src), tgt)
 
 
-def sort_by(slots: Indices, minor: npt.NDArray[Any], major: npt.NDArray[Any]) -> None:
-    """Sort slots, in place, by one number of each and then by another one; equal ones keep their order.
+def sort_by(rows: Indices, minor: npt.NDArray[Any], major: npt.NDArray[Any]) -> None:
+    """Sort rows, in place, by one number of each and then by another one; equal ones keep their order.
 
-    It takes as much memory as the slots, and little more.
+    It takes as much memory as the rows, and little more.
     """
-    other = np.empty_like(slots)
-    _sort(slots, minor, other)
-    _sort(other, major, slots)
+    other = np.empty_like(rows)
+    _sort(rows, minor, other)
+    _sort(other, major, rows)
 
 
-def _sort(slots: Indices, keys: npt.NDArray[Any], out: Indices) -> None:
-    """Write the slots to `out` in the order of their keys. Equal ones keep their order.
+def _sort(rows: Indices, keys: npt.NDArray[Any], out: Indices) -> None:
+    """Write the rows to `out` in the order of their keys. Equal ones keep their order.
 
     Args:
-        keys: of each slot, narrow.
+        keys: of each row, narrow.
     """
     n_keys = int(keys.max(initial=0)) + 1
     counts = sum((np.bincount(keys[block], minlength=n_keys) for block in blocks(len(keys))), np.zeros(n_keys, int))
-    nexts = np.cumsum(counts) - counts  # where the next slot of each key goes
-    for block in blocks(len(slots)):
-        of_block = keys[slots[block]]
+    nexts = np.cumsum(counts) - counts  # where the next row of each key goes
+    for block in blocks(len(rows)):
+        of_block = keys[rows[block]]
         # numpy sorts numbers of one or two bytes by counting them. That is six times as fast as comparing wider ones.
         order = np.argsort(of_block, kind="stable")
         counts = np.bincount(of_block, minlength=n_keys)
         places = np.repeat(nexts - np.cumsum(counts) + counts, counts)
         places += np.arange(len(places))
-        out[places] = slots[block][order]
+        out[places] = rows[block][order]
         nexts += counts
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """All of `n` slots, a few at a time."""
+    """All of `n` rows, a few at a time."""
     return (slice(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK))
 
 
@@ -242,15 +242,16 @@ def _cut(lengths: npt.NDArray[Any], max_tokens: int) -> Indices:
     return np.array(bounds)
 
 
-def _split_until_even(bounds: Indices, world_size: int) -> Indices:
-    """Halve the batches with the most pairs until all ranks get the same number of batches."""
-    while (n_batches := len(bounds) - 1) % world_size:
-        sizes = np.diff(bounds)
-        largest = int(sizes.argmax())
-        if sizes[largest] == 1:
-            raise ConfigError(
-                f"{n_batches} batches of one pair do not share out over {world_size} processes; "
-                "lower trainer.devices or use more training text"
-            )
-        bounds = np.insert(bounds, largest + 1, bounds[largest] + sizes[largest] // 2)
-    return bounds
+def _split(bounds: Indices, n_batches: int) -> Indices:
+    """Halve the batch with the most pairs until there are so many."""
+    n_more, sizes = n_batches - (len(bounds) - 1), np.diff(bounds)
+    largest = np.argsort(-sizes, kind="stable")[:n_more]  # no other is halved
+    heap = [(-int(sizes[i]), int(bounds[i])) for i in largest]  # the first of the largest comes first
+    middles = []
+    for _ in range(n_more):
+        minus_size, begin = heap[0]
+        half = -minus_size // 2
+        heapreplace(heap, (-half, begin))
+        heappush(heap, (minus_size + half, begin + half))
+        middles.append(begin + half)
+    return np.sort(np.append(bounds, middles).astype(bounds.dtype))

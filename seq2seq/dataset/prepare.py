@@ -42,8 +42,8 @@ from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.dataset.block_processes import make_blocks
 from seq2seq.dataset.block_work import BLOCK, BlockWork
+from seq2seq.dataset.epoch import copies
 from seq2seq.dataset.file_digests import FileDigests
-from seq2seq.dataset.mixture import copies
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
 from seq2seq.dataset.store import FORMAT_VERSION, PairStore, join_blocks, write_store
 from seq2seq.dataset.subword_text import spelling_shares, subword_text

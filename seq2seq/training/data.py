@@ -13,14 +13,10 @@ import pytorch_lightning as pl
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import ModelConfig, RunConfig
-from seq2seq.dataset.augmentation import Augmentation, Growth, Growths
-from seq2seq.dataset.batches import BatchLoader, PairReader, Position, Shape
-from seq2seq.dataset.growth import measure_growths, measure_sampling
-from seq2seq.dataset.mixture import Copies, Mixture, copies
-from seq2seq.dataset.pair_readers import Augmented, SampledSegmentation, TagDropout
-from seq2seq.dataset.plan import Slots
+from seq2seq.dataset.batches import BatchLoader, Position, Shape
+from seq2seq.dataset.epoch import Epoch, copies
+from seq2seq.dataset.pair_reader import PairReader, measured
 from seq2seq.dataset.prepare import Prepared, prepare
-from seq2seq.dataset.room import Roomier
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.segmentation import RandomSegmentation
 from seq2seq.tokenizer import Tokenizer
@@ -55,21 +51,20 @@ class TranslationData(pl.LightningDataModule):
         """The batches of this rank.
 
         Raises:
-            ConfigError: the run began with a number of processes whose steps these cannot share.
+            ConfigError: the run began with a number of processes whose steps these cannot share, or with a version
+                that read its text in another way.
         """
-        ranks, train = self._ranks, self.prepared.train
-        n_slots = sum(c.n_pairs(n) for c, n in zip(self._copies, train.n_pairs_of_sources, strict=True))
-        slots, read_pair = self._reading()
+        ranks = self._ranks
+        epoch, reader = self._reading()
         loader = BatchLoader(
-            train,
+            self.prepared.train,
             self.config.batch,
             seed=self.config.seed,
             rank=ranks.rank,
             world_size=ranks.world_size,
             start=self._start,
-            slots=slots,
-            n_slots=n_slots,
-            read_pair=read_pair,
+            epoch=epoch,
+            reader=reader,
         )
         if self._start and self._start.world_size != ranks.world_size:
             log.info(
@@ -102,45 +97,18 @@ class TranslationData(pl.LightningDataModule):
     def train_dataloader(self) -> BatchLoader:
         return self.loader
 
-    @cached_property
-    def _copies(self) -> list[Copies]:
-        """Of each source."""
-        data = self.config.data
-        return copies(self.prepared.train.n_pairs_of_sources, data.temperature, data.weights)
-
-    @cached_property
-    def _growths(self) -> Growths:
-        """with augmentation."""
-        return measure_growths(self.prepared.train, self.prepared.tokenizer, self.config.data.augment.shares)
-
-    @cached_property
-    def _sampling_growth(self) -> tuple[Growth, Growth]:
-        return measure_sampling(self.prepared.train, self._segment)
-
-    @property
-    def _segment(self) -> RandomSegmentation:
-        return RandomSegmentation(self.prepared.tokenizer, self.config.tokenizer.subword_regularization)
-
-    def _reading(self) -> tuple[Slots | None, PairReader | None]:
-        """The places of an epoch, and what reads their pairs."""
+    def _reading(self) -> tuple[Epoch, PairReader | None]:
+        """What an epoch reads, and how; None: as it is stored."""
         data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
-        train, tokenizer, shares = self.prepared.train, self.prepared.tokenizer, data.augment.shares
+        train, tokenizer, n_pairs = self.prepared.train, self.prepared.tokenizer, self.prepared.train.n_pairs_of_sources
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
-        n_pairs = train.n_pairs_of_sources
-        slots: Slots = Mixture(train, n_pairs, self._copies, seed)
-        augmentation = sampling = None
-        if shares:
-            slots = augmentation = Augmentation(slots, shares, self._growths, longest, seed)
-        if rate:
-            slots = Roomier(slots, self._sampling_growth, longest)
-            sampling = SampledSegmentation(train, self._segment, slots, seed)
-        read_pair: PairReader | None = sampling
-        if augmentation is not None:
-            read_pair = Augmented(train, tokenizer, augmentation, seed, sampling)
-        if tokenizer.tags and data.tag_dropout:
-            read_pair = TagDropout(train, tokenizer, data.tag_dropout, seed, read_pair)
-        is_mixed = any(c.n_pairs(n) != n for c, n in zip(self._copies, n_pairs, strict=True))
-        return slots if is_mixed or shares or rate else None, read_pair
+        segment = RandomSegmentation(tokenizer, rate) if rate else None
+        draws = measured(train, tokenizer, data.augment.shares, segment, longest)
+        epoch = Epoch(train, n_pairs, copies(n_pairs, data.temperature, data.weights), seed, draws)
+        tag_dropout = data.tag_dropout if tokenizer.tags else 0.0
+        if draws.shares or segment or tag_dropout:
+            return epoch, PairReader(train, tokenizer, epoch, seed, segment=segment, tag_dropout=tag_dropout)
+        return epoch, None
 
 
 def largest(shapes: Iterable[Shape], model: ModelConfig) -> Shape:

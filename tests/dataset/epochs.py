@@ -16,6 +16,11 @@ def planned(loader: BatchLoader, epoch: int = 0) -> list[Rows]:
     return [rows for number in range(len(loader)) for rows in loader.rows(epoch, number)]
 
 
+def pairs_in(loader: BatchLoader, epoch: int = 0) -> list[int]:
+    """The pairs that this rank reads in an epoch, in order."""
+    return [int(pair) for rows in planned(loader, epoch) for pair in loader.epoch.pairs(rows.numbers, epoch)]
+
+
 def sides(batches: Sequence[Batch]) -> list[list[list[int]]]:
     """The tensors of micro-batches, to compare them."""
     return [[side.tolist() for side in batch[:3]] for batch in batches]

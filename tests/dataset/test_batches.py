@@ -42,7 +42,7 @@ def members(batch):
 def test_ranks_get_equally_many_batches_of_about_the_same_work():
     pairs = some_pairs(3000)
     loaders = [BatchLoader(pairs, BatchConfig(max_tokens=100), seed=1, rank=rank, world_size=3) for rank in range(3)]
-    shares = [[rows.pairs for rows in planned(loader)] for loader in loaders]
+    shares = [[rows.numbers for rows in planned(loader)] for loader in loaders]
     assert len({len(share) for share in shares}) == 1
     assert sorted(np.concatenate([*shares[0], *shares[1], *shares[2]]).tolist()) == list(range(3000))
     work = [[len(rows) * (pairs.tgt_lengths[rows].max() + 1) for rows in share] for share in shares]

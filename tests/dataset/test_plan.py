@@ -14,8 +14,8 @@ from seq2seq.errors import ConfigError
 from tests.dataset.plain_plan import plain_plan
 
 
-def slots_of(plan: Plan):
-    return [rows.slots.tolist() for rows in plan]
+def rows_of(plan: Plan):
+    return [rows.numbers.tolist() for rows in plan]
 
 
 def some_lengths(n, seed=0):
@@ -50,7 +50,7 @@ def test_a_plan_has_the_batches_of_the_plain_one(case):
         with pytest.raises(ConfigError, match="do not share out"):
             plan_epoch(*lengths, **rest)
         return
-    assert slots_of(plan_epoch(*lengths, **rest)) == expected
+    assert rows_of(plan_epoch(*lengths, **rest)) == expected
 
 
 @pytest.mark.slow
@@ -63,69 +63,44 @@ def test_a_large_plan_has_the_batches_of_the_plain_one(block, monkeypatch):
     src = np.clip((tgt * rng.normal(1.1, 0.3, len(tgt))).astype(int), 1, 300)
     for max_tokens, world_size in ((301, 1), (2000, 3), (9000, 2), (10**7, 1)):
         rest = {"max_tokens": max_tokens, "seed": 5, "epoch": 2, "world_size": world_size}
-        assert slots_of(plan_epoch(src, tgt, **rest)) == plain_plan(src, tgt, **rest)
+        assert rows_of(plan_epoch(src, tgt, **rest)) == plain_plan(src, tgt, **rest)
 
 
 def test_a_plan_is_that_of_older_versions():
     """So a run that one of them began goes on with the very next batch."""
-    batches = slots_of(plan(some_lengths(500), max_tokens=90, epoch=4, world_size=3))
+    batches = rows_of(plan(some_lengths(500), max_tokens=90, epoch=4, world_size=3))
     assert len(batches) == 57
     assert hashlib.sha256(str(batches).encode()).hexdigest()[:16] == "94bc43e8384c04c7"
 
 
-def test_slots_may_hold_other_pairs(monkeypatch):
-    monkeypatch.setattr(plan_module, "BLOCK", 7)
-    lengths, standing = some_lengths(40), np.arange(1000, 1040)[::-1]
-    filled = plan(lengths).with_pairs(standing)
-    assert slots_of(filled) == slots_of(plan(lengths))
-    assert all(rows.pairs.tolist() == (1039 - rows.slots).tolist() for rows in filled)
-    assert all(rows.pairs.tolist() == rows.slots.tolist() for rows in plan(lengths))
-    alone = plan(lengths).with_pairs_alone(standing)
-    assert [rows.pairs.tolist() for rows in alone] == [rows.pairs.tolist() for rows in filled]
-    assert alone.spans.tolist() == filled.spans.tolist() and alone.longest.tolist() == filled.longest.tolist()
-
-
-def test_few_slots_may_hold_pairs_of_large_numbers():
-    far = np.arange(40) + 2**40
-    pairs = plan(some_lengths(40)).with_pairs_alone(far).pairs
-    assert sorted(pairs.tolist()) == far.tolist()
-
-
-def test_a_plan_that_keeps_pairs_alone_takes_no_more_memory():
-    whole, standing = plan(some_lengths(1000)), np.arange(1000, dtype=np.int32)[::-1]
-    slots = whole.slots
-    alone = whole.with_pairs_alone(standing)
-    assert alone.pairs is alone.slots and alone.pairs is slots
-
-
 def test_a_part_of_a_plan_is_a_plan():
     whole = plan(some_lengths(200))
-    assert slots_of(whole[1::3]) == slots_of(whole)[1::3]
-    assert slots_of(whole[2:9][3:5]) == slots_of(whole)[5:7]
-    assert whole[-1].slots.tolist() == slots_of(whole)[-1]
+    assert rows_of(whole[1::3]) == rows_of(whole)[1::3]
+    assert rows_of(whole[2:9][3:5]) == rows_of(whole)[5:7]
+    assert whole[-1].numbers.tolist() == rows_of(whole)[-1]
 
 
 def test_a_plan_knows_the_longest_sides_of_its_batches():
     src, tgt = lengths = some_lengths(300)
     whole = plan(lengths, world_size=3)
-    expected = [[int(side[rows.slots].max()) for side in (src, tgt)] for rows in whole]
-    assert whole.longest.tolist() == expected
+    expected = [[int(side[rows.numbers].max()) for side in (src, tgt)] for rows in whole]
+    assert whole.longest.tolist() == [list(rows[1:]) for rows in whole] == expected
     assert whole[2::3].longest.tolist() == expected[2::3]
 
 
-def test_slots_are_sorted_in_place_and_equal_ones_keep_their_order(monkeypatch):
+def test_rows_are_sorted_in_place_and_equal_ones_keep_their_order(monkeypatch):
     monkeypatch.setattr(plan_module, "BLOCK", 64)
     rng = np.random.default_rng(0)
     minor, major = rng.integers(0, 5, (2, 500)).astype(np.uint8)
-    slots = rng.permutation(500).astype(np.int32)
-    expected = sorted(slots.tolist(), key=lambda slot: (major[slot], minor[slot]))
-    plan_module.sort_by(slots, minor, major)
-    assert slots.tolist() == expected
+    rows = rng.permutation(500).astype(np.int32)
+    expected = sorted(rows.tolist(), key=lambda row: (major[row], minor[row]))
+    plan_module.sort_by(rows, minor, major)
+    assert rows.tolist() == expected
 
 
 def test_a_plan_takes_four_bytes_a_pair():
     whole = plan(some_lengths(20_000), max_tokens=2000)
-    assert whole.slots is whole.pairs and whole.slots.nbytes == 80_000
+    assert whole.rows.nbytes == 80_000
     assert whole.spans.nbytes <= 8 * len(whole)
 
 
@@ -140,7 +115,7 @@ def test_to_make_a_plan_takes_twice_its_memory_and_little_more(lengths, monkeypa
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 11 * 300_000  # two arrays of slots, lengths of one byte, and blocks
+    assert peak < 11 * 300_000  # two arrays of rows, lengths of one byte, and blocks
 
 
 many_lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=8, max_size=120)
@@ -149,7 +124,7 @@ many_lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_s
 @given(many_lengths, st.integers(62, 300), st.integers(1, 4), st.integers(0, 9), st.integers(0, 9))
 def test_every_pair_is_in_one_batch_within_the_budget(pairs, max_tokens, world_size, seed, epoch):
     src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
-    batches = slots_of(plan_epoch(src, tgt, max_tokens=max_tokens, seed=seed, epoch=epoch, world_size=world_size))
+    batches = rows_of(plan_epoch(src, tgt, max_tokens=max_tokens, seed=seed, epoch=epoch, world_size=world_size))
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(pairs)))
     assert all(len(rows) * (max(src[rows].max(), tgt[rows].max()) + 1) <= max_tokens for rows in batches)
     assert len(batches) % world_size == 0
@@ -165,19 +140,49 @@ def test_each_epoch_has_as_many_batches(pairs, max_tokens, world_size):
     assert len(sizes) == 1
 
 
+@given(many_lengths, st.integers(62, 300), st.integers(1, 3), st.integers(0, 40))
+def test_a_plan_has_as_many_batches_as_it_is_asked_for_if_it_needs_no_more(pairs, max_tokens, world_size, n_more):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    rest = {"max_tokens": max_tokens, "seed": 7, "epoch": 1, "world_size": world_size}
+    needed = len(plan_epoch(src, tgt, **rest))
+    n_batches = min(needed + n_more * world_size, len(pairs) // world_size * world_size)
+    batches = rows_of(plan_epoch(src, tgt, n_batches=n_batches, **rest))
+    assert len(batches) == n_batches
+    assert sorted(np.concatenate(batches).tolist()) == list(range(len(pairs)))
+    assert all(len(rows) * (max(src[rows].max(), tgt[rows].max()) + 1) <= max_tokens for rows in batches)
+    assert len(plan_epoch(src, tgt, n_batches=world_size, **rest)) == needed
+
+
+@given(many_lengths, st.integers(62, 300), st.integers(1, 3))
+def test_a_reserve_is_the_same_in_each_epoch_and_never_more_than_the_rows_give(pairs, max_tokens, world_size):
+    src, tgt = (np.array(side) for side in zip(*pairs, strict=True))
+    rest = {"max_tokens": max_tokens, "seed": 7, "world_size": world_size}
+    needed = len(plan_epoch(src, tgt, epoch=0, **rest))
+    sizes = {len(plan_epoch(src, tgt, epoch=epoch, reserve=True, **rest)) for epoch in range(3)}
+    assert len(sizes) == 1
+    assert needed <= sizes.pop() <= len(pairs)
+
+
+def test_the_reserve_worked_out_by_hand():
+    src = np.full(400, 9)
+    assert len(plan((src, src))) == 100  # 4 rows of 10 tokens
+    assert len(plan((src, src), reserve=True)) == 111  # one, and 2 x 100 / 20, more
+    assert len(plan((src, src), world_size=2, reserve=True)) == 112
+
+
 def test_a_plan_is_a_function_of_its_arguments():
     lengths = some_lengths(200)
-    flat = slots_of(plan(lengths))
+    flat = rows_of(plan(lengths))
     np.random.seed(99)
-    assert slots_of(plan(lengths)) == flat
+    assert rows_of(plan(lengths)) == flat
     for changes in ({"epoch": 1}, {"seed": 4}):
-        other = slots_of(plan(lengths, **changes))
+        other = rows_of(plan(lengths, **changes))
         assert other != flat and len(other) == len(flat)
 
 
 def test_epochs_differ_in_the_order_and_the_company_of_pairs():
     lengths = some_lengths(500)
-    first, second = ({frozenset(rows) for rows in slots_of(plan(lengths, epoch=epoch))} for epoch in (0, 1))
+    first, second = ({frozenset(rows) for rows in rows_of(plan(lengths, epoch=epoch))} for epoch in (0, 1))
     assert len(first & second) < len(first) / 4
 
 
@@ -189,7 +194,7 @@ def realistic_lengths():
 
 def test_large_batches_come_in_multiples_of_8_pairs_but_for_the_last():
     for world_size, exceptions in ((1, 1), (3, 5)):  # cutting a batch in two makes two more
-        batches = slots_of(plan(realistic_lengths(), max_tokens=4096, world_size=world_size))
+        batches = rows_of(plan(realistic_lengths(), max_tokens=4096, world_size=world_size))
         large = [len(rows) for rows in batches if len(rows) >= 64]
         assert len(large) > 50
         assert sum(n_pairs % 8 != 0 for n_pairs in large) <= exceptions
@@ -197,11 +202,11 @@ def test_large_batches_come_in_multiples_of_8_pairs_but_for_the_last():
 
 def test_realistic_lengths_leave_little_padding():
     src, tgt = realistic_lengths()
-    batches = slots_of(plan((src, tgt), max_tokens=4096))
-    slots = sum(len(rows) * (side[rows].max() + 1) for rows in batches for side in (src, tgt))
-    assert 1 - (src + 1).sum() / slots - (tgt + 1).sum() / slots < 0.08
-    tgt_slots = sum(len(rows) * (tgt[rows].max() + 1) for rows in batches)
-    assert 1 - (tgt + 1).sum() / tgt_slots < 0.03
+    batches = rows_of(plan((src, tgt), max_tokens=4096))
+    cells = sum(len(rows) * (side[rows].max() + 1) for rows in batches for side in (src, tgt))
+    assert 1 - (src + 1).sum() / cells - (tgt + 1).sum() / cells < 0.08
+    tgt_cells = sum(len(rows) * (tgt[rows].max() + 1) for rows in batches)
+    assert 1 - (tgt + 1).sum() / tgt_cells < 0.03
 
 
 def test_too_few_pairs_for_the_ranks_are_refused():

@@ -56,7 +56,9 @@ def plain_loop(config, n_ranks, n_steps):
     optimizer = optimizer_of(model, optim)
     nlls = []
     for step, planned in enumerate(islice(steps_of(store, config, n_ranks), n_steps)):
-        batches = [collate([store.src(i) for i in rows.pairs], [store.tgt(i) for i in rows.pairs]) for rows in planned]
+        batches = [
+            collate([store.src(i) for i in rows.numbers], [store.tgt(i) for i in rows.numbers]) for rows in planned
+        ]
         loss_of = partial(F.cross_entropy, ignore_index=PAD, reduction="sum")
         outputs = [(model(b.src, b.tgt_in).flatten(0, 1), b.tgt_out.flatten()) for b in batches]
         losses = [loss_of(*output, label_smoothing=optim.label_smoothing) for output in outputs]

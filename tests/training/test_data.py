@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from seq2seq.dataset.batches import Batch, BatchLoader, collate
-from seq2seq.dataset.pair_readers import SampledSegmentation
+from seq2seq.dataset.pair_reader import PairReader
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.dataset.prepare import prepare
 from seq2seq.training.data import TranslationData
 from seq2seq.vocabulary import EOS, PAD
-from tests.dataset.epochs import micro_batches, planned
+from tests.dataset.epochs import micro_batches, pairs_in, planned
 from tests.training.tiny_runs import reversed_pairs, tiny_config, write_split
 
 
@@ -45,7 +45,7 @@ def test_one_source_or_a_temperature_of_1_changes_no_batch(corpus, train, temper
     store = loader.pairs
     for epoch in range(2):
         whole = plan_epoch(store.src_lengths, store.tgt_lengths, max_tokens=160, seed=1, epoch=epoch)
-        plan = [rows.pairs for rows in whole]
+        plan = [rows.numbers for rows in whole]
         expected = [collate([store.src(i) for i in rows], [store.tgt(i) for i in rows]) for rows in plan]
         assert equal(micro_batches(loader), expected)
 
@@ -58,7 +58,7 @@ def rows_of(loader: BatchLoader) -> list[tuple[int, ...]]:
     """The sources of one epoch, without padding and in the order of the pairs."""
     sources = [row for batch in micro_batches(loader) for row in batch.src]
     rows = [tuple(token for token in row.tolist() if token != PAD) for row in sources]
-    order = [int(i) for rows in planned(loader, loader.n_done // len(loader) - 1) for i in rows.pairs]
+    order = pairs_in(loader, loader.n_done // len(loader) - 1)
     return [row for _, row in sorted(zip(order, rows, strict=True))]
 
 
@@ -124,16 +124,18 @@ def test_batches_of_drawn_segmentations_keep_their_budget_and_their_number(corpu
 @pytest.mark.parametrize("rate", [0.3, 0.1, 0.01])
 def test_most_segmentations_fit_and_rooms_are_not_empty(corpus, rate):
     loader = loader_of(corpus, data__train="large", tokenizer__subword_regularization=rate, tokenizer__vocab_size=290)
-    slots, read_pair, store = loader.slots, loader.read_pair, loader.pairs
-    assert isinstance(read_pair, SampledSegmentation) and slots is not None
-    draw, n_epochs = random.Random(0).random, 4
-    targets = [store.tgt(i).tolist() for i in range(300)] * n_epochs
-    read = [read_pair(i, epoch, i)[1] for epoch in range(n_epochs) for i in range(300)]
-    unlimited = [read_pair.segment(read_pair.store.tgt_text(i), draw) for _ in range(n_epochs) for i in range(300)]
-    n_drawn = sum(ids != best for ids, best in zip(read, targets, strict=True))
-    n_expected = sum(ids != best for ids, best in zip(unlimited, targets, strict=True))
+    reader, store, n_epochs = loader.reader, loader.pairs, 4
+    assert isinstance(reader, PairReader) and reader.segment is not None
+    draw = random.Random(0).random
+    read, n_drawn, n_expected, n_room = [], 0, 0, 0
+    for epoch in range(n_epochs):
+        for rows in planned(loader, epoch):
+            for pair, ids in zip(rows.numbers, reader.read(rows, epoch)[1], strict=True):
+                n_drawn += ids != store.tgt(pair).tolist()
+                n_expected += reader.segment(reader.store.tgt_text(pair), draw) != store.tgt(pair).tolist()
+                read.append(ids)
+            n_room += len(rows.numbers) * rows.max_tgt
     assert 0.6 * n_expected < n_drawn <= 1.1 * n_expected
-    n_room = int(slots.tgt_lengths.sum()) * n_epochs
     assert sum(map(len, read)) <= n_room < 1.4 * sum(map(len, read))
 
 
