@@ -188,7 +188,7 @@ def steps_table() -> str:
     how = "computed from 28 s for a million pairs on two cores (measured), in proportion to the bytes of text"
     size, minutes = f"{store_bytes(WMT14) / GB:.1f} GB", f"{prepare_s / 60:.0f} minutes"
     add("preparing", how, disk=size, time=minutes, memory="1.4 GB and subwords")
-    how = "computed from 40 million pairs (measured); while the epoch before is trained on"
+    how = "computed from 40 million pairs (measured); before each epoch"
     memory = f"{Measured.plan_bytes * WMT14 / GB:.2f} GB, then {PLAN * WMT14 / GB:.2f} GB"
     add("planning an epoch", how, time=f"{WMT14 * Measured.plan_cpu_s:.0f} s", memory=memory)
     how, memory = "computed: `wmt14_big`, 300,000 steps, see below", f"{(weights + activations) / GB:.0f} GB a GPU"
@@ -221,14 +221,14 @@ def billion_table() -> str:
         f"{PLAN} bytes x N",
         PLAN * n / GB,
         "GB",
-        "once on each machine, mapped by all its processes",
+        "in each process",
         1,
     )
     for what, size in (
-        ("memory of the next one while it is made", Measured.plan_bytes),
+        ("memory while it is made", Measured.plan_bytes),
         ("the same of a mixture with weights", Measured.mixed_plan_bytes),
     ):
-        note = "in one process of each machine, with its lengths"
+        note = "in each process, with the lengths"
         add(what, f"{size:.1f} bytes x N", size * n / GB, "GB", note, 1)
     add("memory of `data.drop_duplicates=true`", "16 bytes x N", 16 * n / GB, "GB", "at most, while it merges", 1)
     add(
@@ -249,7 +249,7 @@ def billion_table() -> str:
         "s",
         "once: unchanged files are known",
     )
-    add("planning, CPU time", "5.8 s x N / 40 million", n * Measured.plan_cpu_s, "s", "hidden behind the epoch before")
+    add("planning, CPU time", "5.8 s x N / 40 million", n * Measured.plan_cpu_s, "s", "in each process, before each epoch")
     add("an epoch of `big`, 8 x H100", "steps of 200,000 tokens", epoch_s / 3600, "hours", "one epoch may be all", 1)
     table = as_table(["what", "formula", "WMT14", "a billion pairs", ""], rows)
     cores = rate / Measured.batches_per_s

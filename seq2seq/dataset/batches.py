@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from seq2seq.config import BatchConfig
 from seq2seq.dataset.epoch import Copies, Epoch
-from seq2seq.dataset.plan import Indices, Plan, Rows, plan_epoch, shared_out
+from seq2seq.dataset.plan import Indices, Lengths, Plan, Rows, plan_epoch, shared_out
 from seq2seq.errors import ConfigError
 from seq2seq.vocabulary import BOS, EOS, PAD
 
@@ -68,14 +68,10 @@ class Reader(Protocol):
     def read(self, rows: Rows, epoch: int) -> tuple[Sequence[Any], Sequence[Any]]: ...  # sources and targets
 
 
-class Pairs(Protocol):
+class Pairs(Lengths, Protocol):
     """Encoded parallel text: what a plan and its batches read."""
 
     def __len__(self) -> int: ...
-    @property
-    def src_lengths(self) -> npt.NDArray[Any]: ...  # tokens without eos
-    @property
-    def tgt_lengths(self) -> npt.NDArray[Any]: ...
     def src(self, index: int) -> npt.NDArray[Any]: ...
     def tgt(self, index: int) -> npt.NDArray[Any]: ...
 
@@ -190,30 +186,27 @@ class BatchLoader:
         return self._planned[1:]
 
     def _make_plan(self, epoch: int) -> tuple[int, Plan]:
-        """A plan with as many batches as the first epoch has, whatever is drawn.
+        """A plan with as many batches as the first epoch has, whatever is drawn, and the epoch of its draws.
 
-        In an epoch whose draws need more than that, which is very rare, those of the first epoch come once more.
+        An epoch whose draws need more batches than that, which is very rare, has those of the first epoch once more.
         """
-        if not self.epoch.lengths_differ:
-            return epoch, self._plan_rows(epoch, epoch)
-        if epoch and not self._n_batches:
+        differ = self.epoch.lengths_differ
+        if differ and epoch and not self._n_batches:
             self._make_plan(0)
-        if epoch and len(plan := self._plan_rows(epoch, epoch, n_batches=self._n_batches)) == self._n_batches:
-            return epoch, plan
-        plan = self._plan_rows(epoch, 0, reserve=True)
+        for draw in (epoch, 0):
+            plan = plan_epoch(
+                *self.epoch.lengths(draw),
+                max_tokens=self.config.max_tokens,
+                seed=self.seed,
+                epoch=epoch,
+                world_size=self.planned_for,
+                n_batches=self._n_batches,
+                reserve=differ and draw == 0,
+            )
+            if draw == 0 or not differ or len(plan) == self._n_batches:
+                break
         self._n_batches = len(plan)
-        return 0, plan
-
-    def _plan_rows(self, epoch: int, draw: int, *, n_batches: int = 0, reserve: bool = False) -> Plan:
-        return plan_epoch(
-            *self.epoch.lengths(draw),
-            max_tokens=self.config.max_tokens,
-            seed=self.seed,
-            epoch=epoch,
-            world_size=self.planned_for,
-            n_batches=n_batches,
-            reserve=reserve,
-        )
+        return draw, plan
 
     def shapes(self, epoch: int) -> list[Shape]:
         """Of each micro-batch of this rank in an epoch."""

@@ -11,7 +11,7 @@ number of the row. So nothing of an epoch is stored, and a resumed run, a worker
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -155,7 +155,7 @@ class Epoch:
         taken: dict[str, float] = defaultdict(float)  # of the chances, by the first of those that exclude each other
         for bit, (name, share) in enumerate(self.draws.shares.items()):
             first = next((group[0] for group in EXCLUSIVE if name in group), name)
-            chances = _chances(rows, (self._seed, epoch, list(AUGMENTATIONS).index(first)))
+            chances = _chances(rows, _generators(self._seed, epoch)[list(AUGMENTATIONS).index(first)])
             has_it = (taken[first] <= chances) & (chances < taken[first] + share)
             kinds |= has_it.astype(np.uint16) << np.uint16(bit)
             taken[first] += share
@@ -209,10 +209,15 @@ class Epoch:
         return np.where(fits, whole, stored[0])
 
 
-def _chances(rows: Indices, seed: tuple[int, ...]) -> NDArray[np.float64]:
-    """A random number in [0, 1) for each row: number `row` of the generator SplitMix64 (Steele et al. 2014)."""
-    begin = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+def _chances(rows: Indices, begin: np.uint64) -> NDArray[np.float64]:
+    """A random number in [0, 1) for each row: number `row` of a generator SplitMix64 (Steele et al. 2014)."""
     z = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + begin
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@lru_cache
+def _generators(seed: int, epoch: int) -> NDArray[Any]:
+    """Where the generator of each augmentation begins."""
+    return np.random.SeedSequence((seed, epoch, 1)).generate_state(len(AUGMENTATIONS), np.uint64)

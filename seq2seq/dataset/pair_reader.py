@@ -50,31 +50,34 @@ class PairReader:
 
     def read(self, rows: Rows, epoch: int) -> tuple[list[list[int]], list[list[int]]]:
         """The sources and the targets of a micro-batch."""
-        pairs, kinds = self.epoch.pairs(rows.numbers, epoch), self.epoch.kinds(rows.numbers, epoch)
+        pairs, kinds = (found(rows.numbers, epoch).tolist() for found in (self.epoch.pairs, self.epoch.kinds))
+        names = {kind: [name for bit, name in enumerate(self._names) if kind >> bit & 1] for kind in set(kinds)}
         read = [
-            self._pair(pair, [name for bit, name in enumerate(self._names) if kind >> bit & 1], f"{epoch} {row}", rows)
-            for row, pair, kind in zip(rows.numbers.tolist(), pairs.tolist(), kinds.tolist(), strict=True)
+            self._pair(pair, names[kind], f"{epoch} {row}", rows)
+            for row, pair, kind in zip(rows.numbers.tolist(), pairs, kinds, strict=True)
         ]
         return [src for src, _ in read], [tgt for _, tgt in read]
 
     def _pair(self, pair: int, names: Sequence[str], place: str, room: Rows) -> tuple[list[int], list[int]]:
-        src, tgt = self.store.src(pair).tolist(), self.store.tgt(pair).tolist()
-        tag = src[:1] if src and src[0] in self._tags else []
+        tag = [token for token in self.store.src(pair)[:1].tolist() if token in self._tags] if self._tags else []
         if not (names or self.segment or (tag and self.tag_dropout)):
-            return src, tgt
+            return self._stored(pair)
         draw = random.Random(f"{self.seed} {place}")  # seeded by SHA-512, not by Python's hashes
         drops_tag = draw.random() < self.tag_dropout
         texts = self._texts(pair, names, draw) if names or self.segment else []
-        if names:
-            ids = self.tokenizer.encode(texts)
-            if all(ids) and len(tag + ids[0]) <= room.max_src and len(ids[1]) <= room.max_tgt:
-                src, tgt = tag + ids[0], ids[1]
-            else:
-                texts = self._texts(pair, [], draw)
+        ids = self.tokenizer.encode(texts) if names else []
+        if ids and all(ids) and len(tag + ids[0]) <= room.max_src and len(ids[1]) <= room.max_tgt:
+            src, tgt = tag + ids[0], ids[1]
+        else:
+            src, tgt = self._stored(pair)
+            texts = self._texts(pair, [], draw) if self.segment else []
         if self.segment:
             src = tag + (_drawn(self.segment, texts[0], room.max_src - len(tag), draw.random) or src[len(tag) :])
             tgt = _drawn(self.segment, texts[1], room.max_tgt, draw.random) or tgt
         return src[len(tag) :] if drops_tag else src, tgt
+
+    def _stored(self, pair: int) -> tuple[list[int], list[int]]:
+        return self.store.src(pair).tolist(), self.store.tgt(pair).tolist()
 
     def _texts(self, pair: int, names: Sequence[str], draw: random.Random) -> Sequence[str]:
         """Source and target with these augmentations."""

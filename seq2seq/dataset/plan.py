@@ -9,9 +9,10 @@ A plan has 4 bytes a row. To make one takes about 10 bytes a row, lengths of one
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from heapq import heappush, heapreplace
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -42,33 +43,23 @@ class Rows(NamedTuple):
     max_tgt: int
 
 
-class Plan(Sequence[Rows]):
+@dataclass(frozen=True)
+class Plan:
     """The micro-batches of an epoch in order, or some of them."""
 
-    def __init__(self, rows: Indices, spans: Indices, longest: Indices) -> None:
-        """
-        Args:
-            rows: all rows of the epoch; those of a batch are neighbours.
-            spans: (batches, 2): where the rows of each batch begin and end.
-            longest: (batches, 2): tokens of the longest source and target of each batch, without eos.
-        """
-        self.rows, self.spans, self.longest = rows, spans, longest
+    rows: Indices  # all rows of the epoch; those of a batch are neighbours
+    spans: Indices  # (batches, 2): where the rows of each batch begin and end
+    longest: Indices  # (batches, 2): tokens of the longest source and target of each batch, without eos
 
     def __len__(self) -> int:
         return len(self.spans)
 
-    @overload
-    def __getitem__(self, batch: int) -> Rows: ...
-    @overload
-    def __getitem__(self, batch: slice) -> "Plan": ...
-    def __getitem__(self, batch: int | slice) -> "Rows | Plan":
-        if isinstance(batch, slice):
-            return Plan(self.rows, self.spans[batch], self.longest[batch])
-        (begin, end), (src, tgt) = self.spans[batch], self.longest[batch]
-        return Rows(self.rows[begin:end], int(src), int(tgt))
+    def __getitem__(self, batches: slice) -> "Plan":
+        return Plan(self.rows, self.spans[batches], self.longest[batches])
 
     def __iter__(self) -> Iterator[Rows]:
-        return (self[batch] for batch in range(len(self)))
+        for (begin, end), (src, tgt) in zip(self.spans.tolist(), self.longest.tolist(), strict=True):
+            yield Rows(self.rows[begin:end], src, tgt)
 
 
 def plan_epoch(

@@ -157,7 +157,13 @@ def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokeni
 def _start_of(resumed: Checkpoint) -> Position:
     found = resumed.position
     n_ranks = found["world_size"]
-    return Position(resumed.step, found.get("steps_per_epoch", 0), n_ranks, found.get("planned_for") or n_ranks)
+    return Position(
+        resumed.step,
+        found.get("steps_per_epoch", 0),
+        n_ranks,
+        planned_for=found.get("planned_for") or n_ranks,
+        version=found.get("version", 1),
+    )
 
 
 def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:

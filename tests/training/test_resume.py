@@ -15,6 +15,7 @@ import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
+from seq2seq.dataset.batches import VERSION
 from seq2seq.reports.origin import origin
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.processes import TrainingInterrupted
@@ -215,7 +216,13 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
         name.removeprefix("model.") for name in last["state_dict"]
     }
     assert last["optimizer_states"][0]["state"]
-    assert last["position"] == {"n_done": 10, "steps_per_epoch": 5, "world_size": 1, "planned_for": 1}
+    assert last["position"] == {
+        "n_done": 10,
+        "steps_per_epoch": 5,
+        "world_size": 1,
+        "planned_for": 1,
+        "version": VERSION,
+    }
 
 
 def test_tags_travel_with_every_checkpoint(unbroken):

@@ -27,12 +27,12 @@ def stopped(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_dir
 
 
-def resumed(corpus: Path, stopped: Path, run_dir: Path, content: dict[str, Any]) -> None:
+def resumed(corpus: Path, stopped: Path, run_dir: Path, content: dict[str, Any], **more: Any) -> None:
     shutil.copytree(stopped, run_dir)
     for other in ("previous.ckpt", "best.ckpt"):
         (run_dir / "checkpoints" / other).unlink(missing_ok=True)
     write_checkpoint(content, run_dir / "checkpoints/last.ckpt")
-    train_with(tiny_config(corpus, run_dir, CHANGES | {"trainer.max_steps": 3}), resume=True)
+    train_with(tiny_config(corpus, run_dir, CHANGES | more | {"trainer.max_steps": 3}), resume=True)
 
 
 def places(content: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -135,3 +135,17 @@ def test_an_error_after_the_training_is_none_of_the_state(
     shutil.copytree(stopped, tmp_path / "run")
     with pytest.raises(ValueError, match=r"^a bug$"):
         train_with(tiny_config(corpus, tmp_path / "run", CHANGES), resume=True)  # nothing is left to train
+
+
+def test_a_run_goes_on_from_a_state_of_older_draws_only_if_nothing_is_drawn(
+    corpus: Path, stopped: Path, tmp_path: Path
+) -> None:
+    content = checkpoint(stopped)
+    del content["position"]["version"]
+    resumed(corpus, stopped, tmp_path / "plain", content)
+    joins = {"data.augment.join": 0.3}
+    train_with(tiny_config(corpus, tmp_path / "joined", CHANGES | joins))
+    content = checkpoint(tmp_path / "joined")
+    del content["position"]["version"]
+    with pytest.raises(UserError, match="this run began with another version, which draws other batches"):
+        resumed(corpus, tmp_path / "joined", tmp_path / "again", content, **joins)

@@ -1,4 +1,4 @@
-"""Faults in the batches: the plan of an epoch, its place, what its slots hold, how pairs are read."""
+"""Faults in the batches: the plan of an epoch, its place, what its rows are, how pairs are read."""
 
 from tests.mutants.mutant import Mutant
 
@@ -41,23 +41,23 @@ MUTANTS = [
     Mutant(
         fault="the batches of an epoch do not share out over the ranks",
         file="seq2seq/dataset/plan.py",
-        text="while (n_batches := len(bounds) - 1) % world_size:",
-        becomes="while (n_batches := len(bounds) - 1) < world_size:",
+        text="n_needed = -(-(len(bounds) - 1) // world_size) * world_size",
+        becomes="n_needed = len(bounds) - 1",
         tests=["tests/dataset/test_plan.py::test_every_pair_is_in_one_batch_within_the_budget"],
     ),
     Mutant(
         fault="sources are shuffled, so that long and short ones are padded together",
         file="seq2seq/dataset/plan.py",
-        text="_sort(slots, minor, other)",
-        becomes="_sort(slots, np.zeros_like(minor), other)",
+        text="_sort(rows, minor, other)",
+        becomes="_sort(rows, np.zeros_like(minor), other)",
         tests=["tests/dataset/test_plan.py::test_realistic_lengths_leave_little_padding"],
     ),
     Mutant(
-        fault="the slots of each block are sorted into the places of those of the block before",
+        fault="the rows of each block are sorted into the places of those of the block before",
         file="seq2seq/dataset/plan.py",
         text="        nexts += counts",
         becomes="        nexts += 0",
-        tests=["tests/dataset/test_plan.py::test_slots_are_sorted_in_place_and_equal_ones_keep_their_order"],
+        tests=["tests/dataset/test_plan.py::test_rows_are_sorted_in_place_and_equal_ones_keep_their_order"],
     ),
     Mutant(
         fault="a plan takes the first sides of a batch for its longest ones",
@@ -90,8 +90,8 @@ MUTANTS = [
     Mutant(
         fault="every epoch is the first one",
         file="seq2seq/dataset/batches.py",
-        text="plan, accumulate = self._plan_of(epoch)",
-        becomes="plan, accumulate = self._plan_of(0)",
+        text="(draw, plan), accumulate = self._plan_of(epoch)",
+        becomes="(draw, plan), accumulate = self._plan_of(0)",
         tests=["tests/training/test_data.py::test_one_source_or_a_temperature_of_1_changes_no_batch"],
     ),
     Mutant(
@@ -102,60 +102,113 @@ MUTANTS = [
         tests=["tests/dataset/test_batches.py::test_validation_covers_every_pair_once_with_a_batch_for_each_rank"],
     ),
     Mutant(
-        fault="a slot of a mixture holds the same pair in every epoch",
-        file="seq2seq/dataset/mixture.py",
-        text="begin = (self.turn + epoch * self.n_slots) % len(self.pairs)",
-        becomes="begin = self.turn % len(self.pairs)",
-        tests=["tests/dataset/test_mixture.py::test_the_pairs_of_a_part_of_a_copy_take_turns"],
+        fault="an epoch may have one batch more than the first",
+        file="seq2seq/dataset/batches.py",
+        text="len(plan) == self._n_batches:",
+        becomes="len(plan) <= self._n_batches + self.planned_for:",
+        tests=[
+            "tests/dataset/test_epoch.py::test_an_epoch_whose_draws_need_more_batches_reads_the_rows_of_the_first_one"
+        ],
     ),
     Mutant(
-        fault="a mixture plans a slot with the length of its first pair, not of its longest",
-        file="seq2seq/dataset/mixture.py",
-        text="np.maximum(np.maximum.reduceat(of_pairs, first - first[0]), of_pairs[last - first[0]])",
-        becomes="of_pairs[first - first[0]]",
-        tests=["tests/dataset/test_mixture.py::test_planned_lengths_are_never_below_the_actual_ones"],
+        fault="nothing is kept for epochs whose draws are longer",
+        file="seq2seq/dataset/batches.py",
+        text="reserve=differ and draw == 0,",
+        becomes="reserve=False,",
+        tests=["tests/dataset/test_epoch.py::test_the_share_of_epochs_that_repeat_the_first_one_is_small"],
     ),
     Mutant(
-        fault="the weight of a source changes nothing",
-        file="seq2seq/dataset/mixture.py",
-        text="n * weight * (largest / n)",
-        becomes="n * (largest / n)",
-        tests=["tests/dataset/test_mixture.py::test_weights_worked_out_by_hand"],
+        fault="a run goes on with other draws than those it began with",
+        file="seq2seq/dataset/batches.py",
+        text="if start.version != VERSION and (",
+        becomes="if False and (",
+        tests=[
+            "tests/training/test_wrong_states.py::"
+            "test_a_run_goes_on_from_a_state_of_older_draws_only_if_nothing_is_drawn"
+        ],
+    ),
+    Mutant(
+        fault="the batches that are halved are not the largest",
+        file="seq2seq/dataset/plan.py",
+        text='np.argsort(-sizes, kind="stable")',
+        becomes='np.argsort(sizes, kind="stable")',
+        tests=["tests/dataset/test_plan.py::test_a_plan_has_the_batches_of_the_plain_one"],
+    ),
+    Mutant(
+        fault="a partial copy has the same pairs in every epoch",
+        file="seq2seq/dataset/epoch.py",
+        text="start = (self.turn + epoch * self.n_rows) % self.n_pairs",
+        becomes="start = self.turn % self.n_pairs",
+        tests=["tests/dataset/test_epoch.py::test_each_pair_comes_as_often_as_its_source_says"],
     ),
     Mutant(
         fault="the pairs of a partial copy move on by two places, so that some come more often than others",
-        file="seq2seq/dataset/mixture.py",
-        text="(self.turn + epoch * self.n_slots) % len(self.pairs)",
-        becomes="(self.turn + 2 * epoch * self.n_slots) % len(self.pairs)",
-        tests=["tests/dataset/test_mixture.py::test_each_pair_comes_as_often_as_its_source_says"],
+        file="seq2seq/dataset/epoch.py",
+        text="start = (self.turn + epoch * self.n_rows) % self.n_pairs",
+        becomes="start = (self.turn + 2 * epoch * self.n_rows) % self.n_pairs",
+        tests=["tests/dataset/test_epoch.py::test_each_pair_comes_as_often_as_its_source_says"],
+    ),
+    Mutant(
+        fault="the weight of a source changes nothing",
+        file="seq2seq/dataset/epoch.py",
+        text="n * weight * (largest / n)",
+        becomes="n * (largest / n)",
+        tests=["tests/dataset/test_epoch.py::test_weights_worked_out_by_hand"],
     ),
     Mutant(
         fault="a pair meets the same augmentation in every epoch",
-        file="seq2seq/dataset/augmentation.py",
-        text="np.random.default_rng((self.seed, epoch)).integers(self._n_members)",
-        becomes="np.random.default_rng(self.seed).integers(self._n_members)",
-        tests=["tests/dataset/test_augmentation.py::test_each_pair_meets_each_augmentation_as_often_as_its_share_says"],
+        file="seq2seq/dataset/epoch.py",
+        text="SeedSequence((seed, epoch, 1))",
+        becomes="SeedSequence((seed, 1))",
+        tests=["tests/dataset/test_epoch.py::test_augmentations_are_a_function_of_seed_and_epoch"],
     ),
     Mutant(
-        fault="what is drawn for a pair does not depend on the epoch",
-        file="seq2seq/dataset/pair_readers.py",
-        text='f"{seed} {purpose} {epoch} {slot}"',
-        becomes='f"{seed} {purpose} {slot}"',
-        tests=["tests/dataset/test_pair_readers.py::test_sampled_segmentations_are_a_function_of_seed_epoch_and_slot"],
+        fault="augmentations of one row are drawn by the same number",
+        file="seq2seq/dataset/epoch.py",
+        text="[list(AUGMENTATIONS).index(first)]",
+        becomes="[0]",
+        tests=["tests/dataset/test_epoch.py::test_rows_have_augmentations_in_their_shares"],
     ),
     Mutant(
-        fault="what is drawn for a pair does not depend on the seed",
-        file="seq2seq/dataset/pair_readers.py",
-        text='f"{seed} {purpose} {epoch} {slot}"',
-        becomes='f"{purpose} {epoch} {slot}"',
-        tests=["tests/dataset/test_pair_readers.py::test_sampled_segmentations_are_a_function_of_seed_epoch_and_slot"],
+        fault="the last pair of a source is joined to the first one of the next",
+        file="seq2seq/dataset/epoch.py",
+        text="return n if pair + n <= self._ends",
+        becomes="return n if pair + n <= self._ends[-1] or pair + n <= self._ends",
+        tests=[
+            "tests/dataset/test_augmented_pairs.py::"
+            "test_a_joined_pair_has_the_next_ones_of_its_source_in_order_on_both_sides"
+        ],
     ),
     Mutant(
-        fault="a drawn segmentation may have one token more than its slot",
-        file="seq2seq/dataset/pair_readers.py",
+        fault="what is drawn for a row does not depend on the epoch",
+        file="seq2seq/dataset/pair_reader.py",
+        text='f"{epoch} {row}"',
+        becomes='f"{row}"',
+        tests=["tests/dataset/test_pair_reader.py::test_what_is_drawn_is_a_function_of_seed_epoch_and_row"],
+    ),
+    Mutant(
+        fault="what is drawn for a row does not depend on the seed",
+        file="seq2seq/dataset/pair_reader.py",
+        text='f"{self.seed} {place}"',
+        becomes='f"{place}"',
+        tests=["tests/dataset/test_pair_reader.py::test_what_is_drawn_is_a_function_of_seed_epoch_and_row"],
+    ),
+    Mutant(
+        fault="a drawn segmentation may have one token more than there is room for",
+        file="seq2seq/dataset/pair_reader.py",
         text="if len(ids) <= room",
         becomes="if len(ids) <= room + 1",
-        tests=["tests/dataset/test_pair_readers.py::test_a_segmentation_that_does_not_fit_is_drawn_again"],
+        tests=["tests/dataset/test_pair_reader.py::test_a_segmentation_that_does_not_fit_is_drawn_again"],
+    ),
+    Mutant(
+        fault="an augmented target may be longer than its batch",
+        file="seq2seq/dataset/pair_reader.py",
+        text=" and len(ids[1]) <= room.max_tgt:",
+        becomes=":",
+        tests=[
+            "tests/dataset/test_pair_reader.py::"
+            "test_an_augmented_pair_is_read_as_it_is_stored_where_one_of_its_sides_does_not_fit"
+        ],
     ),
     Mutant(
         fault="merges are made with the probability with which they should be left out",
@@ -163,12 +216,5 @@ MUTANTS = [
         text="while turn < n_turns and draw() >= self._rate:",
         becomes="while turn < n_turns and draw() < self._rate:",
         tests=["tests/test_segmentation.py::test_segmentations_have_their_exact_chances"],
-    ),
-    Mutant(
-        fault="a plan that was made ahead is taken for that of another epoch",
-        file="seq2seq/dataset/plan_ahead.py",
-        text="if begun == epoch:",
-        becomes="if True:",
-        tests=["tests/dataset/test_plan_ahead.py::test_another_plan_than_the_one_begun_is_made_and_no_thread_is_left"],
     ),
 ]

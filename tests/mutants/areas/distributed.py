@@ -16,8 +16,8 @@ MUTANTS = [
     Mutant(
         fault="an epoch has as many steps as micro-batches",
         file="seq2seq/dataset/batches.py",
-        text="-(-len(self._plan_of(0)) // self.accumulate)",
-        becomes="len(self._plan_of(0))",
+        text="-(-len(self._plan_of(0)[1]) // self.accumulate)",
+        becomes="len(self._plan_of(0)[1])",
         tests=["tests/dataset/test_batches.py"],
     ),
     Mutant(
@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         fault="a process trains on the batches of another step",
         file="seq2seq/dataset/batches.py",
-        text="self._plans.of(epoch)[self.rank :: self.world_size]",
-        becomes="(whole := self._plans.of(epoch))[self.rank * (n := len(whole) // self.world_size) :][:n]",
+        text="plan[self.rank :: self.world_size]",
+        becomes="plan[self.rank * (n := len(plan) // self.world_size) :][:n]",
         tests=["tests/dataset/test_batches.py::test_ranks_get_equally_many_batches_of_about_the_same_work"],
     ),
     Mutant(
