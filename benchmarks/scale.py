@@ -249,7 +249,13 @@ def billion_table() -> str:
         "s",
         "once: unchanged files are known",
     )
-    add("planning, CPU time", "5.8 s x N / 40 million", n * Measured.plan_cpu_s, "s", "in each process, before each epoch")
+    add(
+        "planning, CPU time",
+        "5.8 s x N / 40 million",
+        n * Measured.plan_cpu_s,
+        "s",
+        "in each process, before each epoch",
+    )
     add("an epoch of `big`, 8 x H100", "steps of 200,000 tokens", epoch_s / 3600, "hours", "one epoch may be all", 1)
     table = as_table(["what", "formula", "WMT14", "a billion pairs", ""], rows)
     cores = rate / Measured.batches_per_s

@@ -1,4 +1,4 @@
 """From text files to the batches of an epoch.
 
-Read prepare.py, store.py, mixture.py, plan.py, batches.py, pair_readers.py, in this order.
+Read prepare.py, store.py, epoch.py, plan.py, batches.py, pair_reader.py, in this order.
 """

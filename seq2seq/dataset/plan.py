@@ -106,9 +106,8 @@ def plan_epoch(
         )
     if reserve:
         # The sum of the lengths of n rows, each drawn by itself, differs by a share of about 1 / sqrt(n) or less.
-        n_batches = (
-            min(n_needed + world_size + int(2 * n_needed / math.sqrt(n_rows)), n_rows) // world_size * world_size
-        )
+        spare = world_size + int(2 * n_needed / math.sqrt(n_rows))
+        n_batches = min(n_needed + spare, n_rows) // world_size * world_size
     bounds = _split(bounds, max(n_needed, n_batches))
     sides = np.stack([np.maximum.reduceat(side, bounds[:-1]) for side in (src, tgt)], axis=1)
     groups = rng.permutation((len(bounds) - 1) // world_size)
