@@ -106,10 +106,12 @@ def test_workers_change_nothing(n_done):
     assert torch.equal(torch.get_rng_state(), before)  # iterating draws nothing from the global generator
 
 
-def steps_of(pairs, config, *, began, ranks, state=None, n_steps=1000):
+def steps_of(pairs, config, *, began, ranks, state=None, n_steps=1000, epoch=None):
     """The pairs of each optimizer step of the rest of an epoch, and the position after the last one."""
     start = state or start_after(0, began, began)
-    loaders = [BatchLoader(pairs, config, seed=5, rank=r, world_size=ranks, start=start) for r in range(ranks)]
+    loaders = [
+        BatchLoader(pairs, config, seed=5, rank=r, world_size=ranks, start=start, epoch=epoch) for r in range(ranks)
+    ]
     shares = zip(*(islice(loader, n_steps) for loader in loaders), strict=True)
     steps = [sorted(i for step in share for batch in step.micro_batches for i in members(batch)) for share in shares]
     assert len({loader.position for loader in loaders}) == 1

@@ -13,7 +13,7 @@ from seq2seq.dataset.epoch import AS_STORED, Copies, Draws, Epoch, Growth, copie
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.errors import ConfigError
 from tests.dataset.epochs import micro_batches
-from tests.dataset.test_batches import Pairs, members, some_pairs
+from tests.dataset.test_batches import Pairs, members, some_pairs, steps_of
 
 sources = st.lists(st.integers(0, 60), min_size=1, max_size=5).filter(any)
 weights = st.one_of(st.just(1.0), st.floats(0, 4), st.sampled_from([0.0, 0.5, 2 / 3, 2.0]))
@@ -245,6 +245,23 @@ def test_each_epoch_has_as_many_batches_within_the_budget_on_each_rank(
             read += [pair for batch in batches for pair in members(batch)]
         assert Counter(read) in (n_times(epoch, number), n_times(epoch, 0))
     assert len(n_batches) == 1
+
+
+def test_a_run_of_drawn_epochs_goes_on_with_the_very_next_step_on_any_number_of_ranks():
+    epoch, pairs = epoch_of([90, 40, 20], 3, draws=DRAWS)
+    config = BatchConfig(max_tokens=60, accumulate=3)
+    first, end = steps_of(pairs, config, began=2, ranks=2, epoch=epoch)
+    whole = first + steps_of(pairs, config, began=2, ranks=2, epoch=epoch, state=end)[0]
+    assert len(whole) == 2 * len(first) > 8 and whole[len(first) :] != first
+    for n_done, before, after in ((3, 2, 6), (len(first), 3, 1), (len(first) + 2, 1, 2)):
+        state, steps = None, []
+        while len(steps) < n_done:
+            some, state = steps_of(
+                pairs, config, began=2, ranks=before, epoch=epoch, state=state, n_steps=n_done - len(steps)
+            )
+            steps += some
+        rest, _ = steps_of(pairs, config, began=2, ranks=after, epoch=epoch, state=state)
+        assert (steps + rest)[: len(whole)] == whole[: n_done + len(rest)]
 
 
 def test_an_epoch_whose_draws_need_more_batches_reads_the_rows_of_the_first_one():
