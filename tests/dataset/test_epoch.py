@@ -190,6 +190,13 @@ def test_augmentations_are_a_function_of_seed_and_epoch():
     assert kinds_of(one, 7) != kinds_of(other, 7)
 
 
+def test_pairs_are_joined_within_their_source():
+    epoch, _ = epoch_of([3, 4], draws=DRAWS)
+    assert [epoch.n_joined(pair, ["join", "typos"]) for pair in range(7)] == [2, 2, 1, 2, 2, 2, 1]
+    assert [epoch.n_joined(pair, ["join3"]) for pair in range(7)] == [3, 1, 1, 3, 3, 1, 1]
+    assert epoch.n_joined(0, ["upper"]) == 1
+
+
 def test_planned_lengths_worked_out_by_hand():
     src, tgt = [4, 5, 9, 2, 40, 3], [6, 5, 7, 2, 41, 3]
     n_pairs = [3, 3]
