@@ -261,7 +261,7 @@ def test_a_run_of_drawn_epochs_goes_on_with_the_very_next_step_on_any_number_of_
     whole = first + steps_of(pairs, config, began=2, ranks=2, epoch=epoch, state=end)[0]
     assert len(whole) == 2 * len(first) > 8 and whole[len(first) :] != first
     for n_done, before, after in ((3, 2, 6), (len(first), 3, 1), (len(first) + 2, 1, 2)):
-        state, steps = None, []
+        state, steps = None, list[list[int]]()
         while len(steps) < n_done:
             some, state = steps_of(
                 pairs, config, began=2, ranks=before, epoch=epoch, state=state, n_steps=n_done - len(steps)

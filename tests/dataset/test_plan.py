@@ -2,6 +2,7 @@
 
 import hashlib
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_a_large_plan_has_the_batches_of_the_plain_one(block, monkeypatch):
     tgt = np.clip(rng.lognormal(2.5, 0.8, 4003).astype(int), 1, 300)
     src = np.clip((tgt * rng.normal(1.1, 0.3, len(tgt))).astype(int), 1, 300)
     for max_tokens, world_size in ((301, 1), (2000, 3), (9000, 2), (10**7, 1)):
-        rest = {"max_tokens": max_tokens, "seed": 5, "epoch": 2, "world_size": world_size}
+        rest: dict[str, Any] = {"max_tokens": max_tokens, "seed": 5, "epoch": 2, "world_size": world_size}
         assert rows_of(plan_epoch(src, tgt, **rest)) == plain_plan(src, tgt, **rest)
 
 
