@@ -177,7 +177,7 @@ class LineSample:
         """How these lines are written."""
         lines = [line for line in self._lines if line.strip()]
         n_lines = max(len(lines), 1)
-        marks = (character for line in lines for character in set(line) if not character.isalnum() and character != " ")
+        marks = (c for line in lines for c in sorted(set(line)) if not c.isalnum() and c != " ")
         return Looks(
             {character: round(n / n_lines, 6) for character, n in Counter(marks).most_common()},
             round(sum(map(is_in_capitals, lines)) / n_lines, 6),

@@ -138,6 +138,13 @@ def test_looks_are_shares_of_the_lines_that_are_not_blank():
     assert LineSample().looks() == PLAIN
 
 
+def test_looks_come_in_the_same_order_in_every_process():
+    """Python draws the order of a set anew in each process, and the manifest of a store has a checksum."""
+    sample = LineSample()
+    sample.add(["».«,!?;:-()"])
+    assert list(sample.looks().characters) == sorted("».«,!?;:-()")
+
+
 def test_looks_of_an_epoch_count_a_source_as_often_as_it_is_repeated():
     # 6 lines of one source and 2 x 2 of another.
     found = seen_in_epoch([
