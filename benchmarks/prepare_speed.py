@@ -50,7 +50,6 @@ LOOK_S = 0.5
 PHASES = {
     "training a tokenizer": "tokenizer",
     "encoding train": "encoding",
-    "joining": "joining",
     "encoding valid": "rest",
 }
 
@@ -87,7 +86,6 @@ def main() -> None:
         "CPU s",
         "tokenizer s",
         "encoding s",
-        "joining s",
         "rest s",
     ]
     print(as_table([*titles, "peak MB", "of it not files"], rows))

@@ -40,6 +40,8 @@ OF_OTHERS = {
     "--array",
     "--gpus-per-task",
     "--max-restarts",
+    "--nthreads",
+    "--nworkers",
     "--rdzv-backend",
     "--rdzv-endpoint",
     "--rdzv-id",

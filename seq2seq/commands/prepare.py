@@ -1,7 +1,7 @@
 """Prepare the text of a training run, and train nothing:  python -m seq2seq prepare experiment=multi30k data.dir=PATH
 
 It takes the words of `train.py`, whose run then finds everything in the cache. So a machine without a GPU can do it
-before. Several machines that share the cache, and are given the same command at the same time, do it together.
+before. Where one machine is too small, `data.executor` names a Dask cluster.
 """
 
 import logging

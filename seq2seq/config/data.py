@@ -43,6 +43,7 @@ class DataConfig:
     tag_dropout: float = 0.1  # share of tagged training pairs that are read without their tag; others in each epoch
     augment: AugmentConfig = field(default_factory=AugmentConfig)  # training text with augmentation
     n_workers: int = runtime(0)  # processes that make large text token ids; 0: one for each core
+    executor: str = runtime("", is_local=True)  # who does so instead: dask://HOST:PORT, the workers of a Dask cluster
     cache_dir: str = runtime("", is_local=True)  # fetched and prepared text; empty: $SEQ2SEQ_CACHE or ~/.cache/seq2seq
     shared_cache: str = runtime("", is_local=True)  # another, for fetched text, only read; empty: $SEQ2SEQ_SHARED_CACHE
     catalogue: str = runtime("", is_local=True)  # YAML with corpora and mirrors of your own; empty: $SEQ2SEQ_CATALOGUE
@@ -82,6 +83,8 @@ class DataConfig:
             yield f"data.src_lang and data.tgt_lang are both {self.src_lang!r}; name two languages"
         for key in ("src_lang", "tgt_lang"):
             yield from names_a_language(f"data.{key}", getattr(self, key))
+        if self.executor and not re.fullmatch(r"dask://\S+:\d+", self.executor):
+            yield f"data.executor={self.executor} is not dask://HOST:PORT; leave it empty for processes of this machine"
         if self.max_length_ratio and self.max_length_ratio < 1:
             yield f"data.max_length_ratio={self.max_length_ratio} is below 1 and would drop every pair; use 0 or > 1"
         if not 0 <= self.tag_dropout < 1:

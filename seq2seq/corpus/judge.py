@@ -52,10 +52,10 @@ class Judge:
             test has the pair), `duplicate`. The first one of a pair counts.
     """
 
-    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] | HeldOut = ()) -> None:
         """
         Args:
-            held_out: the pairs of valid and test, which are read when the first block comes.
+            held_out: the pairs of valid and test, which are read when the first block comes unless they are already.
         """
         self._config = config
         self._thresholds = config.clean.thresholds
@@ -130,13 +130,14 @@ class Judge:
 
     @cached_property
     def _held_out(self) -> HeldOut:
-        return HeldOut(self._held_out_pairs, near=self._drops_near)
+        held_out = self._held_out_pairs
+        return held_out if isinstance(held_out, HeldOut) else HeldOut(held_out, near=self._drops_near)
 
 
 class JudgeInOrder(Judge):
     """Also finds what repeats an earlier pair. Blocks come in the order of the corpus, so that the first one stays."""
 
-    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] | HeldOut = ()) -> None:
         super().__init__(config, held_out)
         self._seen, self._near = SeenHashes(), NearIndex(self._thresholds.get(NEAR_DUPLICATE, 1.0))
         self.reasons += [NEAR_DUPLICATE]

@@ -3,8 +3,7 @@
 A line repeats or overlaps another one if it is exactly the same. 64-bit hashes are compared.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,30 +63,25 @@ def count_distinct(ascending: Hashes) -> int:
     return 1 + sum(int(np.count_nonzero(np.diff(ascending[start : start + _BLOCK + 1]))) for start in blocks)
 
 
-def rewritten(texts: Iterable[str], normalized: Callable[[str], str]) -> dict[str, Any]:
+def rewritten(n_of: Mapping[str, int], normalized: Callable[[str], str]) -> dict[str, Any]:
     """Which characters of targets a tokenizer writes another way, so that no translation can have them.
 
     White space (and U+2581, which becomes a space) does not count, nor do letters that look the same.
 
     Args:
+        n_of: how often the targets have each character.
         normalized: what the tokenizer makes of a text before it cuts it, with U+2581 for a space.
     Returns:
-        `lines`, `characters` and how many of these are `rewritten`; `examples`, as `？ as ? (12×)`, the commonest
+        `characters` and how many of these are `rewritten`; `examples`, as `？ as ? (12×)`, the commonest
         first.
     """
-    n_of: Counter[str] = Counter()
-    n_lines = 0
-    for text in texts:
-        n_lines += 1
-        n_of.update(text)
     others = {}
-    for character, n in n_of.most_common():
+    for character, n in sorted(n_of.items(), key=lambda item: (-item[1], item[0])):
         other = normalized(f"a{character}a").replace("▁", " ").strip()  # alone, what becomes a space would go
         if not (character.isspace() or character == "▁") and composed(other) != composed(f"a{character}a"):
             others[character] = f"{_shown(character)} as {_shown(other[1:-1])} ({n:,}×)"
     return {
-        "lines": n_lines,
-        "characters": n_of.total(),
+        "characters": sum(n_of.values()),
         "rewritten": sum(n_of[character] for character in others),
         "examples": list(others.values())[:_MOST_EXAMPLES],
     }
@@ -126,9 +120,9 @@ def render(report: Mapping[str, Any]) -> str:
             lines.append(f"  {split['references']:,} references, several for some sources")
         if (found := split.get("rewritten", {})).get("rewritten"):  # runs of older versions have other figures
             lines.append(
-                f"  tgt: no translation can have {found['rewritten']:,} of {found['characters']:,} characters (in the "
-                f"first {found['lines']:,} lines), which the tokenizer writes another way: "
-                f"{', '.join(found['examples'])}; tokenizer.normalization=nfc keeps them"
+                f"  tgt: no translation can have {found['rewritten']:,} of {found['characters']:,} characters, which "
+                f"the tokenizer writes another way: {', '.join(found['examples'])}; tokenizer.normalization=nfc keeps "
+                "them"
             )
         if split.get("tokenised"):
             lines.append("  tgt: tokens with spaces between them, not text; bleu, chrf and ter are scores of tokens")

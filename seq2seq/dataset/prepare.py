@@ -3,21 +3,22 @@
     CACHE/
         tokenizers/KEY.FINGERPRINT.model
         stores/KEY/                         (seq2seq/dataset/store.py)
-        stores/KEY.blocks/                  while a large one is being made (seq2seq/dataset/block_work.py)
-        digests.json                        (seq2seq/dataset/file_digests.py)
+        {tokenizers,stores}/KEY.lock        is locked while somebody makes that entry
 
-A key is a SHA-256 over all that decides the content: the bytes of the files, languages, tokenizer, filters and format
-version. So the cache never gives old content, and the files may move. Checksums are compared before use; a file that
-has not changed since it was last read is not read again for that.
+A key is a SHA-256 over all that decides the content: the bytes of the files, languages, tokenizer, judge and format
+version. So the cache never gives old content, and the files may move. What the cache has is compared with its SHA-256
+whenever it is opened.
 """
 
 import hashlib
 import json
 import logging
+import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,33 +28,26 @@ from filelock import FileLock, Timeout
 from seq2seq.config import DataConfig, RunConfig, SourceSpec, TokenizerConfig
 from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.config.on_resume import marks
-from seq2seq.cores import n_cores
 from seq2seq.corpus.augmentation import SEED
 from seq2seq.corpus.augmentation import VERSION as AUGMENTATIONS_VERSION
-from seq2seq.corpus.blocks import Cut, sampled_pairs
-from seq2seq.corpus.cleaning.held_out import HeldOutPairs
+from seq2seq.corpus.cleaning.held_out import HeldOut, HeldOutPairs
+from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.judge import Judge, JudgeInOrder, good_pairs
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.named.library import noted_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
-from seq2seq.corpus.report import overlap_report, render, rewritten
+from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import Source, corpus_dir
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.corpus.tokenised import is_tokenised
-from seq2seq.dataset.block_processes import make_blocks
-from seq2seq.dataset.block_work import BLOCK, BlockWork
 from seq2seq.dataset.epoch import copies
-from seq2seq.dataset.file_digests import FileDigests
+from seq2seq.dataset.executors import encoded
 from seq2seq.dataset.seen import SeenSource, SeenText, seen_in_epoch
-from seq2seq.dataset.store import FORMAT_VERSION, PairStore, join_blocks, write_store
+from seq2seq.dataset.store import FORMAT_VERSION, PairStore, write_store
 from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
-
-# Pairs from which blocks pay. Fewer take seconds, and then threads of SentencePiece are as fast as processes.
-LARGE = 200_000
-_FIRST_LINES = 50_000  # of training text, which each data report looks at: a quarter of a second
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -83,27 +77,23 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     Args:
         tokenizer: of the model to continue; None trains one on the training text.
     Raises:
+        ConfigError: `data.executor` cannot be used.
         CorpusError: missing files (of all splits, in one message), text that cannot be read or that is not parallel, or
             a cache that cannot be written.
         TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
     splits = _find_all(config.data)
-    cache_dir = cache_directory(config.data.cache_dir)
-    known = FileDigests(cache_dir)
-    digests = _digests(splits, known)
+    corpus = _Corpus(config, cache_directory(config.data.cache_dir), splits, _digests(splits))
     try:
-        if tokenizer is None:
-            tokenizer = _tokenizer(cache_dir, config, splits, digests)
-        stores = {name: _store(cache_dir, config, name, splits, digests, known, tokenizer) for name in splits}
+        tokenizer = tokenizer or _tokenizer(corpus)
+        stores = {name: _store(corpus, name, tokenizer) for name in splits}
     except OSError as error:
         raise CorpusError(
-            f"cannot keep prepared text under {cache_dir}: {error.strerror or error}; make room there, or "
+            f"cannot keep prepared text under {corpus.cache_dir}: {error.strerror or error}; make room there, or "
             "set data.cache_dir to another directory"
         ) from error
-    finally:
-        known.save()
     seen = _seen(splits["train"], stores["train"], config.data)
-    report = _report(config, splits, digests, tokenizer, stores)
+    report = _report(corpus, tokenizer, stores)
     report["splits"]["train"]["sentences"] = seen.sentences
     logger.info("data report\n%s", render(report))
     return Prepared(
@@ -138,13 +128,13 @@ def _find_all(config: DataConfig) -> dict[str, list[Source]]:
     return splits
 
 
-def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Path, str]:
-    """SHA-256 of each file. What was fetched must be as it was then."""
+def _digests(splits: Mapping[str, list[Source]]) -> dict[Path, str]:
+    """SHA-256 of each file. What was fetched must be as it was then: fetching looks at lengths only."""
     digests: dict[Path, str] = {}
     fetched = {file for sources in splits.values() for source in sources if source.origin for file in source.files}
     for file in dict.fromkeys(file for sources in splits.values() for source in sources for file in source.files):
         try:
-            digests[file] = known.sha256(file)
+            digests[file] = file_sha256(file)
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
         if file in fetched and noted_sha256(file) not in (None, digests[file]):
@@ -152,194 +142,166 @@ def _digests(splits: Mapping[str, list[Source]], known: FileDigests) -> dict[Pat
     return digests
 
 
-def _held_out(splits: Mapping[str, list[Source]]) -> list[Source]:
-    """The sources of valid and of all test sets, each once, as plain text."""
-    sources = [
-        replace(source, augmentations=(), tag="") for name in splits if name != "train" for source in splits[name]
-    ]
-    return list(dict.fromkeys(sources))
+@dataclass(frozen=True)
+class _Corpus:
+    """The text of a run, by what decides it, and where what is made of it is kept."""
+
+    config: RunConfig
+    cache_dir: Path
+    splits: Mapping[str, list[Source]]
+    digests: Mapping[Path, str]
+
+    def content(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
+        """All that decides the pairs and the tags of the sources. The places of the files do not count."""
+        return [
+            {"layout": list(source.layout), "sha256": [self.digests[file] for file in source.files], "tag": source.tag}
+            | ({"augmentations": [*source.augmentations, SEED, AUGMENTATIONS_VERSION]} if source.augmentations else {})
+            for source in sources
+        ]
+
+    def made_from(self, split: str) -> dict[str, Any]:
+        data = self.config.data
+        return {"sources": self.content(self.splits[split]), "languages": [data.src_lang, data.tgt_lang]}
+
+    @property
+    def held_out_sources(self) -> list[Source]:
+        """The sources of valid and of all test sets, each once, as plain text."""
+        sources = chain.from_iterable(self.splits[name] for name in self.splits if name != "train")
+        return list(dict.fromkeys(replace(source, augmentations=(), tag="") for source in sources))
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """The pairs of valid and of all test sets, if they must not be in the training text. Reads them."""
+        overlap = self.config.data.drop_overlap
+        return HeldOut(HeldOutPairs(self.held_out_sources) if overlap != "off" else [], near=overlap == "near")
+
+    @property
+    def judged_by(self) -> dict[str, Any]:
+        """All that decides which training pairs stay."""
+        judge = Judge(self.config.data)
+        return judge.settings | ({"held_out": self.content(self.held_out_sources)} if judge.drops_overlap else {})
 
 
-def _filter_key(filters: Judge, splits: Mapping[str, list[Source]], digests: Mapping[Path, str]) -> dict[str, Any]:
-    """All that decides which training pairs stay."""
-    known = {"held_out": _content(_held_out(splits), digests)} if filters.drops_overlap else {}
-    return filters.settings | known
-
-
-def _tokenizer(
-    cache_dir: Path,
-    config: RunConfig,
-    splits: Mapping[str, list[Source]],
-    digests: Mapping[Path, str],
-) -> Tokenizer:
+def _tokenizer(corpus: _Corpus) -> Tokenizer:
     """The tokenizer for this training text and these settings. It learns from clean text only, if text is cleaned."""
-    train = splits["train"]
-    filters = JudgeInOrder(config.data, HeldOutPairs(_held_out(splits)))
-    cleaned = {"filters": _filter_key(filters, splits, digests)} if filters.reads_text else {}
+    config = corpus.config
+    reads_text = Judge(config.data).reads_text
     settings = {
         key: getattr(config.tokenizer, key) for key, mark in marks(TokenizerConfig).items() if not mark.only_trains
     }
     shares = spelling_shares(config.data.augment.shares)
     augmentations = {"augmentations": {"version": AUGMENTATIONS_VERSION, "shares": shares}} if shares else {}
-    made_from = {"sources": _content(train, digests), "languages": _languages(config.data), "settings": settings}
-    key = _key(made_from | augmentations | cleaned)
-    directory = cache_dir / "tokenizers"
+    cleaned = {"filters": corpus.judged_by} if reads_text else {}
+    key = _key(corpus.made_from("train") | {"settings": settings} | augmentations | cleaned)
+    directory = corpus.cache_dir / "tokenizers"
 
     def find() -> Tokenizer | None:
         for path in sorted(directory.glob(f"{key}.*.model")):
-            try:
-                proto = path.read_bytes()
-            except OSError:
-                continue
-            if path.name == f"{key}.{hashlib.sha256(proto).hexdigest()}.model":  # SentencePiece sees no damaged bytes
-                return Tokenizer.from_bytes(proto)
+            proto = path.read_bytes()
+            if path.name != f"{key}.{hashlib.sha256(proto).hexdigest()}.model":  # SentencePiece sees no damaged bytes
+                raise TokenizerError(f"{path} was changed: its SHA-256 is another one")
+            return Tokenizer.from_bytes(proto)
         return None
 
     def make() -> Tokenizer:
         for damaged in directory.glob(f"{key}.*.model"):
-            logger.warning("the cached tokenizer %s is damaged; training it again", damaged)
-            damaged.unlink(missing_ok=True)
+            damaged.unlink()
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs = _sampled(train, config.tokenizer.max_sentences)
-        pairs = good_pairs(filters, pairs) if filters.reads_text else pairs
+        pairs = _sampled(chain.from_iterable(map(read_pairs, corpus.splits["train"])), config.tokenizer.max_sentences)
+        pairs = good_pairs(JudgeInOrder(config.data, corpus.held_out), pairs) if reads_text else pairs
         tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
-    return _find_or_make(directory, key, find, make)
+    return _find_or_make(directory / f"{key}.lock", "tokenizer", find, make)
 
 
-def _sampled(train: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
-    """All training pairs, or `most` of them at random, always the same."""
-    if sum(Cut.of(source, size=1).n_pairs for source in train) <= most:
-        return chain.from_iterable(map(read_pairs, train))
-    logger.info("learning from %s pairs, which are drawn at random", f"{most:,}")
-    return sampled_pairs(train, most)
+def _sampled(pairs: Iterator[tuple[str, str]], most: int) -> Iterator[tuple[str, str]]:
+    """All pairs, or `most` of them at random, always the same ones (Vitter 1985, algorithm R)."""
+    sample = list(islice(pairs, most))
+    draw, n_read = random.Random(0), len(sample)
+    for n_read, pair in enumerate(pairs, start=most + 1):
+        if (place := draw.randrange(n_read)) < most:
+            sample[place] = pair
+    if n_read > most:
+        logger.info("learning from %s of %s pairs, which are drawn at random", f"{most:,}", f"{n_read:,}")
+    sample.reverse()
+    while sample:  # what SentencePiece has taken need not be in memory twice
+        yield sample.pop()
 
 
-def _store(
-    cache_dir: Path,
-    config: RunConfig,
-    split: str,
-    splits: Mapping[str, list[Source]],
-    digests: Mapping[Path, str],
-    known: FileDigests,
-    tokenizer: Tokenizer,
-) -> PairStore:
+def _store(corpus: _Corpus, split: str, tokenizer: Tokenizer) -> PairStore:
     """The store of one split."""
-    sources = splits[split]
-    filters = Judge(config.data, HeldOutPairs(_held_out(splits))) if split == "train" else None
-    keep_text = split != "train" or config.tokenizer.subword_regularization > 0 or bool(config.data.augment.shares)
-    made_from = {"sources": _content(sources, digests), "languages": _languages(config.data)}
+    config, sources, is_train = corpus.config, corpus.splits[split], split == "train"
+    keep_text = not is_train or config.tokenizer.subword_regularization > 0 or bool(config.data.augment.shares)
+    made_from = corpus.made_from(split)
     key = _key(
         made_from
         | {
             "format_version": FORMAT_VERSION,
             "tokenizer": tokenizer.fingerprint,
-            "filters": _filter_key(filters, splits, digests) if filters is not None else None,
+            "filters": corpus.judged_by if is_train else None,
             "keep_text": keep_text,
         }
     )
-    directory = cache_dir / "stores"
-    n_workers = config.data.n_workers or n_cores()
-
-    def open_intact() -> PairStore:
-        store = PairStore.open(directory / key)
-        store.verify(known.sha256)
-        store.check_tokenizer(tokenizer)
-        return store
+    directory = corpus.cache_dir / "stores" / key
 
     def find() -> PairStore | None:
-        with suppress(CorpusError, TokenizerError):
-            return open_intact()
-        return None
+        if not directory.exists():
+            return None
+        store = PairStore.open(directory)
+        store.verify()
+        return store
 
     def make() -> PairStore:
-        if (directory / key).exists():
-            try:
-                open_intact()
-            except (CorpusError, TokenizerError) as error:
-                logger.warning("the cached text of %s is damaged and is made again (%s)", split, error)
-            shutil.rmtree(directory / key, ignore_errors=True)  # if it stays, the next line says so
-        if filters is not None and config.data.clean.lacks_language:
+        shutil.rmtree(directory, ignore_errors=True)  # if it stays, writing says so
+        judge = Judge(config.data, corpus.held_out) if is_train else None
+        if judge is not None and config.data.clean.lacks_language:
             logger.warning("data.clean: %s; so it is left out", NO_LANGUAGE_MODEL)
-        for language in filters.unknown_languages if filters is not None else ():
+        for language in judge.unknown_languages if judge is not None else ():
             logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)
-        has_references = any(source.references for source in sources)
-        references = chain.from_iterable(map(read_references, sources)) if has_references else None
-        if (work := large_work()) is not None:
-            make_blocks(work, n_workers)
-            logger.info("joining %s blocks", f"{work.n_blocks:,}")
-            blocks = work.blocks()
-            return join_blocks(directory / key, blocks, tokenizer, filters, keep_text, references, made_from)
+        has_references = not is_train and any(source.references for source in sources)
         return write_store(
-            directory / key,
+            directory,
             list(map(read_pairs, sources)),
             tokenizer,
             tags=[source.tag for source in sources],
-            filters=filters,
+            judge=judge,
             keep_text=keep_text,
-            references=references,
+            references=chain.from_iterable(map(read_references, sources)) if has_references else None,
             made_from=made_from,
-            n_threads=n_workers,
+            encode=partial(encoded, data=config.data),
         )
 
-    def large_work() -> BlockWork | None:
-        """The work on text of which so much is there that several processes pay; None: there is less."""
-        if any(source.augmentations for source in sources):
-            return None
-        cuts = [Cut.of(source, BLOCK) for source in sources]
-        if sum(cut.n_pairs for cut in cuts) < LARGE:
-            return None
-        tags = [source.tag for source in sources]
-        return BlockWork(_blocks_dir(directory, key), directory / key, cuts, tags, tokenizer, filters, keep_text)
-
-    def help_others() -> None:
-        if (work := large_work()) is not None:
-            logger.info("another process is preparing %s; helping it", split)
-            with suppress(CorpusError, TokenizerError, OSError):  # whoever joins the blocks tells it
-                make_blocks(work, n_workers)
-
-    return _find_or_make(directory, key, find, make, help_others)
+    return _find_or_make(directory.with_name(f"{key}.lock"), f"text of {split}", find, make)
 
 
-def _find_or_make(
-    directory: Path,
-    key: str,
-    find: Callable[[], _T | None],
-    make: Callable[[], _T],
-    help_others: Callable[[], None] = lambda: None,
-) -> _T:
-    """A cache entry. If several processes want the same one, the first makes it. The others help, or wait."""
-    if (found := find()) is not None:
-        return found  # without the lock: a cache may be read-only
-    directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory / f"{key}.lock", help_others):
-        if (found := find()) is None:
-            found = _made_alone(directory, key, make)
-        shutil.rmtree(_blocks_dir(directory, key), ignore_errors=True)
-        return found
+def _find_or_make(lock: Path, what: str, find: Callable[[], _T | None], make: Callable[[], _T]) -> _T:
+    """A cache entry. If several processes want the same one, the first makes it, and the others wait.
 
-
-def _made_alone(directory: Path, key: str, make: Callable[[], _T]) -> _T:
-    """Make an entry that no other process is making."""
-    for leftover in directory.glob(f".{key}.*.tmp"):  # of a process that was killed
-        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-    return make()
-
-
-def _blocks_dir(directory: Path, key: str) -> Path:
-    return directory / f"{key}.blocks"
+    Args:
+        find: gives the entry, or None if there is none; a damaged one raises what a user can repair.
+    """
+    with suppress(CorpusError, TokenizerError, OSError):
+        if (found := find()) is not None:
+            return found  # without the lock: a cache may be read-only
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(lock):
+        try:
+            if (found := find()) is not None:
+                return found
+        except (CorpusError, TokenizerError) as error:
+            logger.warning("the cached %s is damaged and is made again (%s)", what, error)
+        return make()
 
 
 @contextmanager
-def _locked(path: Path, help_others: Callable[[], None]) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        help_others()
         logger.info("another process is preparing the same text; waiting for it (%s)", path)
         lock.acquire()
     try:
@@ -352,30 +314,12 @@ def _key(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _content(sources: list[Source], digests: Mapping[Path, str]) -> list[dict[str, Any]]:
-    """All that decides the pairs and the tags of the sources. The places of the files do not count."""
-    return [
-        {"layout": list(source.layout), "sha256": [digests[file] for file in source.files], "tag": source.tag}
-        | ({"augmentations": [*source.augmentations, SEED, AUGMENTATIONS_VERSION]} if source.augmentations else {})
-        for source in sources
-    ]
-
-
-def _languages(config: DataConfig) -> list[str]:
-    return [config.src_lang, config.tgt_lang]
-
-
-def _report(
-    config: RunConfig,
-    splits: Mapping[str, list[Source]],
-    digests: Mapping[Path, str],
-    tokenizer: Tokenizer,
-    stores: Mapping[str, PairStore],
-) -> dict[str, Any]:
+def _report(corpus: _Corpus, tokenizer: Tokenizer, stores: Mapping[str, PairStore]) -> dict[str, Any]:
     """The data report: for each split the report of its store, its files, and its overlap with the training text.
 
     A test set that `data.robustness` adds is checked, and left out: its text is that of another one.
     """
+    config, splits, digests = corpus.config, corpus.splits, corpus.digests
     longest = config.model.max_length - 1  # one more token ends a sentence
     seen = stores["train"].hashes
     added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
@@ -390,11 +334,10 @@ def _report(
         if name == "train":
             n_an_epoch = _pairs_an_epoch(store.n_pairs_of_sources, config.data)
             split["sources"] = _shares(splits[name], store, n_an_epoch)
-            first = (islice(read_pairs(source), _FIRST_LINES // len(splits[name])) for source in splits[name])
-            split["rewritten"] = rewritten((tgt for _, tgt in chain.from_iterable(first)), tokenizer.normalized)
             if config.data.drop_overlap != "off":
-                held_out = _held_out(splits)
-                split["without"] = {str(file): digests[file] for source in held_out for file in source.files}
+                split["without"] = {
+                    str(file): digests[file] for source in corpus.held_out_sources for file in source.files
+                }
         else:
             split["overlap"] = overlap_report(seen, store.hashes)
             some = [store.tgt_text(i) for i in range(0, len(store), len(store) // 1000 + 1)]

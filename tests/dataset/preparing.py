@@ -10,13 +10,14 @@ from pathlib import Path
 
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
 from seq2seq.corpus.hashes import file_sha256
-from seq2seq.dataset import prepare as prepare_module
-from seq2seq.dataset.block_work import BlockWork
+from seq2seq.dataset import executors, store
+from seq2seq.dataset.encoding import Encoder
+from seq2seq.dataset.prepare import prepare
 from seq2seq.exit_status import exit_status
 from tests.places import ROOT
 from tests.processes import Warm
 
-_PAUSE = "PAUSE_AT_BLOCK"
+_PAUSE = "PAUSE"  # the environment variable that names the folder
 
 
 def config_of(corpus: Path, cache: Path, n_workers: int) -> RunConfig:
@@ -24,30 +25,39 @@ def config_of(corpus: Path, cache: Path, n_workers: int) -> RunConfig:
     return RunConfig(data=data, tokenizer=TokenizerConfig(vocab_size=400, subword_regularization=0.1))
 
 
-def preparing(corpus: Path, cache: Path, n_workers: int, block: int = 100, pause: dict[str, str] | None = None) -> Warm:
+def preparing(corpus: Path, cache: Path, n_workers: int, pause: dict[str, str] | None = None) -> Warm:
     """A process that prepares a corpus; it prints the directory of the training store."""
-    words = ["-m", "tests.dataset.preparing", *map(str, (corpus, cache, n_workers, block))]
+    words = ["-m", "tests.dataset.preparing", *map(str, (corpus, cache, n_workers))]
     return Warm(words, env=os.environ | {"PYTHONPATH": str(ROOT)} | (pause or {}))
 
 
-def pausing(folder: Path, block: int) -> dict[str, str]:
-    """The environment of processes that make no block from this one on until there is a file `folder`/go."""
-    folder.mkdir(exist_ok=True)
+def pausing(folder: Path) -> dict[str, str]:
+    """The environment of workers that wait twice, and note it in the folder by a file in the name of their process.
+
+    A worker waits in `folder`/starts until there is a file `begin`, and in `folder`/encodes until there is `go`.
+    """
+    for name in ("starts", "encodes"):
+        (folder / name).mkdir(parents=True)
     (folder / "sitecustomize.py").write_text("from tests.dataset.preparing import pause\npause()\n")
-    path = os.pathsep.join(map(str, (folder, ROOT)))
-    return {"PYTHONPATH": path, _PAUSE: str(block), "PAUSE_UNTIL": str(folder / "go")}
+    return {"PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT))), _PAUSE: str(folder)}
 
 
 def pause() -> None:
-    """Do in this process as `pausing` says."""
-    make, first, go = BlockWork._make, int(os.environ[_PAUSE]), Path(os.environ["PAUSE_UNTIL"])
+    """Do in this worker, which starts, as `pausing` says."""
+    folder, encode = Path(os.environ[_PAUSE]), Encoder.__call__
 
-    def paused(work, reader, number, k):
-        while k >= first and not go.exists():
+    def wait(where: str, until: str) -> None:
+        (folder / where / str(os.getpid())).touch()
+        while not (folder / until).exists():
             time.sleep(0.01)
-        return make(work, reader, number, k)
 
-    BlockWork._make = paused  # type: ignore[method-assign]
+    def paused(encoder, text):
+        wait("encodes", "go")
+        return encode(encoder, text)
+
+    Encoder.__call__ = paused  # type: ignore[method-assign]
+    if "multiprocessing.spawn" in " ".join(sys.orig_argv):
+        wait("starts", "begin")
 
 
 def prepared(process: Warm) -> tuple[Path, str]:
@@ -62,11 +72,6 @@ def content(store: Path) -> dict[str, str]:
     return {file.name: file_sha256(file) for file in sorted(store.iterdir())}
 
 
-def blocks(cache: Path) -> list[Path]:
-    """The blocks that are there."""
-    return sorted((cache / "stores").glob("*.blocks/*.block"))
-
-
 def kill_all(processes: Sequence[Warm]) -> None:
     for process in processes:
         if process.poll() is None:
@@ -75,13 +80,11 @@ def kill_all(processes: Sequence[Warm]) -> None:
 
 
 def _main() -> None:
-    corpus, cache, n_workers, block = sys.argv[1:]
+    corpus, cache, n_workers = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    vars(prepare_module).update(LARGE=500, BLOCK=int(block))
-    if _PAUSE in os.environ:
-        pause()
+    executors.FEW, store.BLOCK = 5, 100
     config = config_of(Path(corpus), Path(cache), int(n_workers))
-    sys.exit(exit_status(lambda: print(prepare_module.prepare(config).train.directory)))
+    sys.exit(exit_status(lambda: print(prepare(config).train.directory)))
 
 
 if __name__ == "__main__":

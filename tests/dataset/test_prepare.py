@@ -26,7 +26,7 @@ def test_everything_that_training_needs_comes_out(config):
     assert {name: len(store) for name, store in prepared.tests.items()} == {"test": 62}
     assert prepared.tokenizer.decode([prepared.train.tgt(7).tolist()]) == [sentence(-8)]
     for store in (prepared.train, prepared.valid, *prepared.tests.values()):
-        store.check_tokenizer(prepared.tokenizer)
+        assert store.manifest["tokenizer"] == prepared.tokenizer.fingerprint
 
 
 def test_held_out_text_is_complete_and_raw(config, corpus):
@@ -53,7 +53,7 @@ def test_the_report_counts_characters_of_training_targets_that_no_translation_ca
     write_split(corpus, "train", [(sentence(i), f"{sentence(-i)} m²！") for i in range(300)])
     report = prepare(config).report
     found = report["splits"]["train"]["rewritten"]
-    assert (found["lines"], found["rewritten"], found["examples"]) == (300, 600, ["² as 2 (300×)", "！ as ! (300×)"])
+    assert (found["rewritten"], found["examples"]) == (600, ["² as 2 (300×)", "！ as ! (300×)"])
     assert "rewritten" not in report["splits"]["valid"]
     config.tokenizer.normalization = "nfc"
     prepared = prepare(config)
@@ -204,9 +204,10 @@ def test_the_report_says_where_targets_are_tokens(config, corpus):
     assert render(report).count("  tgt: tokens with spaces between them, not text") == 1
 
 
-def test_references_of_another_length_are_named(config, corpus):
-    (corpus / "test.en.1").write_text("one\n")
-    with pytest.raises(CorpusError, match=r"test\.en has \d+ lines but .*test\.en\.1 has 1; line n of one"):
+@pytest.mark.parametrize("n", [1, 63])
+def test_references_of_another_length_are_named(config, corpus, n):
+    (corpus / "test.en.1").write_text("one\n" * n)
+    with pytest.raises(CorpusError, match=rf"test\.en has 62 lines but .*test\.en\.1 has {n}; line n of one"):
         prepare(config)
 
 
@@ -287,3 +288,24 @@ def test_an_unknown_augmentation_is_named_with_its_test_set(config):
     config.data.test = {"chat": {"source": "test", "augmentation": "typo"}}
     with pytest.raises(CorpusError, match=r"^data\.test\.chat: there is no augmentation 'typo'; choose from upper, "):
         prepare(config)
+
+
+def test_subwords_of_large_text_are_learned_from_a_sample_of_each_language(config, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    learned, train = [], Tokenizer.train
+
+    def noted(lines, *args):
+        learned.append(list(lines))
+        return train(learned[-1], *args)
+
+    monkeypatch.setattr(Tokenizer, "train", noted)
+    for config.tokenizer.max_sentences in (302, 100, 99, 100):  # 302: all
+        config.data.cache_dir += "_"
+        prepare(config)
+    pairs, *samples = [list(zip(lines[::2], lines[1::2], strict=True)) for lines in learned]
+    assert [len(sample) for sample in (pairs, *samples)] == [302, 100, 99, 100]
+    assert pairs[:3] == [(sentence(i), sentence(-i - 1)) for i in range(3)]
+    places = sorted(pairs.index(pair) for pair in samples[0])
+    assert len(set(places)) >= 99 and samples[0] == samples[2]  # one pair comes twice
+    assert all(10 < sum(begin <= place < begin + 75 for place in places) < 40 for begin in (0, 75, 150, 225))
+    assert "learning from 100 of 302 pairs, which are drawn at random" in caplog.text

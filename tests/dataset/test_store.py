@@ -45,7 +45,7 @@ def contents(store):
 @given(pairs=st.lists(st.tuples(lines, lines), min_size=1, max_size=20))
 @settings(max_examples=20)
 def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypatch, pairs):
-    monkeypatch.setattr(store_module, "_BLOCK", 7)
+    monkeypatch.setattr(store_module, "BLOCK", 7)
     directory = tmp_path_factory.mktemp("written") / "store"
     store = write_store(directory, [iter(pairs)], tokenizer, keep_text=True)
     src, tgt = (tokenizer.encode(side) for side in zip(*pairs, strict=True))
@@ -65,7 +65,7 @@ def test_lines_are_kept_raw_not_normalised(tmp_path, tokenizer):
 
 
 def test_further_references_are_kept_and_counted(tmp_path, tokenizer, monkeypatch, store):
-    monkeypatch.setattr(store_module, "_BLOCK", 7)
+    monkeypatch.setattr(store_module, "BLOCK", 7)
     further = [[f"a cat {i}"] * (i % 3) for i in range(25)]
     several = write_store(tmp_path / "s", [iter(PAIRS)], tokenizer, keep_text=True, references=iter(further))
     several.verify()
@@ -100,10 +100,10 @@ def test_ids_beyond_16_bits_are_stored_whole(tmp_path, tokenizer):
 
 
 def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
-    filters = Judge(DataConfig(drop_duplicates=True))
+    judge = Judge(DataConfig(drop_duplicates=True))
     pairs = [*PAIRS, PAIRS[0], ("", "blank")]
     store = write_store(
-        tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False, made_from={"x": [1]}
+        tmp_path / "store", [iter(pairs)], tokenizer, judge=judge, keep_text=False, made_from={"x": [1]}
     )
     manifest = json.loads((tmp_path / "store/manifest.json").read_text())
     assert manifest == store.manifest
@@ -117,16 +117,16 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
 
 
 def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monkeypatch):
-    monkeypatch.setattr(store_module, "_BLOCK", 4)
-    filters = Judge(DataConfig(drop_duplicates=True))
+    monkeypatch.setattr(store_module, "BLOCK", 4)
+    judge = Judge(DataConfig(drop_duplicates=True))
     sources = [iter(pairs) for pairs in (PAIRS[:9], [("", "blank")], PAIRS[7:], PAIRS[:2])]
-    store = write_store(tmp_path / "s", sources, tokenizer, filters=filters, keep_text=True)
+    store = write_store(tmp_path / "s", sources, tokenizer, judge=judge, keep_text=True)
     assert PairStore.open(store.directory).n_pairs_of_sources == [9, 0, 16, 0]
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
 
 def test_the_sources_of_a_tagged_corpus_begin_with_its_tag(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "_BLOCK", 4)
+    monkeypatch.setattr(store_module, "BLOCK", 4)
     tokenizer = train(tags=["law", "med"])
     sources = [[*PAIRS[:9], ("", "blank source")], PAIRS[9:15], PAIRS[15:]]
     texts = [pair for source in sources for pair in source]
@@ -143,9 +143,9 @@ def test_the_sources_of_a_tagged_corpus_begin_with_its_tag(tmp_path, monkeypatch
 def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
     tokenizer = train(tags=["law"])
     longest = max(len(ids) for side in zip(*PAIRS, strict=True) for ids in tokenizer.encode(side))
-    filters = Judge(DataConfig(max_sentence_tokens=longest))
+    judge = Judge(DataConfig(max_sentence_tokens=longest))
     pairs = iter([*PAIRS, ("\u200b", "no tokens")])
-    store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], filters=filters, keep_text=False)
+    store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], judge=judge, keep_text=False)
     assert len(store) == 25
     assert Counter(store.manifest["report"]["rejected"]) == Counter(empty=1)
 
@@ -157,9 +157,9 @@ def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokeniz
 
 
 def test_filters_see_the_whole_corpus_across_blocks(tmp_path, tokenizer, monkeypatch):
-    monkeypatch.setattr(store_module, "_BLOCK", 4)
-    filters = Judge(DataConfig(drop_duplicates=True))
-    store = write_store(tmp_path / "s", [iter(PAIRS + PAIRS)], tokenizer, filters=filters, keep_text=True)
+    monkeypatch.setattr(store_module, "BLOCK", 4)
+    judge = Judge(DataConfig(drop_duplicates=True))
+    store = write_store(tmp_path / "s", [iter(PAIRS + PAIRS)], tokenizer, judge=judge, keep_text=True)
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
 
@@ -205,7 +205,7 @@ def interrupted(error):
 
 @pytest.mark.parametrize("error", [CorpusError("train.fr:7: bad"), KeyboardInterrupt(), OSError(28, "full")])
 def test_an_interrupted_write_leaves_nothing(tmp_path, tokenizer, error, monkeypatch):
-    monkeypatch.setattr(store_module, "_BLOCK", 10)
+    monkeypatch.setattr(store_module, "BLOCK", 10)
     with pytest.raises(type(error)) as caught:
         write_store(tmp_path / "store", [interrupted(error)], tokenizer, keep_text=True)
     assert caught.value is error
@@ -213,12 +213,12 @@ def test_an_interrupted_write_leaves_nothing(tmp_path, tokenizer, error, monkeyp
 
 
 def test_a_corpus_that_is_filtered_away_leaves_nothing_and_says_why(tmp_path, tokenizer):
-    filters = Judge(DataConfig(max_sentence_tokens=1))
+    judge = Judge(DataConfig(max_sentence_tokens=1))
     pairs = [("", "x"), *repeat(("a long line", "another one"), 3)]
     with pytest.raises(
         CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_sentence_tokens"
     ):
-        write_store(tmp_path / "store", [iter(pairs)], tokenizer, filters=filters, keep_text=False)
+        write_store(tmp_path / "store", [iter(pairs)], tokenizer, judge=judge, keep_text=False)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -233,11 +233,10 @@ def test_a_file_of_another_size_is_noticed_at_open(store, name):
     path = store.directory / name
     data = path.read_bytes()
     path.write_bytes(data[:-1])
-    with pytest.raises(CorpusError) as caught:
+    with pytest.raises(CorpusError, match=rf"\({name} has {len(data) - 1} bytes instead of {len(data)}\); delete"):
         PairStore.open(store.directory)
-    assert str(caught.value).startswith(f"{path} has {len(data) - 1} bytes instead of {len(data)}; delete")
     path.unlink()
-    with pytest.raises(CorpusError, match=rf"{name} is missing; delete .* and prepare the corpus again"):
+    with pytest.raises(CorpusError, match=rf"No such file or directory: '{path}'\); delete it, and prepare the corpus"):
         PairStore.open(store.directory)
 
 
@@ -247,21 +246,23 @@ def test_verify_notices_a_changed_byte(store):
     data = bytearray(path.read_bytes())
     data[5] ^= 1
     path.write_bytes(data)
-    with pytest.raises(CorpusError, match=r"src\.ids\.bin was changed after it was written \(SHA-256 differs\)"):
+    with pytest.raises(CorpusError, match=r"src\.ids\.bin was changed: its SHA-256 is another one"):
         PairStore.open(store.directory).verify()
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", "{}", '{"format_version": 1, "files": []}'])
 def test_a_directory_without_a_whole_manifest_is_no_store(store, manifest):
     (store.directory / "manifest.json").write_text(manifest)
-    with pytest.raises(CorpusError, match=r"store is not a whole store \(.*\); prepare the corpus again"):
+    with pytest.raises(
+        CorpusError, match=r"store is not a whole store \(.*\); delete it, and prepare the corpus again"
+    ):
         PairStore.open(store.directory)
 
 
 def test_a_changed_manifest_is_no_store(store):
     path = store.directory / "manifest.json"
     path.write_text(path.read_text().replace('"n_pairs": 25', '"n_pairs": 24'))
-    with pytest.raises(CorpusError, match=r"manifest\.json was changed; delete .* and prepare the corpus again"):
+    with pytest.raises(CorpusError, match=r"manifest\.json was changed\); delete it, and prepare"):
         PairStore.open(store.directory)
 
 
@@ -273,13 +274,5 @@ def test_a_missing_directory_is_no_store(tmp_path):
 def test_another_format_version_is_refused(store):
     manifest = store.manifest | {"format_version": 99}
     (store.directory / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(CorpusError, match=r"has format 99, this program reads \d+; prepare the corpus again"):
+    with pytest.raises(CorpusError, match=r"has format 99, this program reads \d+\); delete it, and prepare"):
         PairStore.open(store.directory)
-
-
-def test_another_tokenizer_is_refused(store, tokenizer):
-    store.check_tokenizer(tokenizer)
-    other = train(vocab_size=310)
-    with pytest.raises(TokenizerError) as caught:
-        store.check_tokenizer(other)
-    assert f"of tokenizer {tokenizer.fingerprint[:12]}, not of {other.fingerprint[:12]}" in str(caught.value)

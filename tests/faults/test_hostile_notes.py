@@ -13,8 +13,6 @@ from seq2seq.artifacts.model_directory import SUMS, write_model_directory, write
 from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.corpus.hashes import file_sha256
-from seq2seq.dataset.file_digests import FileDigests
 from seq2seq.errors import UserError
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.compare import compare
@@ -122,17 +120,6 @@ def test_a_comparison_with_a_run(tmp_path: Path, name: str, content: bytes) -> N
         assert_helps(error, runs[1])
     finally:
         (runs[1] / name).unlink() if before is None else (runs[1] / name).write_bytes(before)
-
-
-@FAULTS
-@given(content=TEXTS)
-def test_the_digests_of_files(tmp_path: Path, content: bytes) -> None:
-    """Whatever the cache remembers, it is not the digest of a file that it has never seen like that."""
-    (tmp_path / "digests.json").write_bytes(content)
-    (tmp_path / "file").write_bytes(content)
-    known = FileDigests(tmp_path)
-    assert known.sha256(tmp_path / "file") == file_sha256(tmp_path / "file")
-    known.save()
 
 
 _DEEP = b'{"parts": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"

@@ -157,7 +157,7 @@ def test_each_sentence_has_its_own_attention_however_long_or_odd_it_is(tmp_path:
     ]
     hypotheses = ["A cat ⁇.", "", "", "word", " ".join(["toi moi"] * 60), "\u200b"]
     store = write_store(
-        tmp_path / "store", [iter(zip(sources, sources, strict=True))], tokenizer, filters=None, keep_text=True
+        tmp_path / "store", [iter(zip(sources, sources, strict=True))], tokenizer, judge=None, keep_text=True
     )
     looks = Looks(model.eval(), tokenizer, bf16=False)
     together = looks.alignments(store, hypotheses)

@@ -6,15 +6,15 @@ MUTANTS = [
     Mutant(
         fault="the cache gives training text without the sentences of other test sets",
         file="seq2seq/dataset/prepare.py",
-        text='known = {"held_out": _content(_held_out(splits), digests)} if filters.drops_overlap else {}',
-        becomes="known: dict[str, Any] = {}",
+        text='({"held_out": self.content(self.held_out_sources)} if judge.drops_overlap else {})',
+        becomes="{}",
         tests=["tests/dataset/test_clean_training_text.py::test_another_test_set_makes_the_training_text_anew"],
     ),
     Mutant(
         fault="the tokenizer learns from what is left out",
         file="seq2seq/dataset/prepare.py",
-        text="pairs = good_pairs(filters, pairs) if filters.reads_text else pairs",
-        becomes="pairs = good_pairs(filters, pairs) if False else pairs",
+        text="pairs = good_pairs(JudgeInOrder(config.data, corpus.held_out), pairs) if reads_text else pairs",
+        becomes="pairs = good_pairs(JudgeInOrder(config.data, corpus.held_out), pairs) if False else pairs",
         tests=["tests/dataset/test_clean_training_text.py::test_a_run_cleans_its_text_for_the_tokenizer_too"],
     ),
     Mutant(
