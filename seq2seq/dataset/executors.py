@@ -112,7 +112,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
         from distributed import Client, KilledWorker
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"data.executor={address} needs the package {error.name}: pip install 'seq2seq[dask]'"
+            f"data.executor={address} needs the package {error.name}: pip install distributed"
         ) from error
     try:
         client = Client(address.replace("dask://", "tcp://"), set_as_default=False)
