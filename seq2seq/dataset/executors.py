@@ -111,9 +111,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     try:
         from distributed import Client, KilledWorker
     except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"data.executor={address} needs the package {error.name}: pip install distributed"
-        ) from error
+        raise ConfigError(f"data.executor={address} needs the package {error.name}: pip install distributed") from error
     try:
         client = Client(address.replace("dask://", "tcp://"), set_as_default=False)
         client.wait_for_workers(1, timeout=60)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +48,8 @@ from seq2seq.dataset.subword_text import spelling_shares, subword_text
 from seq2seq.errors import ConfigError, CorpusError, TokenizerError
 from seq2seq.files import cache_directory
 from seq2seq.tokenizer import Tokenizer
+
+_FEW = 100_000  # pairs: 40 MB in memory
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -207,7 +209,7 @@ def _tokenizer(corpus: _Corpus) -> Tokenizer:
         for damaged in directory.glob(f"{key}.*.model"):
             damaged.unlink()
         logger.info("training a tokenizer of %s pieces", f"{config.tokenizer.vocab_size:,}")
-        pairs = _sampled(chain.from_iterable(map(read_pairs, corpus.splits["train"])), config.tokenizer.max_sentences)
+        pairs = _sampled(corpus.splits["train"], config.tokenizer.max_sentences)
         pairs = good_pairs(JudgeInOrder(config.data, corpus.held_out), pairs) if reads_text else pairs
         tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
@@ -216,18 +218,27 @@ def _tokenizer(corpus: _Corpus) -> Tokenizer:
     return _find_or_make(directory / f"{key}.lock", "tokenizer", find, make)
 
 
-def _sampled(pairs: Iterator[tuple[str, str]], most: int) -> Iterator[tuple[str, str]]:
-    """All pairs, or `most` of them at random, always the same ones (Vitter 1985, algorithm R)."""
-    sample = list(islice(pairs, most))
-    draw, n_read = random.Random(0), len(sample)
-    for n_read, pair in enumerate(pairs, start=most + 1):
-        if (place := draw.randrange(n_read)) < most:
-            sample[place] = pair
-    if n_read > most:
-        logger.info("learning from %s of %s pairs, which are drawn at random", f"{most:,}", f"{n_read:,}")
-    sample.reverse()
-    while sample:  # what SentencePiece has taken need not be in memory twice
-        yield sample.pop()
+def _sampled(sources: Sequence[Source], most: int) -> Iterator[tuple[str, str]]:
+    """All pairs, or `most` of them, always the same ones: one of each stretch of the same length, drawn at random.
+
+    Few pairs are read once. More are counted first, so that no sample has to be in memory.
+    """
+    pairs: Iterator[tuple[str, str]] = chain.from_iterable(map(read_pairs, sources))
+    few = list(islice(pairs, _FEW))
+    n = len(few) + sum(1 for _ in pairs)
+    pairs = iter(few) if n == len(few) else chain.from_iterable(map(read_pairs, sources))
+    if n <= most:
+        yield from pairs
+        return
+    logger.info("learning from %s of %s pairs, which are drawn at random", f"{most:,}", f"{n:,}")
+    draw = random.Random(0).random
+    bounds = pairwise(k * n // most for k in range(most + 1))
+    places = (begin + int(draw() * (end - begin)) for begin, end in bounds)
+    place = next(places)
+    for number, pair in enumerate(pairs):
+        if number == place:
+            yield pair
+            place = next(places, -1)
 
 
 def _store(corpus: _Corpus, split: str, tokenizer: Tokenizer) -> PairStore:

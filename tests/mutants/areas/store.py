@@ -164,8 +164,8 @@ MUTANTS = [
     Mutant(
         fault="subwords are learned from the beginning of large text",
         file="seq2seq/dataset/prepare.py",
-        text="            sample[place] = pair\n",
-        becomes="            pass\n",
+        text="        if number == place:\n",
+        becomes="        if number < most:\n",
         tests=["tests/dataset/test_prepare.py::test_subwords_of_large_text_are_learned_from_a_sample_of_each_language"],
     ),
 ]
