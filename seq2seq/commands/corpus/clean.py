@@ -30,14 +30,14 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
         "files",
         nargs="+",
         metavar="FILE",
-        help="a prefix of two files, a .tsv, a .jsonl, the name of a corpus, or two aligned files; also compressed",
+        help="a prefix of two files, a .tsv, .csv, .jsonl, .tmx, .xliff or .po, a corpus by name, or two aligned files",
     )
     add(
         "--languages",
         nargs="+",
         required=True,
         metavar="LANG",
-        help="languages of the two sides, or of the columns of the .tsv ('-' skips one), or keys of the .jsonl",
+        help="languages of the two sides, or of the columns of a table ('-' skips one)",
     )
     add(
         "--rules",
@@ -55,7 +55,7 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
     )
     add("--repair", action="store_true", help="first mend wrong encodings, escapes and tags of HTML")
     add("--keep-duplicates", action="store_true", help="keep exact repetitions of a pair")
-    add("--against", nargs="+", default=[], metavar="FILE", help="valid and test, each a prefix, a .tsv or a .jsonl")
+    add("--against", nargs="+", default=[], metavar="FILE", help="valid and test, each a prefix, a file or a name")
     add(
         "--drop-overlap",
         choices=("off", "exact", "near"),

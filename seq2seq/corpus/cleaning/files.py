@@ -92,7 +92,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
         for source in sources:
             survey.start_source(" and ".join(str(file) for file in source.files))
             reader = _read(options, source, n_repaired)
-            line = 1
+            first = 1
             while block := list(islice(reader, _BLOCK)):
                 judged = judge.judge(block)
                 if scores is not None:
@@ -106,11 +106,11 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
                 if rejected is not None:
                     for row in np.flatnonzero(judged.reasons >= 0).tolist():
                         reason = reasons[judged.reasons[row]]
-                        record = {"file": str(source.files[0]), "line": line + row, "reason": reason}
+                        record = {"file": str(source.files[0]), "pair": first + row, "reason": reason}
                         record |= {} if (value := judged.value(reason, row)) is None else {"value": value}
                         record |= {config.src_lang: block[row][0], config.tgt_lang: block[row][1]}
                         rejected.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
-                line += len(block)
+                first += len(block)
                 n_read += len(block)
     report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
     report |= {"repaired": dict(n_repaired)} if options.repair else {}

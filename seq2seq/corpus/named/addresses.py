@@ -1,8 +1,8 @@
 """`https://HOST/FILE#sha256=DIGEST`: files of the network, without an entry in a catalogue.
 
-A file with both languages has the ending of its form: .tsv, .jsonl, or one of them compressed. Other addresses are
-prefixes: `https://HOST/train` is `https://HOST/train.fr` and `https://HOST/train.en`, also as .gz, .xz, .bz2 or .zst.
-A query, such as `?token=...`, stays behind the ending.
+A file with both languages has the ending of its form: .tsv, .csv, .tmx, ..., or one of them compressed. Other addresses
+are prefixes: `https://HOST/train` is `https://HOST/train.fr` and `https://HOST/train.en`, or compressed. A query, such
+as `?token=...`, stays behind the ending.
 """
 
 import re
@@ -10,12 +10,11 @@ import re
 from seq2seq.config import SourceFiles, SourcePath, SourceSpec
 from seq2seq.corpus.named.catalogue import Download
 from seq2seq.corpus.named.library import Library
-from seq2seq.corpus.sources import COMPRESSIONS
+from seq2seq.corpus.sources import COMPRESSIONS, FORMS
 from seq2seq.errors import ConfigError
 from seq2seq.masking import masked
 
 _DIGESTS = re.compile(r"sha256=([0-9a-f]{64})(?:,([0-9a-f]{64}))?")
-_ONE_FILE = (".tsv", ".jsonl")
 
 
 def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceSpec:
@@ -26,7 +25,7 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
         CorpusError: it cannot be fetched.
     """
     url, digests = _parsed(address)
-    if _plain(url).endswith(_ONE_FILE):
+    if _plain(url).endswith(tuple(FORMS)):
         return SourcePath(fetch_file(library, address))
     if len(digests) == 1:
         raise ConfigError(

@@ -45,7 +45,7 @@ def test_good_pairs_and_the_others_with_their_reasons_are_written(tmp_path):
     report = cleaned(tmp_path, [tmp_path / "train"], clean=DEFAULT)
     assert list(zip(lines(tmp_path / "out.fr"), lines(tmp_path / "out.en"), strict=True)) == GOOD
     records = [json.loads(line) for line in lines(tmp_path / "bad.jsonl")]
-    assert [(each["line"], each["reason"], each["fr"], each["en"]) for each in records] == [
+    assert [(each["pair"], each["reason"], each["fr"], each["en"]) for each in records] == [
         (3, "empty", *DIRTY[0]),
         (4, "mojibake", *DIRTY[1]),
         (5, "entities", *DIRTY[2]),
