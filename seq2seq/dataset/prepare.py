@@ -336,14 +336,14 @@ def _report(corpus: _Corpus, tokenizer: Tokenizer, stores: Mapping[str, PairStor
     added = {_TEST + name for name, test in all_test_sets(config.data).items() if test.clean}
     report: dict[str, Any] = {}
     for name, store in stores.items():
-        split = dict(store.manifest["report"])
+        split = dict(store.manifest.report)
         split["files"] = {str(file): digests[file] for source in splits[name] for file in source.files}
         if origins := list(dict.fromkeys(source.origin for source in splits[name] if source.origin is not None)):
             split["origins"] = [asdict(origin) for origin in origins]
         if store.n_references > len(store):
             split["references"] = store.n_references
         if name == "train":
-            n_an_epoch = _pairs_an_epoch(store.n_pairs_of_sources, config.data)
+            n_an_epoch = _pairs_an_epoch(store.manifest.n_pairs_of_sources, config.data)
             split["sources"] = _shares(splits[name], store, n_an_epoch)
             if config.data.drop_overlap != "off":
                 split["without"] = {
@@ -370,7 +370,7 @@ def _report(corpus: _Corpus, tokenizer: Tokenizer, stores: Mapping[str, PairStor
 
 def _seen(sources: list[Source], store: PairStore, config: DataConfig) -> SeenText:
     """What an epoch of training has."""
-    n_pairs = store.n_pairs_of_sources
+    n_pairs = store.manifest.n_pairs_of_sources
     ends = list(accumulate(n_pairs))
     of_sources = []
     for source, end, n, m, sentences, looks in zip(
@@ -378,8 +378,8 @@ def _seen(sources: list[Source], store: PairStore, config: DataConfig) -> SeenTe
         ends,
         n_pairs,
         _pairs_an_epoch(n_pairs, config),
-        store.sentences_of_sources,
-        store.looks_of_sources,
+        store.manifest.sentences_of_sources,
+        store.manifest.looks_of_sources,
         strict=True,
     ):
         src, tgt = (lengths[end - n : end] for lengths in (store.src_lengths, store.tgt_lengths))
@@ -405,6 +405,6 @@ def _shares(sources: list[Source], store: PairStore, n_an_epoch: list[int]) -> l
             "share": m / sum(n_an_epoch),
         }
         for source, n, m, rejected in zip(
-            sources, store.n_pairs_of_sources, n_an_epoch, store.rejected_of_sources, strict=True
+            sources, store.manifest.n_pairs_of_sources, n_an_epoch, store.manifest.rejected_of_sources, strict=True
         )
     ]

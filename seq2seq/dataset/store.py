@@ -18,12 +18,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +32,7 @@ from seq2seq.corpus.judge import DUPLICATE, Judge, nothing_left
 from seq2seq.corpus.report import rewritten, split_report
 from seq2seq.dataset.encoding import Block, Encoder, Text
 from seq2seq.dataset.plan import blocks, narrow
-from seq2seq.dataset.seen import LineSample, Looks, looks_from_json
+from seq2seq.dataset.seen import LineSample, Looks
 from seq2seq.errors import CorpusError
 from seq2seq.files import atomic_directory, is_sealed, sealed
 from seq2seq.tokenizer import Tokenizer
@@ -54,21 +54,58 @@ EncodeAll = Callable[[Encoder, Iterator[Text]], Generator[Block, None, None]]
 logger = logging.getLogger(__name__)
 
 
+class FileFacts(msgspec.Struct, frozen=True):
+    """What a file of the store was when it was written."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """What a store holds, what made it, and what its files must be.
+
+    Attributes:
+        n_pairs_of_sources: pairs of each corpus source; the store has those of the first one, then of the second one.
+        rejected_of_sources: for each source, how many of its pairs were left out for which reason.
+        sentences_of_sources: how many of some of its source lines have 1, 2, ..., 9, and 10 or more sentences.
+        looks_of_sources: how these lines are written.
+        id_type: of the arrays of ids.
+        tokenizer: its fingerprint.
+        filters: settings of the judge; None if all pairs are kept.
+        report: see `split_report`.
+    """
+
+    format_version: int
+    n_pairs: int
+    n_pairs_of_sources: list[int]
+    rejected_of_sources: list[dict[str, int]]
+    sentences_of_sources: list[list[int]]
+    looks_of_sources: list[Looks]
+    id_type: str
+    vocab_size: int
+    tokenizer: str
+    has_text: bool
+    filters: dict[str, Any] | None
+    made_from: dict[str, Any]
+    files: dict[str, FileFacts]
+    report: dict[str, Any] = {}
+
+
 class PairStore:
     """Sentence pairs as ids, and as text if that is kept. It opens in milliseconds, and its pages can leave memory.
 
     Its pickle is the path, so a worker process maps the files itself.
     """
 
-    def __init__(self, directory: Path, manifest: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
         """Use `open`, which checks that the files are complete."""
         self.directory = directory
         self.manifest = manifest
-        self._n_pairs: int = manifest["n_pairs"]
+        self._n_pairs = manifest.n_pairs
         self._columns = {
-            name: (self._map(f"{name}.bin", manifest["id_type"] if "ids" in name else "u1"), self._map(file, "<i8"))
+            name: (self._map(f"{name}.bin", manifest.id_type if "ids" in name else "u1"), self._map(file, "<i8"))
             for name, file in _OFFSETS.items()
-            if file in manifest["files"]
+            if file in manifest.files
         }
         self._hashes = {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
 
@@ -83,14 +120,15 @@ class PairStore:
         """
         directory = Path(directory).absolute()
         try:
-            manifest = json.loads((directory / _MANIFEST).read_bytes())
-            if manifest["format_version"] != FORMAT_VERSION:
-                raise ValueError(f"it has format {manifest['format_version']}, this program reads {FORMAT_VERSION}")
-            if not is_sealed(manifest):
+            content = json.loads((directory / _MANIFEST).read_bytes())
+            if content["format_version"] != FORMAT_VERSION:
+                raise ValueError(f"it has format {content['format_version']}, this program reads {FORMAT_VERSION}")
+            if not is_sealed(content):
                 raise ValueError(f"{_MANIFEST} was changed")
-            for name, file in manifest["files"].items():
-                if (size := (directory / name).stat().st_size) != file["bytes"]:
-                    raise ValueError(f"{name} has {size} bytes instead of {file['bytes']}")
+            manifest = msgspec.convert(content, Manifest)
+            for name, file in manifest.files.items():
+                if (size := (directory / name).stat().st_size) != file.bytes:
+                    raise ValueError(f"{name} has {size} bytes instead of {file.bytes}")
             return cls(directory, manifest)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise _not_whole(directory, error) from error
@@ -101,9 +139,9 @@ class PairStore:
         Raises:
             CorpusError: a file was changed after it was written, or is gone.
         """
-        for name, file in self.manifest["files"].items():
+        for name, file in self.manifest.files.items():
             try:
-                if file_sha256(self.directory / name) != file["sha256"]:
+                if file_sha256(self.directory / name) != file.sha256:
                     raise ValueError(f"{name} was changed: its SHA-256 is another one")
             except (OSError, ValueError) as error:
                 raise _not_whole(self.directory, error) from error
@@ -151,29 +189,6 @@ class PairStore:
         """Targets and further references of all pairs."""
         text, offsets = self._columns.get("references.text", (np.zeros(0), np.zeros(1)))
         return self._n_pairs + int(np.count_nonzero(np.diff(offsets)) + np.count_nonzero(text == ord("\n")))
-
-    @property
-    def n_pairs_of_sources(self) -> list[int]:
-        """Pairs of each corpus source. The store has the pairs of the first source, then of the second, and so on."""
-        n_pairs: list[int] = self.manifest["n_pairs_of_sources"]
-        return n_pairs
-
-    @property
-    def sentences_of_sources(self) -> list[list[int]]:
-        """For each corpus source, how many of some of its source lines have 1, 2, ..., 9, and 10 or more sentences."""
-        counts: list[list[int]] = self.manifest["sentences_of_sources"]
-        return counts
-
-    @property
-    def rejected_of_sources(self) -> list[dict[str, int]]:
-        """For each corpus source, how many of its pairs were left out for which reason."""
-        counts: list[dict[str, int]] = self.manifest.get("rejected_of_sources", [{} for _ in self.n_pairs_of_sources])
-        return counts
-
-    @property
-    def looks_of_sources(self) -> list[Looks]:
-        """For each corpus source, how some of its source lines are written."""
-        return [looks_from_json(each) for each in self.manifest["looks_of_sources"]]
 
     @property
     def hashes(self) -> dict[str, Hashes]:
@@ -310,7 +325,7 @@ def _write_arrays(building: Path, blocks: Iterator[Block], n_sources: int, judge
         "n_pairs_of_sources": n_kept,
         "rejected_of_sources": [{name: each[name] for name in reasons if each[name]} for each in rejected],
         "sentences_of_sources": [sample.sentences() for sample in samples],
-        "looks_of_sources": [asdict(sample.looks()) for sample in samples],
+        "looks_of_sources": [sample.looks() for sample in samples],
     }
 
 
@@ -341,24 +356,23 @@ class _Files:
 def _write_manifest(building: Path, counts: dict[str, Any], encoder: Encoder, made_from: Mapping[str, Any]) -> None:
     """Describe the complete arrays. With its manifest the directory is a store."""
     n_read, rejected, tgt_characters = (counts.pop(name) for name in ("n_read", "rejected", "tgt_characters"))
-    manifest = {
-        "format_version": FORMAT_VERSION,
-        "n_pairs": sum(counts["n_pairs_of_sources"]),
+    files = sorted(building.iterdir())
+    manifest = Manifest(
+        format_version=FORMAT_VERSION,
+        n_pairs=sum(counts["n_pairs_of_sources"]),
         **counts,
-        "id_type": encoder.id_type,
-        "vocab_size": encoder.tokenizer.vocab_size,
-        "tokenizer": encoder.tokenizer.fingerprint,
-        "has_text": encoder.keep_text,
-        "filters": encoder.judge.settings if encoder.judge is not None else None,
-        "made_from": dict(made_from),
-        "files": {
-            file.name: {"bytes": file.stat().st_size, "sha256": file_sha256(file)}
-            for file in sorted(building.iterdir())
-        },
-    }
+        id_type=encoder.id_type,
+        vocab_size=encoder.tokenizer.vocab_size,
+        tokenizer=encoder.tokenizer.fingerprint,
+        has_text=encoder.keep_text,
+        filters=encoder.judge.settings if encoder.judge is not None else None,
+        made_from=dict(made_from),
+        files={file.name: FileFacts(file.stat().st_size, file_sha256(file)) for file in files},
+    )
     store = PairStore(building, manifest)
     lengths = {"src": store.src_lengths, "tgt": store.tgt_lengths}
-    manifest["report"] = split_report(n_read, rejected, lengths, store.hashes["pair"])
+    manifest.report = split_report(n_read, rejected, lengths, store.hashes["pair"])
     if encoder.judge is not None:  # training text, whose targets a model learns to write
-        manifest["report"]["rewritten"] = rewritten(tgt_characters, encoder.tokenizer.normalized)
-    (building / _MANIFEST).write_text(json.dumps(sealed(manifest), indent=2, ensure_ascii=False), encoding="utf-8")
+        manifest.report["rewritten"] = rewritten(tgt_characters, encoder.tokenizer.normalized)
+    content = sealed(msgspec.to_builtins(manifest))
+    (building / _MANIFEST).write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")

@@ -81,7 +81,7 @@ def _sources(store: PairStore) -> list[str]:
 
 def _domains(test: TestSet, store: PairStore) -> list[str]:
     """For each sentence, the tag of the corpus source that it is from."""
-    n_pairs = store.n_pairs_of_sources
+    n_pairs = store.manifest.n_pairs_of_sources
     return [source.tag or "" for source, n in zip(test.sources, n_pairs, strict=True) for _ in range(n)]
 
 

@@ -100,7 +100,8 @@ class TranslationData(pl.LightningDataModule):
     def _reading(self) -> tuple[Epoch, PairReader | None]:
         """What an epoch reads, and how; None: as it is stored."""
         data, seed, rate = self.config.data, self.config.seed, self.config.tokenizer.subword_regularization
-        train, tokenizer, n_pairs = self.prepared.train, self.prepared.tokenizer, self.prepared.train.n_pairs_of_sources
+        train, tokenizer = self.prepared.train, self.prepared.tokenizer
+        n_pairs = train.manifest.n_pairs_of_sources
         longest = min(self.config.model.max_length, self.config.batch.max_tokens) - 1  # one more token ends a side
         segment = RandomSegmentation(tokenizer, rate) if rate else None
         draws = measured(train, tokenizer, data.augment.shares, segment, longest)

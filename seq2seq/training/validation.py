@@ -176,7 +176,7 @@ class Validation:
 
     def __init__(self, store: PairStore, tokenizer: Tokenizer, config: RunConfig, bf16: bool = False) -> None:
         self.store, self.tokenizer, self.config, self.bf16 = store, tokenizer, config, bf16
-        self.domains = Domains.of(config.data.valid_sources, store.n_pairs_of_sources)
+        self.domains = Domains.of(config.data.valid_sources, store.manifest.n_pairs_of_sources)
         self.decoded: list[int] = []  # the pairs that the latest validation translated
         self.hypotheses: list[str] = []
         self.signatures: dict[str, str] = {}

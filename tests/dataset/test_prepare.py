@@ -26,7 +26,7 @@ def test_everything_that_training_needs_comes_out(config):
     assert {name: len(store) for name, store in prepared.tests.items()} == {"test": 62}
     assert prepared.tokenizer.decode([prepared.train.tgt(7).tolist()]) == [sentence(-8)]
     for store in (prepared.train, prepared.valid, *prepared.tests.values()):
-        assert store.manifest["tokenizer"] == prepared.tokenizer.fingerprint
+        assert store.manifest.tokenizer == prepared.tokenizer.fingerprint
 
 
 def test_held_out_text_is_complete_and_raw(config, corpus):

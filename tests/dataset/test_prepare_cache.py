@@ -115,7 +115,7 @@ def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
     other = Tokenizer.train([sentence(i) for i in range(500, 900)], TokenizerConfig(vocab_size=350))
     prepared = prepare(config, tokenizer=other)
     assert prepared.tokenizer is other
-    assert prepared.train.manifest["tokenizer"] == other.fingerprint
+    assert prepared.train.manifest.tokenizer == other.fingerprint
     assert tokenizers(tmp_path) == set()
 
 

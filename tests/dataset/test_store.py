@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from itertools import repeat
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from seq2seq.config import DataConfig, TokenizerConfig
 from seq2seq.corpus.hashes import hash_lines, hash_pairs
 from seq2seq.corpus.judge import Judge
 from seq2seq.dataset import store as store_module
-from seq2seq.dataset.store import PairStore, write_store
+from seq2seq.dataset.store import Manifest, PairStore, write_store
 from seq2seq.errors import CorpusError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
 
@@ -106,7 +107,7 @@ def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
         tmp_path / "store", [iter(pairs)], tokenizer, judge=judge, keep_text=False, made_from={"x": [1]}
     )
     manifest = json.loads((tmp_path / "store/manifest.json").read_text())
-    assert manifest == store.manifest
+    assert msgspec.convert(manifest, Manifest) == store.manifest
     assert manifest["n_pairs"] == len(store) == 25
     assert manifest["vocab_size"] == 300
     assert manifest["tokenizer"] == tokenizer.fingerprint
@@ -121,7 +122,7 @@ def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monk
     judge = Judge(DataConfig(drop_duplicates=True))
     sources = [iter(pairs) for pairs in (PAIRS[:9], [("", "blank")], PAIRS[7:], PAIRS[:2])]
     store = write_store(tmp_path / "s", sources, tokenizer, judge=judge, keep_text=True)
-    assert PairStore.open(store.directory).n_pairs_of_sources == [9, 0, 16, 0]
+    assert PairStore.open(store.directory).manifest.n_pairs_of_sources == [9, 0, 16, 0]
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
 
@@ -147,7 +148,7 @@ def test_filters_count_the_tokens_of_the_text_alone(tmp_path):
     pairs = iter([*PAIRS, ("\u200b", "no tokens")])
     store = write_store(tmp_path / "s", [pairs], tokenizer, tags=["law"], judge=judge, keep_text=False)
     assert len(store) == 25
-    assert Counter(store.manifest["report"]["rejected"]) == Counter(empty=1)
+    assert Counter(store.manifest.report["rejected"]) == Counter(empty=1)
 
 
 def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokenizer):
@@ -272,7 +273,7 @@ def test_a_missing_directory_is_no_store(tmp_path):
 
 
 def test_another_format_version_is_refused(store):
-    manifest = store.manifest | {"format_version": 99}
+    manifest = msgspec.to_builtins(store.manifest) | {"format_version": 99}
     (store.directory / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(CorpusError, match=r"has format 99, this program reads \d+\); delete it, and prepare"):
         PairStore.open(store.directory)

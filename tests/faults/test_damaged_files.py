@@ -171,7 +171,7 @@ def _content(prepared: Prepared) -> Any:
         name: [(store.src(i).tolist(), store.tgt(i).tolist()) for i in range(len(store))]
         for name, store in stores.items()
     }
-    counts = {name: store.manifest["report"] for name, store in stores.items()}
+    counts = {name: store.manifest.report for name, store in stores.items()}
     return prepared.tokenizer.fingerprint, ids, counts, prepared.seen
 
 
