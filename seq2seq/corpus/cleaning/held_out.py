@@ -72,9 +72,10 @@ class HeldOutPairs:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         for source in self.sources:
             plain = replace(source, augmentations=())
-            for (src, tgt), further in zip(read_pairs(plain), read_references(plain), strict=True):
-                for reference in (tgt, *further):
-                    yield src, reference
+            yield from read_pairs(plain)
+            if plain.references:
+                for (src, _), further in zip(read_pairs(plain), read_references(plain), strict=True):
+                    yield from ((src, reference) for reference in further)
 
 
 def _hashes(pairs: Sequence[tuple[str, str]]) -> tuple[Hashes, Hashes, Hashes]:
