@@ -69,8 +69,8 @@ MUTANTS = [
     Mutant(
         fault="a changed byte of a store is not noticed",
         file="seq2seq/dataset/store.py",
-        text='if file_sha256(self.directory / name) != file.sha256:',
-        becomes='if len(file_sha256(self.directory / name)) != len(file.sha256):',
+        text="if file_sha256(self.directory / name) != file.sha256:",
+        becomes="if len(file_sha256(self.directory / name)) != len(file.sha256):",
         tests=["tests/dataset/test_store.py::test_verify_notices_a_changed_byte"],
     ),
     Mutant(

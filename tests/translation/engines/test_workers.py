@@ -272,6 +272,9 @@ class Odd(Exception):
     def __init__(self, a: int, b: int) -> None:
         super().__init__(f"{a} and {b}")
 
+    def __reduce__(self) -> tuple[type["Odd"], tuple[str]]:  # as without it, also where Dask has changed how errors are
+        return Odd, (str(self),)
+
 
 @forms
 def test_errors_arrive_as_they_are(hire: Hire, forks: bool) -> None:
