@@ -1,13 +1,12 @@
 """The command line:  python -m seq2seq COMMAND, or seq2seq COMMAND where the package is installed
 
-Each file of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which returns the exit status.
-The first line of its docstring says what it does. Only `train` and `prepare` have no options of their own: Hydra reads
-their words.
+Each module of `commands/` is a command. It has `add_options(parser)` and `run(args)`, which returns the exit status;
+one with sub-commands leaves `run` to them. The first line of its docstring says what it does. Only `train` and
+`prepare` have no options of their own: Hydra reads their words.
 """
 
 import argparse
 import os
-import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -52,8 +51,8 @@ def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None
 
 
 def command_names() -> list[str]:
-    """The names of the commands, one for each file in `commands/`."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__))
+    """The names of the commands, in the order of the help."""
+    return [*commands.FIRST, *commands.MORE]
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -61,17 +60,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="seq2seq",
         description="Train translation models, translate with them, and compare their translations.",
-        epilog="seq2seq COMMAND --help explains a command.",
     )
     parser.add_argument("--version", action="version", version=f"seq2seq {__version__}")
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    for name in command_names():
-        module = _module(name)
-        summary = (module.__doc__ or "").partition(":  ")[0]
-        subparser = subparsers.add_parser(name, help=summary[:1].lower() + summary[1:])
-        if hasattr(module, "add_options"):
-            module.add_options(subparser)
-            subparser.set_defaults(run=module.run)
+    groups = {"commands": commands.FIRST, "more": commands.MORE}
+    commands.add_commands(parser, {title: {name: _module(name) for name in names} for title, names in groups.items()})
     return parser
 
 

@@ -1,6 +1,7 @@
 """`python -m seq2seq`: it names each command, refuses others, and answers a shell that completes words."""
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq import __version__
+from seq2seq import __version__, commands
 from seq2seq.cli import command_names, main
 from tests.places import ROOT
 
@@ -27,10 +28,9 @@ COMMANDS = [
     "report",
     "score",
     "search",
-    "sweep-summary",
-    "sync",
     "train",
     "translate",
+    "wandb",
 ]
 FRONT_DOORS = {"train": "python train.py ", "translate": "python translate.py "}
 
@@ -48,7 +48,8 @@ def ended(words: list[str]) -> int:
 
 
 def test_there_is_a_command_for_each_file() -> None:
-    assert command_names() == COMMANDS
+    files = {module.name.replace("_", "-") for module in pkgutil.iter_modules(commands.__path__)}
+    assert sorted(command_names()) == sorted(files) == COMMANDS
 
 
 def test_help_has_one_summary_for_each_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +58,7 @@ def test_help_has_one_summary_for_each_command(capsys: pytest.CaptureFixture[str
     for command in COMMANDS:
         summary = first_line(command).partition(":  ")[0]
         assert f" {command} {summary[:1].lower()}{summary[1:]}" in shown
+    assert shown.index(" corpus find") < shown.index(" wandb give ") < shown.index(" more: ") < shown.index(" prepare ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

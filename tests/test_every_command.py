@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.cli import command_names
-from seq2seq.commands.corpus import SUBCOMMANDS
+from seq2seq.commands import corpus, wandb
 from tests.places import ROOT
 from tests.processes import LIMIT_S
 
@@ -36,12 +36,13 @@ COMMANDS = {
 }
 # What a command needs besides: a package of an extra, or something outside.
 EXTRAS = {"export": ("run --format ctranslate2", "ctranslate2"), "search": ("multi30k", "optuna")}
-OUTSIDE = {"corpus find", "corpus get", "sync", "sweep-summary"}  # a network
+OUTSIDE = {"corpus find", "corpus get", "wandb sync", "wandb summary"}  # a network
 LEFT_OUT = {"join"}  # there are no parts to join
 
 
 def test_all_commands_are_here() -> None:
-    names = set(command_names()) - {"corpus"} | {f"corpus {name}" for name in SUBCOMMANDS}
+    names = set(command_names()) - {"corpus", "wandb"}
+    names |= {f"corpus {name}" for name in corpus.SUBCOMMANDS} | {f"wandb {name}" for name in wandb.SUBCOMMANDS}
     assert names == {*COMMANDS, *EXTRAS, *OUTSIDE, *LEFT_OUT}
 
 

@@ -5,7 +5,6 @@ A part is what one start or resume of a run recorded. W&B's own command uploads 
 """
 
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.artifacts.wandb_access import check_access, end_with_children, environment
-from seq2seq.errors import RunError
+from seq2seq.errors import RunError, command
 from seq2seq.exit_status import note
 
 PART_TIMEOUT_S = 600.0
@@ -38,7 +37,7 @@ def sync(folders: Sequence[Path], timeout_s: float = PART_TIMEOUT_S) -> None:
         note(f"synced before: {n_known} of {n_parts} parts")
     if not waiting:
         return
-    check_access("sync")
+    check_access("wandb sync")
     problems: dict[Path, str] = {}  # by run: a later part must not come before an earlier one
     for number, (path, part) in enumerate(waiting, start=1):
         if path in problems:
@@ -66,8 +65,7 @@ def sync_notice(folders: Sequence[Path], state: str) -> str:
     if not (waiting := [part for part in parts if not is_synced(part)]):
         return ""
     names = ", ".join(part.name for part in waiting)
-    command = shlex.join(["python", "-m", "seq2seq", "sync", *map(str, folders)])
-    return f"{state}; upload {names} later with: {command}"
+    return f"{state}; upload {names} later with: {command('wandb sync', *folders)}"
 
 
 def is_synced(part: Path) -> bool:

@@ -79,7 +79,7 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
             url = run.url
     except Exception as error:
         raise RunError(
-            f"{folder}: W&B does not get the summary ({error}); try again with {command('sweep-summary', folder)}"
+            f"{folder}: W&B does not get the summary ({error}); try again with {command('wandb summary', folder)}"
         ) from error
     if mode == "online":
         note(f"the summary of {len(runs)} runs is at {url}")

@@ -51,7 +51,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and not [each for each in caplog.records if each.levelno >= logging.WARNING]
     (part,) = run_dir.glob("wandb/offline-run-*")
-    sync = f"upload {part.name} later with: python -m seq2seq sync {run_dir}\n"
+    sync = f"upload {part.name} later with: python -m seq2seq wandb sync {run_dir}\n"
     assert f"W&B is offline, without credentials; {sync}" in caplog.text
     assert f"W&B has not got all of this run; {sync}" in caplog.text
     first = read_run(run_dir)
@@ -69,7 +69,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     with caplog.at_level(logging.INFO):
         train_with(tiny_config(corpus, run_dir, WANDB | {"trainer.max_steps": 7}), resume=True)
     (later,) = set(run_dir.glob(f"wandb/offline-run-*-{first['ids'][0]}")) - {part}
-    notice = f"upload {part.name}, {later.name} later with: python -m seq2seq sync {run_dir}\n"
+    notice = f"upload {part.name}, {later.name} later with: python -m seq2seq wandb sync {run_dir}\n"
     assert caplog.text.count(notice) == 2  # at the start and at the end
     wandb.teardown()
     both = read_run(run_dir)

@@ -84,7 +84,7 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
         train_with(config)
         config.trainer.max_steps = N_STEPS
         train_with(config, resume=True)
-    assert caplog.text.count("W&B is online: it uploads") == 2 and "seq2seq sync" not in caplog.text
+    assert caplog.text.count("W&B is online: it uploads") == 2 and "seq2seq wandb sync" not in caplog.text
     ((run_id, run),) = server.runs.items()
     assert checkpoint(tmp_path / "run")["wandb_id"] == run_id
     steps = [(row["trainer/global_step"], row["train/loss"]) for row in run.history if "train/loss" in row]

@@ -107,7 +107,7 @@ def test_all_parts_arrive_in_their_order_and_once(
         return ""
 
     monkeypatch.setattr(module, "_sync_part", upload_one_run)
-    main(["sync", str(sweep)])
+    main(["wandb", "sync", str(sweep)])
     first, resumed = read_parts(sweep / "000")
     job = server.runs[first["id"]]
     assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [0, 1, 2, 3]
@@ -173,10 +173,12 @@ def test_without_credentials_or_parts_it_is_one_sentence(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(SystemExit) as ended:
-        main(["sync", str(sweep)])
+        main(["wandb", "sync", str(sweep)])
     assert ended.value.code == 2
     remedy = "run wandb login, or set WANDB_API_KEY"
-    assert re.fullmatch(f"error: sync needs credentials of W&B for api[.a-z]+; {remedy}\n", capsys.readouterr().err)
+    assert re.fullmatch(
+        f"error: wandb sync needs credentials of W&B for api[.a-z]+; {remedy}\n", capsys.readouterr().err
+    )
     with pytest.raises(RunError, match=f"^{tmp_path}/none: holds nothing that W&B recorded offline; name"):
         sync([sweep, tmp_path / "none"])
 
@@ -184,7 +186,7 @@ def test_without_credentials_or_parts_it_is_one_sentence(
 def test_what_is_left_to_sync_is_named_in_the_order_of_its_starts(sweep: Path) -> None:
     early, late = RunDirectory(sweep / "000").offline_wandb_parts()
     assert sync_notice([sweep / "000"], "W&B is offline") == (
-        f"W&B is offline; upload {early.name}, {late.name} later with: python -m seq2seq sync {sweep}/000"
+        f"W&B is offline; upload {early.name}, {late.name} later with: python -m seq2seq wandb sync {sweep}/000"
     )
     (early / "run-x.wandb.synced").touch()
     assert sync_notice([sweep / "000"], "x").startswith(f"x; upload {late.name} later")
@@ -203,8 +205,8 @@ def test_the_summary_of_a_sweep_is_brought_up_to_date(
             (copy / name).mkdir(parents=True, exist_ok=True)
             (copy / name / file).write_bytes((sweep / name / file).read_bytes())
     monkeypatch.setattr(sys, "argv", ["seq2seq"])
-    main(["sweep-summary", str(copy)])
-    main(["sweep-summary", str(copy)])
+    main(["wandb", "summary", str(copy)])
+    main(["wandb", "summary", str(copy)])
     wandb.teardown()
     told = capsys.readouterr().err
     assert told.count("wrote the summary of 2 runs; upload offline-run-") == 2
@@ -212,7 +214,7 @@ def test_the_summary_of_a_sweep_is_brought_up_to_date(
     assert {part["id"] for part in parts} == {read_parts(sweep)[0]["id"]} and len(parts) >= 1
 
     with pytest.raises(SystemExit):
-        main(["sweep-summary", str(copy / "000")])
+        main(["wandb", "summary", str(copy / "000")])
     assert "000: is not the directory of a sweep, which has a folder for each job" in capsys.readouterr().err
     monkeypatch.setenv("WANDB_MODE", "disabled")
     for name in ("000", "001"):
@@ -244,7 +246,7 @@ def test_the_summary_of_a_sweep_goes_online_or_says_why_not(
     assert run.fields["jobType"] == "summary" and "best/test chrf" in run.summary
     assert capsys.readouterr().err == f"the summary of 2 runs is at {server.url}/ann/seq2seq/runs/{name}\n"
     server.status = 401
-    with pytest.raises(RunError, match=r"W&B does not get the summary \(.*; try again with .* sweep-summary"):
+    with pytest.raises(RunError, match=r"W&B does not get the summary \(.*; try again with .* wandb summary"):
         log_sweep_summary("my_sweep", runs, folder)
     server.status = 200  # which W&B would wait for
     wandb.teardown()

@@ -1,4 +1,4 @@
-"""Upload to W&B what runs recorded offline:  python -m seq2seq sync RUN_DIR..."""
+"""Upload to W&B what runs recorded offline:  python -m seq2seq wandb sync RUN_DIR..."""
 
 import argparse
 from pathlib import Path

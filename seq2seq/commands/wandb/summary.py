@@ -1,4 +1,4 @@
-"""Give W&B the table of all scores of a sweep:  python -m seq2seq sweep-summary SWEEP_DIR"""
+"""Give W&B the table of all scores of a sweep:  python -m seq2seq wandb summary SWEEP_DIR"""
 
 import argparse
 from pathlib import Path
