@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ _FORM = "wandb:ENTITY/PROJECT/NAME:ALIAS"
 def server_url() -> str:
     if url := os.environ.get("WANDB_BASE_URL"):
         return url
+    _prepare_wandb()
     import wandb  # half a second
 
     return wandb.Settings().base_url
@@ -84,18 +86,32 @@ def wandb_mode(config: LoggerConfig) -> str:
 
     Raises:
         ConfigError: the environment says something that W&B does not know.
+        ModuleNotFoundError: a run would be recorded, and the package is missing.
     """
+    named = (os.environ.get("WANDB_MODE") or "online").replace("dryrun", "offline")  # its former name
     mode = config.wandb_mode
-    if mode == "auto" and os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes"):
-        return "disabled"
     if mode == "auto":
-        mode = (os.environ.get("WANDB_MODE") or "online").replace("dryrun", "offline")  # its former name
-    if mode not in ("online", "offline", "disabled"):
-        raise ConfigError(
-            f"the environment variable WANDB_MODE={mode} is not online, offline or disabled; unset it, or set "
-            "logger.wandb_mode"
-        )
+        is_disabled = os.environ.get("WANDB_DISABLED", "").lower() in ("true", "1", "yes")
+        mode = "disabled" if is_disabled else named
+    if mode == "disabled":
+        return mode
+    if named not in ("online", "offline", "disabled"):  # W&B refuses it, even if it is told a mode
+        raise ConfigError(f"the environment variable WANDB_MODE={named} is not online, offline or disabled; unset it")
+    _prepare_wandb()
     return "offline" if mode == "online" and not has_credentials() else mode  # W&B would ask for a key
+
+
+def _prepare_wandb() -> None:
+    """See that the package can be imported, and that it can read its environment.
+
+    Raises:
+        ModuleNotFoundError: it is not installed. To Python, a folder ./wandb that it once wrote is a package, too.
+    """
+    spec = find_spec("wandb")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("No module named 'wandb'", name="wandb")
+    for name in [name for name, value in os.environ.items() if name.startswith("WANDB_") and not value]:
+        del os.environ[name]  # W&B refuses an empty one, which is how some shells and batch systems unset it
 
 
 def wandb_settings(is_online: bool) -> "wandb.Settings":
@@ -119,6 +135,7 @@ def check_access(doing: str) -> None:
     Raises:
         RunError: there are no credentials, the server refuses them, or it does not answer.
     """
+    _prepare_wandb()
     if not has_credentials():
         raise RunError(f"{doing} needs credentials of W&B for {_host()}; run wandb login, or set WANDB_API_KEY")
     found = _ask("check", timeout_s=ANSWER_TIMEOUT_S)
@@ -155,6 +172,7 @@ def local_model(reference: str, tell: Callable[[str], None] = note) -> Path:
     entity, project, name, alias = match.groups()
     if entity and re.fullmatch(r"v\d+", alias) and (folder := _folder(entity, project, name, alias)).is_dir():
         return folder
+    _prepare_wandb()
     if not has_credentials():
         raise CheckpointError(
             f"{reference}: needs credentials of W&B for {_host()}; run wandb login, or set WANDB_API_KEY"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from seq2seq.artifacts.lease import is_leased
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.artifacts.wandb_access import check_access, end_with_children, environment
 from seq2seq.errors import RunError, command
@@ -25,8 +26,8 @@ def sync(folders: Sequence[Path], timeout_s: float = PART_TIMEOUT_S) -> None:
     Args:
         timeout_s: for one part.
     Raises:
-        RunError: a folder has nothing to upload, there are no credentials, or something was not uploaded. What could
-            be is uploaded then.
+        RunError: a folder has nothing to upload, there are no credentials, or something was not uploaded, as of a run
+            that is at work. What could be is uploaded then.
     """
     found = {run.path: run.offline_wandb_parts() for folder in folders for run in _runs(folder)}
     if empty := [folder for folder in folders if not any(path.is_relative_to(folder) for path in found if found[path])]:
@@ -42,7 +43,8 @@ def sync(folders: Sequence[Path], timeout_s: float = PART_TIMEOUT_S) -> None:
     for number, (path, part) in enumerate(waiting, start=1):
         if path in problems:
             continue
-        reason = _sync_part(part, timeout_s)
+        is_at_work = is_leased(RunDirectory(path).lease_file)  # and W&B would take what is there for all of it
+        reason = "its run is still at work" if is_at_work else _sync_part(part, timeout_s)
         if reason:
             problems[path] = f"{part}: {reason}"
         note(f"{number}/{len(waiting)} {'not synced' if reason else 'synced'}: {part}")

@@ -1,15 +1,16 @@
 import contextlib
 import logging
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import wandb_mode
+from seq2seq.artifacts.wandb_access import check_access, local_model, wandb_mode
 from seq2seq.config import LoggerConfig
 from seq2seq.config.by_hydra import job_of, with_hydra
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, packages_needed
 from seq2seq.training import loggers
 from seq2seq.training.composed import run_of
 from seq2seq.training.launch import check_environment
@@ -169,7 +170,40 @@ def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
         check_environment(auto)
     monkeypatch.setenv("WANDB_DISABLED", "true")
     assert wandb_mode(auto) == "disabled"
+    with pytest.raises(ConfigError, match=r"WANDB_MODE=bogus"):  # W&B refuses it whatever the key says
+        check_environment(LoggerConfig(wandb_mode="offline"))
+    monkeypatch.setenv("WANDB_MODE", "disabled")
     assert wandb_mode(LoggerConfig(wandb_mode="offline")) == "offline"  # a key beats the environment
+
+
+def test_variables_that_are_empty_are_not_set(monkeypatch, tmp_path, corpus, caplog):
+    import wandb
+
+    for name in ("MODE", "BASE_URL", "API_KEY", "DISABLED", "INIT_TIMEOUT"):
+        monkeypatch.setenv(f"WANDB_{name}", "")
+    with caplog.at_level(logging.WARNING, "seq2seq"):
+        opened = loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")
+        loggers.finish(opened)
+    wandb.teardown()
+    assert len(opened) == 2 and not [each for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_a_folder_of_former_runs_is_not_the_package(monkeypatch, tmp_path):
+    """Python imports a folder without an __init__.py, too, as an empty package."""
+    (tmp_path / "wandb").mkdir()
+    (tmp_path / "home/.netrc").touch(0o600)  # W&B's own class says whose credentials count
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "wandb")
+    for ask in (
+        lambda: check_environment(LoggerConfig()),
+        lambda: check_access("x"),
+        lambda: local_model("wandb:a/b:v0"),
+    ):
+        with (
+            pytest.raises(ConfigError, match=r"^the package wandb is not installed; .* pip install"),
+            packages_needed(),
+        ):
+            ask()
 
 
 def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeypatch, tmp_path, corpus):

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from seq2seq.artifacts.wandb_sync import is_synced, sync, sync_notice
 from seq2seq.cli import main
 from seq2seq.errors import RunError
 from seq2seq.sweeps.summary import best_scores, log_sweep_summary, score_table
-from tests.places import made_once
+from tests.places import ROOT, made_once
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_parts, read_run
 from tests.training.wandb_server import WandbServer, wandb_server
@@ -155,6 +156,36 @@ def test_a_part_that_fails_holds_back_those_after_it(
     (early / "run-x.wandb.synced").touch()
     sync([sweep / "000"])
     assert uploaded[2:] == [late]
+
+
+def test_a_run_at_work_is_synced_when_it_has_ended(
+    server: WandbServer, sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W&B would mark the part as uploaded, and what comes later would stay here."""
+    (part,) = RunDirectory(sweep / "001").offline_wandb_parts()
+    uploaded: list[Path] = []
+
+    def upload(part: Path, timeout_s: float) -> str:
+        uploaded.append(part)
+        return ""
+
+    monkeypatch.setattr(module, "_sync_part", upload)
+    monkeypatch.setattr(module, "check_access", lambda doing: None)
+    script = tmp_path / "works.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nfrom seq2seq.artifacts.lease import leased\n"
+        "with leased(Path(sys.argv[1])):\n    print('at work', flush=True)\n    sys.stdin.read()\n"
+    )
+    lease = RunDirectory(sweep / "001").lease_file
+    with subprocess.Popen(
+        [sys.executable, script, lease], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)}
+    ) as run:
+        assert run.stdout and run.stdout.readline() == b"at work\n"
+        with pytest.raises(RunError, match=rf"^{part}: its run is still at work\n1 of 3 parts are not synced"):
+            sync([sweep / "000", sweep / "001"])
+    assert uploaded == RunDirectory(sweep / "000").offline_wandb_parts()
+    sync([sweep / "001"])
+    assert uploaded[2:] == [part]
 
 
 def test_a_server_that_stops_answering_is_told_in_time(

@@ -87,6 +87,27 @@ MUTANTS = [
         tests=[f"{SYNC}::test_a_part_that_fails_holds_back_those_after_it"],
     ),
     Mutant(
+        fault="what a run has recorded so far is uploaded as if it were all",
+        file="seq2seq/artifacts/wandb_sync.py",
+        text='"its run is still at work" if is_at_work else',
+        becomes='"its run is still at work" if not path else',
+        tests=[f"{SYNC}::test_a_run_at_work_is_synced_when_it_has_ended"],
+    ),
+    Mutant(
+        fault="a folder ./wandb is taken for the package",
+        file="seq2seq/artifacts/wandb_access.py",
+        text="spec is None or spec.origin is None",
+        becomes="spec is None",
+        tests=["tests/training/test_loggers.py::test_a_folder_of_former_runs_is_not_the_package"],
+    ),
+    Mutant(
+        fault="an empty WANDB_MODE costs a run its tracker",
+        file="seq2seq/artifacts/wandb_access.py",
+        text='if name.startswith("WANDB_") and not value]:',
+        becomes='if name == "" and not value]:',
+        tests=["tests/training/test_loggers.py::test_variables_that_are_empty_are_not_set"],
+    ),
+    Mutant(
         fault="W&B asks for a key",
         file="seq2seq/artifacts/wandb_access.py",
         text='"offline" if mode == "online" and not has_credentials() else mode',
