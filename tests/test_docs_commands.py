@@ -80,7 +80,8 @@ OF_OTHERS = {
     "--volume",
 }
 OLD_OPTIONS = {
-    ("CHANGELOG.md", f"--{name}") for name in ("resume", "accept", "diverse-groups", "diversity", "parity-reference")
+    ("CHANGELOG.md", f"--{name}")
+    for name in ("resume", "accept", "diverse-groups", "diversity", "parity-reference", "wandb")
 }
 OLD_KEYS = {("CHANGELOG.md", key) for key in (*RENAMED, *REMOVED)}
 PLACEHOLDERS = {"COMMAND", "X"}

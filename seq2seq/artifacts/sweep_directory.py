@@ -41,7 +41,7 @@ class SweepDirectory:
     SWEEP_DIR/
         multirun.yaml     of a sweep: the words of its command, which Hydra notes
         search.json       of a search: its space and the words that all trials share
-        study.db          of a search: Optuna's record of its trials (SQLite); study.lock guards the choice of the next
+        study.journal     of a search: Optuna's record of its trials; study.lock guards the choice of the next
         workers/N.lock    which process does trial N of a search
         errors/NAME.txt   why a job failed, in a sentence
         logs/NAME.log     of a search: what a trial printed
@@ -76,7 +76,7 @@ class SweepDirectory:
 
     @property
     def study_file(self) -> Path:
-        return self.path / "study.db"
+        return self.path / "study.journal"
 
     @property
     def study_lock(self) -> Path:

@@ -4,11 +4,12 @@ Several workers, in one process or in several, share the study in the search's d
 whatever way, leaves its trials to the next one, which goes on with them.
 """
 
+import dataclasses
 import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
@@ -22,8 +23,10 @@ from seq2seq.training.processes import TRAIN
 
 if TYPE_CHECKING:  # an extra
     import optuna
+    from optuna.trial import TrialState
 
 POLL_S = 0.3  # seconds between two looks at the trials
+ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "not yet", "WAITING": "not yet"}
 MOST_FAILED = 3  # trials that fail before any other ends: then it is not their values
 
 
@@ -32,38 +35,37 @@ class Trial:
 
     def __init__(self, search: "Search", trial: "optuna.Trial", lease: ExitStack) -> None:
         """lease: that of the trial, which this worker has until it has told how the trial ended."""
-        self._trial, self._lease, self._space, self._sweep = trial, lease, search.space, search.sweep
-        self.number = trial.number
-        self.job = job_of(trial.number, search.space, search.words, trial.params)
-        self._run = self._sweep.run(self.job.name)
-        self._n_reported = len(search.study.trials[trial.number].intermediate_values)
+        self._search, self._trial, self.lease, self.number = search, trial, lease, trial.number
+        self.job = job_of(self.number, search.space, search.words, trial.params)
+        self._run = search.sweep.run(self.job.name)
+        self._n_reported = len(search.study.trials[self.number].intermediate_values)
         self._n_bytes = -1
         self._is_pruned = False
         while is_leased(self._run.lease_file):  # a worker has died, and its run still saves
             time.sleep(POLL_S)
-        self._sweep.forget_error(self.job.name)
-        note(f"trial {self.number}: {self._sweep.path / self.job.name}")
-        log = self._sweep.log_file(self.job.name)
-        self._process = JobProcess(self._sweep.words(self.job), search.command, log)
+        search.sweep.forget_error(self.job.name)
+        note(f"trial {self.number}: {self._run.path}")
+        log = search.sweep.log_file(self.job.name)
+        self.process = JobProcess(search.sweep.words(self.job), search.command, log)
 
     def has_ended(self) -> bool:
         """Report what is new. If the run has ended, tell Optuna how."""
-        status = self._process.poll()
+        status = self.process.poll()
         if self._reports() and not self._is_pruned and status is None and self._trial.should_prune():
             self._is_pruned = True
-            self._process.stop()
+            self.process.stop()
         if status is None:
             return False
-        self._tell(status)
-        self._lease.close()
+        value, state = self._end(status)
+        # Together, or another worker could find the trial at work and nobody at it.
+        with self._search.alone(), self.lease:
+            self._search.study.tell(self._trial, value, state)
+        found = f"{self._search.space.metric} {value:.4g}" if value is not None else self._error()
+        note(f"trial {self.number}: {', '.join(filter(None, [ENDS[state.name], found]))}")
         return True
 
-    def stop(self) -> None:
-        self._process.stop()
-
-    def wait(self) -> None:
-        self._process.wait()
-        self._lease.close()
+    def has_failed(self) -> bool:
+        return bool(self._error())
 
     def _reports(self) -> bool:
         """Report the validations that are new to the study, by their number from 1; whether there was one."""
@@ -72,33 +74,31 @@ class Trial:
         if n_bytes == self._n_bytes:
             return False
         self._n_bytes = n_bytes
-        values = [metric.value for metric in self._run.metrics() if metric.name == self._space.metric]
+        values = [metric.value for metric in self._run.metrics() if metric.name == self._search.space.metric]
         new = values[self._n_reported :]
         for number, value in enumerate(new, start=self._n_reported + 1):
             self._trial.report(value, number)
         self._n_reported += len(new)
         return bool(new)
 
-    def _tell(self, status: int) -> None:
+    def _end(self, status: int) -> "tuple[float | None, TrialState]":
+        """What the run has reached, and how it ended. If it failed, the reason is written down."""
         from optuna.trial import TrialState
 
-        study = self._trial.study
+        reason = self._error() or why_it_failed(status)
         if self._run.is_scored:
-            selection = self._run.selection()
-            value = selection.valid[selection.selected][self._space.metric.removeprefix("valid/")]
+            selection, metric = self._run.selection(), self._search.space.metric
+            value = selection.valid[selection.selected][metric.removeprefix("valid/")]
             if math.isfinite(value):
-                study.tell(self._trial, value)
-                note(f"trial {self.number}: {self._space.metric} {value:.4g}")
-                return
-            self._sweep.write_error(self.job.name, f"{self._space.metric} is not a number")
+                return value, TrialState.COMPLETE
+            reason = f"{metric} is not a number"
         elif self._is_pruned:
-            study.tell(self._trial, state=TrialState.PRUNED)
-            note(f"trial {self.number}: ended after validation {self._n_reported}, since it is worse than the median")
-            return
-        if not self._sweep.error(self.job.name):
-            self._sweep.write_error(self.job.name, why_it_failed(status))
-        study.tell(self._trial, state=TrialState.FAIL)
-        note(f"trial {self.number} failed: {self._sweep.error(self.job.name)}")
+            return None, TrialState.PRUNED
+        self._search.sweep.write_error(self.job.name, reason)
+        return None, TrialState.FAIL
+
+    def _error(self) -> str:
+        return self._search.sweep.error(self.job.name)
 
 
 class Search:
@@ -112,19 +112,17 @@ class Search:
             words: of `train.py`, for all trials.
             command: that trains with words.
         """
-        try:
-            import optuna
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                "a search needs the package optuna; run, in a clone of seq2seq: pip install -e '.[sweep]'"
-            ) from error
+        import optuna
+        from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
         self.sweep, self.space, self.words, self.command = sweep, space, words, command
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         pruner = optuna.pruners.MedianPruner(n_startup_trials=space.random_trials, n_warmup_steps=space.prune_from)
-        with self._alone():
+        with self.alone():
+            file = str(sweep.study_file)
+            self._storage = optuna.storages.JournalStorage(JournalFileBackend(file, JournalFileOpenLock(file)))
             self.study = optuna.create_study(
-                storage=f"sqlite:///{sweep.study_file.absolute()}",
+                storage=self._storage,
                 study_name="search",
                 direction="minimize" if space.minimizes else "maximize",
                 pruner=pruner if space.prune_from else optuna.pruners.NopPruner(),
@@ -142,7 +140,7 @@ class Search:
         n_failed = n_done = 0
         try:
             while True:
-                while len(running) < n_at_once and (trial := self._next(running)):
+                while len(running) < n_at_once and (trial := self._next({trial.number for trial in running})):
                     running.append(trial)
                 if not running:
                     return
@@ -150,35 +148,33 @@ class Search:
                 for trial in [trial for trial in running if trial.has_ended()]:
                     running.remove(trial)
                     n_done += 1
-                    n_failed += bool(self.sweep.error(trial.job.name))
+                    n_failed += trial.has_failed()
                     if n_failed == n_done == MOST_FAILED:
-                        last, logs = self.sweep.error(trial.job.name), self.sweep.log_file(trial.job.name).parent
-                        raise RunError(f"the first {MOST_FAILED} trials failed, the last one so: {last}; see {logs}")
+                        logs = self.sweep.log_file(trial.job.name).parent
+                        raise RunError(f"the first {MOST_FAILED} trials failed; see {logs} for what they said")
         except BaseException as error:
             for trial in running:
-                trial.stop()
+                trial.process.stop()
             for trial in running:
-                trial.wait()
-            if not isinstance(error, RunError):
-                tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path)}")
+                trial.process.wait()
+                trial.lease.close()
+            tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path)}")
             raise
 
-    def _next(self, running: Sequence[Trial]) -> Trial | None:
+    def _next(self, ours: set[int]) -> Trial | None:
         """A trial that another worker has left, or a new one; None if there are enough."""
         import optuna
 
-        ours = {trial.number for trial in running}
-        with self._alone():
+        with self.alone():
             trials = self.study.get_trials(deepcopy=False)
             for each in trials:
-                is_left = each.state == optuna.trial.TrialState.RUNNING and each.number not in ours
-                if is_left and (lease := self._leased(each.number)):
-                    if self.study.trials[each.number].state == optuna.trial.TrialState.RUNNING:
-                        trial = optuna.Trial(self.study, each._trial_id)
-                        break
-                    lease.close()  # its worker has told how it ended, and let it go, after we had looked
+                if each.state.name == "RUNNING" and each.number not in ours and (lease := self._leased(each.number)):
+                    study_id = self._storage.get_study_id_from_name(self.study.study_name)
+                    trial_id = self._storage.get_trial_id_from_study_id_trial_number(study_id, each.number)
+                    trial = optuna.Trial(self.study, trial_id)
+                    break
             else:
-                n_begun = sum(each.state != optuna.trial.TrialState.WAITING for each in trials)
+                n_begun = sum(each.state.name != "WAITING" for each in trials)
                 if n_begun >= self.space.trials:
                     return None
                 # Seeded by the number of the trial: a sampler that starts anew with one seed would repeat itself.
@@ -190,7 +186,8 @@ class Search:
         assert lease is not None  # nobody else knows of a new one yet
         return Trial(self, trial, lease)
 
-    def _alone(self) -> FileLock:
+    def alone(self) -> FileLock:
+        """While one worker has this, no other looks for a trial, or tells how one ended."""
         self.sweep.path.mkdir(parents=True, exist_ok=True)
         return FileLock(self.sweep.study_lock)
 
@@ -208,8 +205,8 @@ class Search:
 
 def job_of(number: int, space: Space, words: Sequence[str], params: Mapping[str, Value]) -> Job:
     """The run of a trial."""
-    name = job_name(number, [f"{key}={_short(params[key])}" for key in space.axes])
-    return Job(name, [*words, *(word(key, params[key]) for key in space.axes)])
+    name = job_name(number, [f"{key}={_short(params[key])}" for key in space.space])
+    return Job(name, [*words, *(word(key, params[key]) for key in space.space)])
 
 
 def _short(value: Value) -> str:
@@ -224,7 +221,7 @@ def words_of_trials(space: Space, words: Sequence[str]) -> list[str]:
     """
     shared = [*space.words, *(each for each in words if not each.startswith("run_dir="))]
     for each in shared:
-        if (key := each.lstrip("+").partition("=")[0]) in (*space.axes, "trainer.monitor"):
+        if (key := each.lstrip("+").partition("=")[0]) in (*space.space, "trainer.monitor"):
             raise ConfigError(f"{each} is given for all trials, and the search decides {key}; leave one of them out")
     return [*shared, f"trainer.monitor={space.metric}"]
 
@@ -235,24 +232,20 @@ def begin_search(sweep: SweepDirectory, space: Space, words: Sequence[str]) -> N
     Raises:
         ConfigError: the directory holds something else.
     """
-    content = {"words": list(words), "space": space.as_json()}
+    content = {"words": list(words), "space": dataclasses.asdict(space)}
     sweep.path.mkdir(parents=True, exist_ok=True)
     with FileLock(sweep.study_lock):
         if sweep.is_sweep or sweep.is_run:
             raise ConfigError(f"run_dir={sweep.path} holds something else than a search; name another run_dir")
         if sweep.is_search:
-            if _without_trials(sweep.search()) != _without_trials(content):
+            found, theirs = read_search(sweep)
+            if (dataclasses.replace(found, trials=space.trials), theirs) != (space, content["words"]):
                 raise ConfigError(
                     f"run_dir={sweep.path} holds another search; name another run_dir, or go on with it as it is: "
                     f"{command('search', sweep.path)}"
                 )
         else:
             sweep.write_search(content)
-
-
-def _without_trials(content: Any) -> Any:
-    """What makes two searches the same; how long they are does not."""
-    return {**content, "space": {**content["space"], "trials": None}}
 
 
 def read_search(sweep: SweepDirectory) -> tuple[Space, list[str]]:

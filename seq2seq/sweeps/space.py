@@ -12,12 +12,11 @@ space:
   model.positions: {choices: [rotary, learned]}     one of these; also the presets of a group: model: {...}
 """
 
-import dataclasses
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,41 +34,23 @@ Value = float | int | str | bool | None
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_/][\w./-]*", re.ASCII | re.IGNORECASE)  # a text to Hydra
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """The values of a key from `low` to `high`, both included."""
+@dataclass(kw_only=True)
+class Axis:
+    """The values of a key: numbers from `low` to `high`, both included, or one of `choices`."""
 
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
     step: float | None = None
     log: bool = False
-
-    def problems(self, takes_whole: bool) -> Iterator[str]:
-        if not self.low < self.high or not math.isfinite(self.high - self.low):
-            yield f"low={self.low} is not below high={self.high}"
-        if self.log and self.low <= 0:
-            yield f"low={self.low} has no logarithm; give a number above 0, or leave log out"
-        if self.log and self.step is not None:
-            yield "log and step cannot be combined; leave one out"
-        if self.step is not None and not 0 < self.step <= self.high - self.low:
-            yield f"step={self.step} does not lead from low to high"
-        if takes_whole and any(number != int(number) for number in (self.low, self.high, self.step or 1)):
-            yield "the key takes whole numbers only"
+    choices: list[Any] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Choices:
-    """The values of a key, or presets of a group."""
-
-    values: tuple[Value, ...]
-
-
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class Space:
-    """What a search varies, how, and how long. `axes` holds the values of each key."""
+    """What a search varies, how, and how long."""
 
-    axes: Mapping[str, Numbers | Choices]
-    words: tuple[str, ...] = ()
+    space: dict[str, Axis] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
     metric: str = "valid/bleu"
     trials: int = 20
     seed: int = 1
@@ -81,27 +62,20 @@ class Space:
         return self.metric in FALLING
 
     def distributions(self) -> "dict[str, BaseDistribution]":
-        """The same for Optuna."""
-        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+        """The axes for Optuna, which checks them."""
+        return {key: _distribution(key, axis) for key, axis in self.space.items()}
 
-        found: dict[str, BaseDistribution] = {}
-        for key, axis in self.axes.items():
-            if isinstance(axis, Choices):
-                found[key] = CategoricalDistribution(axis.values)
-            elif takes_whole_numbers(key):
-                found[key] = IntDistribution(int(axis.low), int(axis.high), log=axis.log, step=int(axis.step or 1))
-            else:
-                found[key] = FloatDistribution(axis.low, axis.high, log=axis.log, step=axis.step)
-        return found
-
-    def as_json(self) -> dict[str, Any]:
-        """What `read_space` reads; only axes need a form of their own."""
-        content = {name: value for name, value in dataclasses.asdict(self).items() if name != "axes"}
-        axes = {
-            key: {"choices": list(axis.values)} if isinstance(axis, Choices) else dataclasses.asdict(axis)
-            for key, axis in self.axes.items()
-        }
-        return {**content, "words": list(self.words), "space": axes}
+    def problems(self) -> Iterator[str]:
+        if not self.space:
+            yield "has no keys; write space: and below it keys with values, as optim.lr: {low: 1e-4, high: 1e-2}"
+        for name in ("trials", "seed", "random_trials", "prune_from"):
+            if getattr(self, name) < (least := int(name == "trials")):
+                yield f"{name}={getattr(self, name)} is below {least}"
+        for key, axis in self.space.items():
+            try:
+                _distribution(key, axis)
+            except ValueError as error:
+                yield f"{key}: {error}"
 
 
 def find_space(name: str) -> Space:
@@ -110,43 +84,44 @@ def find_space(name: str) -> Space:
     Raises:
         ConfigError: there is none, or it is none.
     """
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
     file, preset = Path(name), conf_dir() / "search" / f"{name}.yaml"
-    if not file.is_file() and not preset.is_file():
+    if not file.exists() and not preset.is_file():
         names = ", ".join(sorted(path.stem for path in preset.parent.glob("*.yaml")))
         raise ConfigError(f"{name} is neither a file, nor a search's directory, nor a space in conf/search: {names}")
-    return read_space_file(file if file.is_file() else preset)
-
-
-def read_space_file(file: Path) -> Space:
-    """
-    Raises:
-        ConfigError: it is not YAML, or no search space. One message names all that is wrong.
-    """
-    from omegaconf import OmegaConf
-
     try:
-        content = OmegaConf.to_container(OmegaConf.load(file))
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
-    except Exception as error:  # YAML that is not fails in many ways
-        raise ConfigError(f"{file}: is not YAML ({' '.join(str(error).split())})") from error
-    return read_space(content, str(file))
+        content = OmegaConf.load(file if file.exists() else preset)
+    except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
+        raise ConfigError(f"{name}: cannot be read as YAML ({' '.join(str(error).split())})") from error
+    return read_space(content, name)
 
 
 def read_space(content: Any, where: str) -> Space:
     """
     Args:
-        content: plain containers; see the top of this file.
+        content: containers; see the top of this file.
         where: begins each message.
     Raises:
         ConfigError: it is no search space.
     """
-    problems = list(_problems(content))
-    if problems:
+    from omegaconf import OmegaConf, SCMode
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(Space), content)
+        # Unresolved: a secret stays the name of its variable.
+        space = OmegaConf.to_container(merged, structured_config_mode=SCMode.INSTANTIATE)
+    except (OmegaConfBaseException, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        key = getattr(error, "full_key", None) or "the file"
+        raise ConfigError(f"{where}: {key}: {reason}; see the top of seq2seq/sweeps/space.py for the form") from error
+    assert isinstance(space, Space)
+    if problems := list(space.problems()):
         raise ConfigError("\n".join(f"{where}: {problem}" for problem in problems))
-    axes = {key: _axis(axis) for key, axis in content["space"].items()}
-    more = {name: value for name, value in content.items() if name not in ("space", "words")}
-    return Space(axes, tuple(content.get("words") or ()), **more)
+    return space
 
 
 def word(key: str, value: Value) -> str:
@@ -158,82 +133,45 @@ def word(key: str, value: Value) -> str:
     return f"{key}={json.dumps(value) if value is None or isinstance(value, bool) else value}"
 
 
-def takes_whole_numbers(key: str) -> bool:
-    """Whether the values of a key are integers."""
-    return key in classes(RunConfig) and type(value_of(RunConfig(), key)) is int
+def _distribution(key: str, axis: Axis) -> "BaseDistribution":
+    """
+    Raises:
+        ValueError: the key has no such values.
+    """
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-
-def _problems(content: Any) -> Iterator[str]:
-    names = {item.name: item.default for item in dataclasses.fields(Space)[2:]}
-    if not isinstance(content, dict) or not isinstance(content.get("space"), dict) or not content["space"]:
-        yield "has no search space; write space: and below it keys with values, as optim.lr: {low: 1e-4, high: 1e-2}"
-        return
-    for name in content.keys() - names.keys() - {"space", "words"}:
-        yield f"there is no {name!r} in a search space; it takes space, words, {', '.join(names)}"
-    for name, default in names.items():
-        value = content.get(name, default)
-        if type(value) is not type(default) or (isinstance(value, int) and value < (name == "trials")):
-            kind = "the name of a metric" if name == "metric" else "a count"
-            yield f"{name}={value!r} is not {kind}, such as {default}"
-    words = content.get("words") or []
-    if not isinstance(words, list) or not all(isinstance(each, str) for each in words):
-        yield "words is not a list of words of train.py, such as [experiment=demo, seed=2]"
-    groups = {path.name for path in conf_dir().iterdir() if path.is_dir()} - {"search"}
-    for key, axis in content["space"].items():
-        yield from (f"{key}: {problem}" for problem in _problems_of_axis(str(key), axis, groups))
-
-
-def _problems_of_axis(key: str, axis: Any, groups: set[str]) -> Iterator[str]:
-    marks = classes(RunConfig)
-    if key not in marks and key not in groups:
-        yield unknown_key(key)
-        return
+    marks, is_group = classes(RunConfig), (conf_dir() / key).is_dir() and key != "search"
+    if key not in marks and not is_group:
+        raise ValueError(unknown_key(key))
     if key == "trainer.monitor" or marks.get(key) == RUNTIME:
-        yield "cannot be searched, since it decides nothing that is computed"
-        return
-    if not isinstance(axis, dict) or set(axis) - {"low", "high", "step", "log", "choices"}:
-        yield f"{axis!r} is neither {{low: ..., high: ...}}, with step or log: true, nor {{choices: [...]}}"
-    elif "choices" in axis:
-        yield from _problems_of_choices(key, axis, key in groups)
-    elif key in groups or type(value_of(RunConfig(), key)) not in (int, float):
-        yield "is not a number, so it needs {choices: [...]}"
-    elif not _is_number(axis.get("low")) or not _is_number(axis.get("high")) or not _is_number(axis.get("step") or 1):
-        yield "low, high and step must be numbers"
-    elif not isinstance(axis.get("log", False), bool):
-        yield f"log={axis['log']!r} is neither true nor false"
-    else:
-        yield from _numbers(axis).problems(takes_whole_numbers(key))
+        raise ValueError("cannot be searched, since it decides nothing that is computed")
+    if axis.choices:
+        if axis != Axis(choices=axis.choices) or len(set(map(str, axis.choices))) < len(axis.choices):
+            raise ValueError("choices must differ, and cannot be combined with low, high, step or log")
+        for value in axis.choices:
+            _check_choice(key, value, is_group)
+        return CategoricalDistribution(axis.choices)
+    kind = None if is_group else type(value_of(RunConfig(), key))
+    if kind not in (int, float):
+        raise ValueError("is not a number, so it needs {choices: [...]}")
+    low, high, step = axis.low, axis.high, axis.step
+    if low is None or high is None or not math.isfinite(high - low) or (step or 0) > high - low:
+        raise ValueError("needs low, high and perhaps step, which leads from low to high; or choices")
+    if kind is float:
+        return FloatDistribution(low, high, log=axis.log, step=step)
+    if any(number != int(number) for number in (low, high, step or 1)):
+        raise ValueError("the key takes whole numbers only")
+    return IntDistribution(int(low), int(high), log=axis.log, step=1 if step is None else int(step))
 
 
-def _problems_of_choices(key: str, axis: dict[str, Any], is_group: bool) -> Iterator[str]:
+def _check_choice(key: str, value: Any, is_group: bool) -> None:
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    values = axis["choices"]
-    if len(axis) > 1:
-        yield "choices cannot be combined with low, high, step or log"
-    if not isinstance(values, list) or not values or len(set(map(str, values))) < len(values):
-        yield "choices is not a list of different values"
-        return
-    for value in values:
-        if not isinstance(value, Value):
-            yield f"{value!r} is not one text or number, as each choice must be"
-        elif not is_group:
-            try:
-                OmegaConf.update(OmegaConf.structured(RunConfig), key, value)
-            except OmegaConfBaseException as error:
-                yield describe(error).removeprefix(f"{key}: ")
-        elif not isinstance(value, str):
-            yield f"{value!r} is not the name of a preset"
-
-
-def _axis(axis: Mapping[str, Any]) -> Numbers | Choices:
-    return Choices(tuple(axis["choices"])) if "choices" in axis else _numbers(axis)
-
-
-def _numbers(axis: Mapping[str, Any]) -> Numbers:
-    return Numbers(axis["low"], axis["high"], axis.get("step"), axis.get("log", False))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not isinstance(value, str if is_group else Value):
+        raise ValueError(f"{value!r} is not {'the name of a preset' if is_group else 'one text or number'}")
+    if not is_group:
+        try:
+            OmegaConf.update(OmegaConf.structured(RunConfig), key, value)
+        except OmegaConfBaseException as error:
+            raise ValueError(describe(error).removeprefix(f"{key}: ")) from error

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.errors import command
-from seq2seq.sweeps.search import Search, job_of
+from seq2seq.sweeps.search import ENDS, Search, job_of
 from seq2seq.sweeps.space import Space
 
 if TYPE_CHECKING:
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 def table(space: Space, trials: "Sequence[FrozenTrial]") -> str:
     """A Markdown table with a row for each trial: the finished ones by what they reached, then the others."""
-    header = ["trial", space.metric, "how it ended", "validations", "minutes", *space.axes]
+    header = ["trial", space.metric, "how it ended", "validations", "minutes", *space.space]
     rows = [header, ["---"] * len(header)]
     for trial in sorted(trials, key=lambda trial: _rank(trial, space)):
         value = f"{trial.value:.4g}" if trial.value is not None and trial.state.name == "COMPLETE" else ""
         minutes = f"{trial.duration.total_seconds() / 60:.1f}" if trial.duration else ""
-        settings = [_cell(trial.params[key]) for key in space.axes]
+        settings = [_cell(trial.params[key]) for key in space.space]
         n = len(trial.intermediate_values)
-        rows.append([str(trial.number), value, _ENDS[trial.state.name], str(n), minutes, *settings])
+        rows.append([str(trial.number), value, ENDS[trial.state.name], str(n), minutes, *settings])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -49,12 +49,9 @@ def report(search: Search) -> str:
     return "\n\n".join(filter(None, ["\n".join(lines), best(search.sweep, search.space, search.words, trials)]))
 
 
-_ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "not yet", "WAITING": "not yet"}
-
-
 def _rank(trial: "FrozenTrial", space: Space) -> tuple[int, float, int]:
     if trial.state.name != "COMPLETE" or trial.value is None:
-        return list(_ENDS).index(trial.state.name), 0.0, trial.number
+        return list(ENDS).index(trial.state.name), 0.0, trial.number
     return 0, trial.value if space.minimizes else -trial.value, trial.number
 
 

@@ -1,5 +1,6 @@
 """What a search space may say, and what is told about one that says something else."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 import seq2seq
 from seq2seq.errors import ConfigError
 from seq2seq.files import conf_dir
-from seq2seq.sweeps.space import read_space, read_space_file, word
+from seq2seq.sweeps.space import find_space, read_space, word
 
 SPACE = {
     "optim.lr": {"low": 1e-4, "high": 1e-2, "log": True},
@@ -37,7 +38,7 @@ def test_a_space_is_one_of_optuna() -> None:
 
 def test_a_space_that_was_written_down_is_the_same() -> None:
     space = read_space({"space": SPACE, "words": ["seed=3"], "metric": "valid/loss", "trials": 7}, "")
-    assert read_space(space.as_json(), "") == space
+    assert read_space(asdict(space), "") == space
     assert space.minimizes and not read_space({"space": SPACE}, "").minimizes
 
 
@@ -52,7 +53,7 @@ def test_hydra_reads_the_value_of_a_word(value: Any) -> None:
 
 @pytest.mark.parametrize("file", sorted((conf_dir() / "search").glob("*.yaml")), ids=lambda file: file.stem)
 def test_the_spaces_that_ship_can_be_searched(file: Path, tmp_path: Path) -> None:
-    space = read_space_file(file)
+    space = find_space(str(file))
     for pick in (min, max):
         words = [word(key, pick(_ends(axis))) for key, axis in space.distributions().items()]
         assert seq2seq.config([*space.words, *words, f"trainer.monitor={space.metric}"]).trainer.monitor == space.metric
@@ -66,28 +67,26 @@ def _ends(axis: Any) -> Any:
     ("axis", "told"),
     [
         ({"optim.ler": {"low": 1, "high": 2}}, "optim.ler: there is no configuration key 'optim.ler'; did you"),
-        ({3: {"low": 1, "high": 2}}, "3: there is no configuration key '3'"),
         ({"logger.wandb": {"choices": [True]}}, "logger.wandb: cannot be searched, since it decides nothing that is"),
         ({"trainer.monitor": {"choices": ["valid/bleu"]}}, "trainer.monitor: cannot be searched"),
-        ({"optim.lr": 3}, "optim.lr: 3 is neither {low: ..., high: ...}, with step or log: true, nor {choices: [...]}"),
-        ({"optim.lr": {"min": 1, "max": 3}}, "optim.lr: {'min': 1, 'max': 3} is neither {low: ..., high: ...}, with"),
-        ({"optim.lr": {"low": 1}}, "optim.lr: low, high and step must be numbers"),
-        ({"optim.lr": {"low": "a", "high": 2}}, "optim.lr: low, high and step must be numbers"),
-        ({"optim.lr": {"low": True, "high": 2}}, "optim.lr: low, high and step must be numbers"),
-        ({"optim.lr": {"low": 1, "high": 2, "log": "yes"}}, "optim.lr: log='yes' is neither true nor false"),
-        ({"optim.lr": {"low": 2, "high": 1}}, "optim.lr: low=2 is not below high=1"),
-        ({"optim.lr": {"low": 0, "high": float("inf")}}, "optim.lr: low=0 is not below high=inf"),
-        ({"optim.lr": {"low": 0, "high": 1, "log": True}}, "optim.lr: low=0 has no logarithm; give a number above 0"),
-        ({"optim.lr": {"low": 1, "high": 2, "log": True, "step": 1}}, "optim.lr: log and step cannot be combined"),
-        ({"optim.lr": {"low": 1, "high": 2, "step": 3}}, "optim.lr: step=3 does not lead from low to high"),
+        ({"optim.lr": 3}, "space.optim.lr: Invalid type assigned"),
+        ({"optim.lr": {"min": 1, "max": 3}}, "space.optim.lr.min: Key 'min' not in 'Axis'; see the top of seq2seq/"),
+        ({"optim.lr": {"low": 1}}, "optim.lr: needs low, high and perhaps step"),
+        ({"optim.lr": {"low": "a", "high": 2}}, "space.optim.lr.low: Value 'a' of type 'str' could not be"),
+        ({"optim.lr": {"low": 1, "high": 2, "log": "maybe"}}, "space.optim.lr.log: Value 'maybe' is not a valid bool"),
+        ({"optim.lr": {"low": 2, "high": 1}}, "optim.lr: needs low, high and perhaps step"),
+        ({"optim.lr": {"low": 0, "high": float("inf")}}, "optim.lr: needs low, high and perhaps step"),
+        ({"optim.lr": {"low": 0, "high": 1, "log": True}}, "optim.lr: `low > 0` must hold for `log=True`"),
+        ({"optim.lr": {"low": 1, "high": 2, "log": True, "step": 1}}, "optim.lr: The parameter `step` is not"),
+        ({"optim.lr": {"low": 1, "high": 2, "step": 3}}, "optim.lr: needs low, high and perhaps step"),
         ({"seed": {"low": 1.5, "high": 3}}, "seed: the key takes whole numbers only"),
         ({"model.norm": {"low": 1, "high": 3}}, "model.norm: is not a number, so it needs {choices: [...]}"),
         ({"model": {"low": 1, "high": 3}}, "model: is not a number, so it needs {choices: [...]}"),
-        ({"seed": {"choices": [1], "low": 2}}, "seed: choices cannot be combined with low, high, step or log"),
-        ({"seed": {"choices": []}}, "seed: choices is not a list of different values"),
-        ({"seed": {"choices": [1, 1]}}, "seed: choices is not a list of different values"),
-        ({"seed": {"choices": 3}}, "seed: choices is not a list of different values"),
-        ({"seed": {"choices": [[1], 2]}}, "seed: [1] is not one text or number, as each choice must be"),
+        ({"seed": {"choices": [1], "low": 2}}, "seed: choices must differ, and cannot be combined with low"),
+        ({"seed": {"choices": []}}, "seed: needs low, high and perhaps step, which leads from low to high; or choices"),
+        ({"seed": {"choices": [1, 1]}}, "seed: choices must differ"),
+        ({"seed": {"choices": 3}}, "space.seed.choices: Invalid value assigned"),
+        ({"seed": {"choices": [[1], 2]}}, "seed: [1] is not one text or number"),
         ({"seed": {"choices": ["many"]}}, "seed: Value 'many' of type 'str' could not be converted to Integer"),
         ({"model": {"choices": [1]}}, "model: 1 is not the name of a preset"),
     ],
@@ -101,14 +100,13 @@ def test_an_axis_that_cannot_be_searched_is_told(axis: dict, told: str) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ([], "has no search space; write space: and below it keys with values, as optim.lr: {low: 1e-4, high: 1e-2}"),
-        ({"space": {}}, "has no search space"),
-        ({"space": SPACE, "trails": 3}, "there is no 'trails' in a search space; it takes space, words, metric,"),
-        ({"space": SPACE, "trials": 0}, "trials=0 is not a count, such as 20"),
-        ({"space": SPACE, "prune_from": -1}, "prune_from=-1 is not a count, such as 2"),
-        ({"space": SPACE, "seed": "x"}, "seed='x' is not a count, such as 1"),
-        ({"space": SPACE, "metric": 3}, "metric=3 is not the name of a metric, such as valid/bleu"),
-        ({"space": SPACE, "words": "seed=3"}, "words is not a list of words of train.py, such as ["),
+        ([], "the file: "),
+        ({"space": {}}, "has no keys; write space: and below it keys with values, as optim.lr:"),
+        ({"space": SPACE, "trails": 3}, "trails: Key 'trails' not in 'Space'; see the top of seq2seq/sweeps/space.py"),
+        ({"space": SPACE, "trials": 0}, "trials=0 is below 1"),
+        ({"space": SPACE, "prune_from": -1}, "prune_from=-1 is below 0"),
+        ({"space": SPACE, "seed": "x"}, "seed: Value 'x' of type 'str' could not be converted to Integer; see"),
+        ({"space": SPACE, "words": "seed=3"}, "words: Invalid value assigned"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_no_search_space_is_told(content: Any, told: str) -> None:
@@ -119,18 +117,18 @@ def test_a_file_that_is_no_search_space_is_told(content: Any, told: str) -> None
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
-        read_space({"space": {"seed": 3, "optim.lr": 4}, "trials": 0}, "s")
+        read_space({"space": {"seed": {}, "optim.lr": {"low": 1}}, "trials": 0}, "s")
     assert len(str(caught.value).splitlines()) == 3
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "space.yaml").write_text("space: {")
-    with pytest.raises(ConfigError, match=r"space\.yaml: is not YAML \(.*\)"):
-        read_space_file(tmp_path / "space.yaml")
-    with pytest.raises(ConfigError, match=r"cannot be read \(Is a directory\)"):
-        read_space_file(tmp_path)
+    with pytest.raises(ConfigError, match=r"space\.yaml: cannot be read as YAML \(.*\)"):
+        find_space(str(tmp_path / "space.yaml"))
+    with pytest.raises(ConfigError, match=r"cannot be read as YAML \(.*Is a directory"):
+        find_space(str(tmp_path))
 
 
 def test_yaml_has_numbers_as_people_write_them(tmp_path: Path) -> None:
     (tmp_path / "space.yaml").write_text("space:\n  optim.lr: {low: 1e-4, high: 1E-2}\n")
-    assert read_space_file(tmp_path / "space.yaml").distributions() == {"optim.lr": FloatDistribution(1e-4, 1e-2)}
+    assert find_space(str(tmp_path / "space.yaml")).distributions() == {"optim.lr": FloatDistribution(1e-4, 1e-2)}

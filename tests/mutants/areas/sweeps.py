@@ -8,11 +8,11 @@ NAMES = "tests/artifacts/test_sweep_directory.py"
 
 MUTANTS = [
     Mutant(
-        fault="a trial that ends while another worker looks is done again",
+        fault="another worker looks for a trial while one tells how its trial ended",
         file="seq2seq/sweeps/search.py",
-        text="if self.study.trials[each.number].state == optuna.trial.TrialState.RUNNING:",
-        becomes="if each:",
-        tests=["tests/sweeps/test_search.py::test_a_trial_that_ends_while_another_worker_looks_is_not_done_again"],
+        text="with self._search.alone(), self.lease:",
+        becomes="with self.lease:",
+        tests=[f"{SEARCH}::test_how_a_trial_ended_is_told_while_no_other_worker_looks"],
     ),
     Mutant(
         fault="a sweep that goes on does finished jobs again",
@@ -78,13 +78,6 @@ MUTANTS = [
         tests=[f"{SEARCH}::test_a_value_that_is_no_number_is_a_failure"],
     ),
     Mutant(
-        fault="W&B draws a learning rate evenly, not its logarithm",
-        file="seq2seq/sweeps/wandb_sweep.py",
-        text='{"distribution": "log_uniform_values", **limits}',
-        becomes='{"distribution": "uniform", **limits}',
-        tests=["tests/sweeps/test_wandb_sweep.py::test_wandb_searches_the_same_space"],
-    ),
-    Mutant(
         fault="a sweep whose jobs are not all finished ends as if they were",
         file="seq2seq/sweeps/multirun.py",
         text="    return 2\n",
@@ -94,7 +87,7 @@ MUTANTS = [
     Mutant(
         fault="whole numbers are searched without the step that the space gives",
         file="seq2seq/sweeps/space.py",
-        text="step=int(axis.step or 1)",
+        text="step=1 if step is None else int(step)",
         becomes="step=1",
         tests=["tests/sweeps/test_space.py::test_a_space_is_one_of_optuna"],
     ),
