@@ -122,6 +122,7 @@ def wandb_settings(is_online: bool) -> "wandb.Settings":
         mode="online" if is_online else "offline",
         console="off",
         silent=True,
+        reinit="create_new",  # one that failed is not taken for the next one
         init_timeout=ANSWER_TIMEOUT_S,
         finish_timeout=FINISH_TIMEOUT_S,
         finish_timeout_raises=True,

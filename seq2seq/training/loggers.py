@@ -23,7 +23,7 @@ from seq2seq.artifacts.wandb_sync import sync_notice
 from seq2seq.config import RunConfig
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import append_text, write_text
-from seq2seq.training.trackers import Guarded, TensorBoardTracker, WandbTracker, guarded
+from seq2seq.training.trackers import Guarded, TensorBoardTracker, WandbTracker, end_service, guarded
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
             break
         except Exception as error:  # whatever goes wrong in the tracker, the training is worth more
             log.warning("W&B did not start %s (%s)", mode, str(error).partition("\n")[0])
-            WandbTracker.abandon()
+            end_service()
     else:
         return []
     if tracker.run_id:  # only the first rank has one

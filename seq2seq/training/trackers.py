@@ -111,29 +111,25 @@ class WandbTracker(WandbLogger):
             log.warning("W&B does not get the model (%s: %s)", type(error).__name__, error)
 
     def close(self, has_failed: bool) -> None:
-        """Otherwise W&B loses its last rows, and the next run of a sweep joins this one."""
-        import wandb
-
+        """Otherwise W&B loses its last rows."""
         try:
-            wandb.finish(exit_code=int(has_failed))
+            self.experiment.finish(exit_code=int(has_failed))
         except TimeoutError:
             how = shlex.join(["wandb", "sync", "--include-online", str(Path(self.experiment.dir).parent)])
             raise TimeoutError(f"its server did not take all in time; what is missing uploads: {how}") from None
 
-    @staticmethod
-    def abandon() -> None:
-        """Forget the run and the process that serves it.
-
-        Otherwise W&B would give this run to the next `init`, or call its id in use, and look for the process when
-        Python ends.
-        """
-        import wandb
-
+    def abandon(self) -> None:
         with suppress(Exception):
-            wandb.finish(exit_code=1)
-        with suppress(Exception, SystemExit):
-            wandb.teardown()
-        wandb.run = None  # `finish` failed before it came to this
+            self.experiment.finish(exit_code=1)
+        end_service()
+
+
+def end_service() -> None:
+    """End the process that serves W&B's runs here. Otherwise it would call the id of a run that failed in use."""
+    import wandb
+
+    with suppress(Exception, SystemExit):
+        wandb.teardown()
 
 
 def _html(table: Table) -> str:
