@@ -117,7 +117,7 @@ MUTANTS = [
     Mutant(
         fault="a resumed run that cannot go online is not tracked, since its id is in use",
         file="seq2seq/training/loggers.py",
-        text="        WandbTracker.abandon()\n",
+        text="            end_service()\n",
         becomes="",
         tests=[f"{ONLINE}::test_each_run_is_tracked_online_or_else_offline[wrong key-works-online]"],
     ),
