@@ -1,0 +1,13 @@
+"""Give Weights & Biases what stayed here of runs and sweeps:  python -m seq2seq wandb sync RUN_DIR"""
+
+import argparse
+
+from seq2seq.commands import add_commands
+from seq2seq.commands.wandb import summary, sync
+
+SUBCOMMANDS = {"sync": sync, "summary": summary}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Upload what runs recorded offline, and the scores of a sweep as one table."
+    add_commands(parser, {"sub-commands": SUBCOMMANDS})
