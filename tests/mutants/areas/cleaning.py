@@ -36,8 +36,8 @@ MUTANTS = [
     Mutant(
         fault="further references of a test set may stay in the training text",
         file="seq2seq/corpus/cleaning/held_out.py",
-        text="for reference in (tgt, *further):",
-        becomes="for reference in (tgt,):",
+        text="for reference in further)",
+        becomes="for reference in ())",
         tests=["tests/dataset/test_clean_training_text.py::test_the_further_references_of_a_test_count"],
     ),
     Mutant(
