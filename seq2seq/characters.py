@@ -64,16 +64,17 @@ WORD_OR_SIGN = regex.compile(
 @cache
 def has_spaces(language: str) -> bool:
     """Whether a language, such as `fr`, `zh-CN` or `zho_Hans`, is written with spaces between words."""
-    return not _UNSPACED_LANGUAGES.fullmatch(_plain(language))
+    return not _UNSPACED_LANGUAGES.fullmatch(base_language(language))
 
 
 @cache
 def has_spaces_between_sentences(language: str) -> bool:
     """Whether a language has white space after a sentence."""
-    return not _EAST_ASIAN_LANGUAGES.fullmatch(_plain(language))
+    return not _EAST_ASIAN_LANGUAGES.fullmatch(base_language(language))
 
 
-def _plain(language: str) -> str:
+def base_language(language: str) -> str:
+    """The first part of a code, in small letters: `zh` of `zh-CN`, `zho` of `zho_Hans`."""
     return re.split("[-_]", language.lower())[0]
 
 

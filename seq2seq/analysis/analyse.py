@@ -9,6 +9,7 @@ from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config.evaluation import AUTO
 from seq2seq.errors import RunError, command
 from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
 
@@ -37,7 +38,15 @@ def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
                 f"again with: {command('train', f'resume={run.path}')}"
             ) from error
     sources = run.sources(test)
-    analysis = analysed(test, sources, run.hypotheses(test), run.references(test), ignore_case=run.ignored_case(test))
+    analysis = analysed(
+        test,
+        sources,
+        run.hypotheses(test),
+        run.references(test),
+        ignore_case=run.ignored_case(test),
+        language=run.languages()[1],
+        tokenize=run.tokenize(),
+    )
     missing = "its model and its training text" if sources else "its sources, its model and its training text"
     again = command("train", f"resume={run.path}")
     note = f"This run kept no analysis, so what needs {missing} is left out; {again} makes it."
@@ -54,6 +63,8 @@ def analysed(
     alignments: Sequence[Alignment] | None = None,
     domains: Sequence[str] = (),
     ignore_case: bool = False,
+    language: str = "",
+    tokenize: str = AUTO,
 ) -> TestSetAnalysis:
     """The analysis of given translations.
 
@@ -62,8 +73,9 @@ def analysed(
         training_text: with the words of the sources; only with sources.
         alignments, domains: of each sentence.
         ignore_case: score slices without case.
+        language, tokenize: of the translations, and of BLEU, as in `corpus_scores`.
     """
-    chrf, bleu = sentence_chrf(hypotheses, references), sentence_bleu(hypotheses, references)
+    chrf, bleu = sentence_chrf(hypotheses, references), sentence_bleu(hypotheses, references, language, tokenize)
     are_in_train = training_text.has_sources(sources) if training_text and sources else None
     known_words = training_text.tgt_words if training_text else ()
     sentences = []
@@ -94,7 +106,7 @@ def analysed(
     return TestSetAnalysis(
         test=test,
         sentences=sentences,
-        slices=tables(sentences, ignore_case=ignore_case),
+        slices=tables(sentences, language, tokenize, ignore_case=ignore_case),
         findings={kind: n for kind, n in counts.items() if kind not in blind},
         notes=notes,
     )

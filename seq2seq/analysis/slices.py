@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from seq2seq.analysis.test_set import AnalysedSentence, Slice
 from seq2seq.characters import n_words
+from seq2seq.config.evaluation import AUTO
 from seq2seq.evaluation.scores import corpus_scores, report
 
 _LENGTHS = (0, 5, 10, 15, 20, 30, 50)  # the longest of each slice, in words as `n_words` counts them
@@ -16,7 +17,9 @@ _FEWEST = 30  # sentences for an interval: resamples of fewer say little
 _Key = tuple[int, str]  # place of a slice in its table, and its name
 
 
-def tables(sentences: Sequence[AnalysedSentence], *, ignore_case: bool = False) -> dict[str, list[Slice]]:
+def tables(
+    sentences: Sequence[AnalysedSentence], language: str = "", tokenize: str = AUTO, *, ignore_case: bool = False
+) -> dict[str, list[Slice]]:
     """Each table by its name (`test_set.SLICES`), with the slices that have a sentence, in their order.
 
     A sentence is in those tables whose property is known of it. A table without sentences is left out, and so is that
@@ -28,7 +31,7 @@ def tables(sentences: Sequence[AnalysedSentence], *, ignore_case: bool = False) 
         for table, key in _keys(sentence, domains):
             found.setdefault(table, {}).setdefault(key, []).append(sentence)
     return {
-        table: [_scored(name, slices[place, name], ignore_case) for place, name in sorted(slices)]
+        table: [_scored(name, slices[place, name], language, tokenize, ignore_case) for place, name in sorted(slices)]
         for table, slices in found.items()
     }
 
@@ -56,12 +59,14 @@ def _between(number: int, ends: Sequence[int], unit: str) -> _Key:
     return place, f"{first} to {ends[place]}{unit}" if first < ends[place] else f"{first}{unit}"
 
 
-def _scored(name: str, sentences: Sequence[AnalysedSentence], ignore_case: bool) -> Slice:
+def _scored(name: str, sentences: Sequence[AnalysedSentence], language: str, tokenize: str, ignore_case: bool) -> Slice:
     hypotheses, references = [each.hypothesis for each in sentences], [each.references for each in sentences]
-    n = len(sentences)
+    n, metrics = len(sentences), ("bleu", "chrf")
     if n < _FEWEST:
-        scores = corpus_scores(hypotheses, references, ("bleu", "chrf"), ignore_case=ignore_case)
+        scores = corpus_scores(hypotheses, references, metrics, language, ignore_case=ignore_case, tokenize=tokenize)
         return Slice(name, n, round(scores["bleu"].score, 2), round(scores["chrf"].score, 2))
-    bleu, chrf = report(hypotheses, references, ("bleu", "chrf"), ignore_case=ignore_case).values()
+    bleu, chrf = report(
+        hypotheses, references, metrics, language=language, ignore_case=ignore_case, tokenize=tokenize
+    ).values()
     rounded = (round(number, 2) for number in (bleu.score, chrf.score, bleu.half_width, chrf.half_width))
     return Slice(name, n, *rounded)

@@ -235,6 +235,10 @@ class RunDirectory:
         stored, removed = without_removed(self._yaml())
         return flat(_merged(dataclasses.asdict(RunConfig()), stored)) | removed
 
+    def tokenize(self) -> str:
+        """What decides the tokens of BLEU, as `evaluation.tokenize`."""
+        return str(self.settings()["evaluation.tokenize"])
+
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
         identity = self.identity()

@@ -7,6 +7,7 @@ import argparse
 import shutil
 from pathlib import Path
 
+from seq2seq.config.evaluation import AUTO, TOKENIZERS
 from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
 
 
@@ -35,7 +36,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", type=Path, metavar="SRC", help="what was translated: counts lines that are copies of it, or blank"
     )
-    parser.add_argument("--language", default="", metavar="LANG", help="of HYP; bleu_legacy_tok needs it")
+    parser.add_argument(
+        "--language",
+        default="",
+        metavar="LANG",
+        help="of HYP: decides the tokens of BLEU and TER, and bleu_legacy_tok needs it; default: by the script of REF",
+    )
+    parser.add_argument(
+        "--tokenize", choices=TOKENIZERS, default=AUTO, help="tokens of BLEU, as sacreBLEU names them; default: auto"
+    )
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=[], help=f"default: {' '.join(TEST_METRICS)}")
     parser.add_argument(
         "--ignore-case", action="store_true", help="lower all letters first; ter and bleu_legacy_tok always do"
@@ -66,6 +75,7 @@ def run(args: argparse.Namespace) -> None:
         args.language,
         args.test_method,
         ignore_case=args.ignore_case,
+        tokenize=args.tokenize,
     )
     if args.format == "json":
         print(scores_as_json(n_sentences, files, args.test_method))

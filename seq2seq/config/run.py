@@ -9,6 +9,7 @@ from seq2seq.config.batch import BatchConfig
 from seq2seq.config.checks import built_in_or_added, names_a_file
 from seq2seq.config.data import DataConfig
 from seq2seq.config.decoding import DecodingConfig
+from seq2seq.config.evaluation import EvaluationConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import ATTENTIONS, POSITIONS, ModelConfig
 from seq2seq.config.on_resume import HORIZON, RUNTIME, runtime, section, start
@@ -35,6 +36,7 @@ class RunConfig:
     optim: OptimConfig = field(default_factory=OptimConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     decoding: DecodingConfig = section(DecodingConfig, HORIZON)
+    evaluation: EvaluationConfig = section(EvaluationConfig, HORIZON)
     logger: LoggerConfig = section(LoggerConfig, RUNTIME, is_local=True)
 
     def problems(self) -> Iterator[str]:

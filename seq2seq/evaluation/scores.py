@@ -8,12 +8,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import regex
 
-from seq2seq.characters import UNSPACED, is_unspaced
+from seq2seq.characters import base_language, has_spaces, has_spaces_between_sentences, is_unspaced, split_words
+from seq2seq.config.evaluation import AUTO
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.legacy_tokens import moses_tokens
@@ -30,8 +32,14 @@ ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness a
 N_SAMPLES = {"bs": 1000, "ar": 10000}
 # For each sentence one reference, or a list of all its references. A blank one in a list does not count.
 References = Sequence[str] | Sequence[Sequence[str]]
-_HAN_OR_KANA = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")  # what sacreBLEU's TER splits
-_UNSPACED_BUT_HAN = regex.compile(rf"(?V1)[\w&&{UNSPACED}--\p{{Han}}]")
+_KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
+_HAN_OR_KANA = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
+# Tokens that need a dictionary, which is an extra of sacreBLEU, and the tokens without it.
+_JAPANESE, _KOREAN = ("ja-mecab", "char"), ("ko-mecab", "13a")
+_DICTIONARIES = {"ja": _JAPANESE, "jpn": _JAPANESE, "ko": _KOREAN, "kor": _KOREAN}
+_SPLIT_AT_SPACES = ("13a", "intl", "none")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -85,28 +93,31 @@ def corpus_scores(
     language: str = "",
     *,
     ignore_case: bool = False,
+    tokenize: str = AUTO,
 ) -> dict[str, Score]:
     """Score all sentences as one corpus. No score is a mean over sentences or batches.
 
     Args:
         references: for each sentence one reference, or a list of all its references. If sentences differ in their
             number of references, the signature says `nrefs:var`.
-        metrics: any of `bleu` (cased, with `bleu_tokens`), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
+        metrics: any of `bleu` (cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
             `bleu_legacy_tok`. The last one is what multi-bleu.perl gives for `moses_tokens`: the number in older
             papers. If the references are tokens already, text is only lower-cased, and the signature says `tok:none`.
-        language: of the sentences, such as `fr`; only `bleu_legacy_tok` needs it.
+        language: of the sentences, such as `fr`; it decides the tokens. If it is empty, the script of the references
+            does, but `bleu_legacy_tok` needs it.
         ignore_case: lower all letters first, as sacreBLEU's `--lowercase`; `ter` and `bleu_legacy_tok` always do.
+        tokenize: tokens of `bleu`, as sacreBLEU names them; `auto`: those of the language.
     Returns:
         The score of each metric, by the name of the metric.
     Raises:
         TranslationError: there are no sentences, or not as many hypotheses as references; a metric is unknown, or
-            needs a language.
+            needs a language; tokens are unknown, or not installed.
         TypeError: something is not a string, or is one string in place of a list.
     """
     _check(hypotheses, references)
     scores = {}
     for name in metrics:
-        metric = _metric(name, references, language, ignore_case)
+        metric = _metric(name, references, language, ignore_case, tokenize)
         value = metric.corpus_score(hypotheses, None).score
         scores[name] = Score(float(value), str(metric.get_signature()))
     return scores
@@ -120,6 +131,7 @@ def report(
     language: str = "",
     *,
     ignore_case: bool = False,
+    tokenize: str = AUTO,
 ) -> dict[str, Interval]:
     """`corpus_scores` with 95% intervals, from resamples drawn with replacement (Koehn 2004).
 
@@ -131,23 +143,11 @@ def report(
     Raises:
         TranslationError, TypeError: as `corpus_scores`.
     """
+    check_before_work(tokenize)
     _check(hypotheses, references)
     assert n_samples > 1
-    return {
-        name: _resampled(_metric(name, references, language, ignore_case), [hypotheses], n_samples)[0].interval()
-        for name in metrics
-    }
-
-
-def bootstrap_interval(
-    hypotheses: Sequence[str],
-    references: References,
-    metric: str = "bleu",
-    n_samples: int = 1000,
-    language: str = "",
-) -> Interval:
-    """`report` for a single metric."""
-    return report(hypotheses, references, (metric,), n_samples, language)[metric]
+    scorers = {name: _metric(name, references, language, ignore_case, tokenize) for name in metrics}
+    return {name: _resampled(scorer, [hypotheses], n_samples)[0].interval() for name, scorer in scorers.items()}
 
 
 def paired_test(
@@ -159,9 +159,12 @@ def paired_test(
     language: str = "",
     *,
     ignore_case: bool = False,
+    tokenize: str = AUTO,
 ) -> dict[str, PairedScores]:
     """`paired_tests` of one system, by paired bootstrap resampling."""
-    found = paired_tests(baseline, [system], references, metrics, "bs", n_samples, language, ignore_case=ignore_case)
+    found = paired_tests(
+        baseline, [system], references, metrics, "bs", n_samples, language, ignore_case=ignore_case, tokenize=tokenize
+    )
     return {name: scores[0] for name, scores in found.items()}
 
 
@@ -175,6 +178,7 @@ def paired_tests(
     language: str = "",
     *,
     ignore_case: bool = False,
+    tokenize: str = AUTO,
 ) -> dict[str, list[PairedScores]]:
     """Test whether systems differ from a baseline by more than chance.
 
@@ -192,6 +196,7 @@ def paired_tests(
     Raises:
         TranslationError, TypeError: as `corpus_scores`, for any system.
     """
+    check_before_work(tokenize)
     _check(baseline, references, "baseline hypotheses")
     for system in systems:
         _check(system, references)
@@ -199,15 +204,20 @@ def paired_tests(
     assert n_samples > 1
     test = {"bs": _bootstrap_test, "ar": _randomisation_test}[method]
     return {
-        name: test(_metric(name, references, language, ignore_case), [baseline, *systems], n_samples)
+        name: test(_metric(name, references, language, ignore_case, tokenize), [baseline, *systems], n_samples)
         for name in metrics
     }
 
 
 def difference_interval(
-    baseline: Sequence[str], system: Sequence[str], references: References, metric: str = "bleu", n_samples: int = 1000
+    baseline: Sequence[str],
+    system: Sequence[str],
+    references: References,
+    n_samples: int = 1000,
+    language: str = "",
+    tokenize: str = AUTO,
 ) -> tuple[float, float]:
-    """Between which two numbers 95% of the differences, system minus baseline, lie on resamples of the sentences.
+    """Between which two numbers 95% of the differences of BLEU, system minus baseline, lie on resamples.
 
     An interval with 0 inside says that these sentences do not show which system is better.
 
@@ -220,18 +230,22 @@ def difference_interval(
 
     _check(baseline, references, "baseline hypotheses")
     _check(system, references)
-    scorer = _metric(metric, references, "")
-    before, after = (
-        np.array(scorer._extract_corpus_statistics(texts, None), dtype="float32") for texts in (baseline, system)
-    )
-    rng = np.random.default_rng(12345)
-    differences = []
-    for _ in range(n_samples):
-        chosen = rng.choice(len(before), len(before))
-        scores = [scorer._compute_score_from_stats(counts[chosen].sum(0)).score for counts in (before, after)]
-        differences.append(scores[1] - scores[0])
-    low, high = np.percentile(differences, [2.5, 97.5])
+    scorer = _metric("bleu", references, language, ignore_case=False, tokenize=tokenize)
+    before, after = _resampled(scorer, [baseline, system], n_samples)
+    low, high = np.percentile(after.on_resamples - before.on_resamples, [2.5, 97.5])
     return float(low), float(high)
+
+
+def check_before_work(tokenize: str) -> None:
+    """Refuse what would be refused when everything is translated: tokens that are not there, a seed that is none."""
+    _seed()
+    if tokenize != AUTO:
+        bleu([], tokenize=tokenize)
+
+
+def without_minus_zero(difference: float) -> float:
+    """A score or a difference with two decimals; what is too small for them is 0.00, and never -0.00."""
+    return round(difference, 2) + 0.0
 
 
 @dataclass(frozen=True)
@@ -252,11 +266,12 @@ class _Resampled:
 def _resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[_Resampled]:
     """The systems on the same resamples, drawn as `corpus_score(n_bootstrap=...)` draws them, but one at a time.
 
-    sacreBLEU holds all resamples at once: 7 GB for chrF of 100,000 sentences.
+    sacreBLEU holds all resamples at once: 7 GB for chrF of 100,000 sentences. Its public functions give no counts of
+    sentences, so this is the one place that calls methods which it keeps to itself.
     """
     import numpy as np
 
-    seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
+    seed = _seed()
     rng = np.random.default_rng(None if seed == "none" else int(seed))
     statistics = [metric._extract_corpus_statistics(texts, None) for texts in systems]  # counts of each sentence
     counts = [np.array(each, dtype="float32") for each in statistics]  # sacreBLEU sums in 32 bits too
@@ -271,6 +286,14 @@ def _resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: in
         _Resampled(float(metric._aggregate_and_compute(each).score), np.array(on_resamples), signature)
         for each, on_resamples in zip(statistics, zip(*scores, strict=True), strict=True)
     ]
+
+
+def _seed() -> str:
+    """The seed of resamples: a number, or `none` for others each time."""
+    seed = os.environ.get("SACREBLEU_SEED", "12345").lower()
+    if seed == "none" or (seed.isascii() and seed.isdigit()):
+        return seed
+    raise TranslationError(f"SACREBLEU_SEED={seed[:60]!r} is neither a whole number nor none; set it so, or unset it")
 
 
 def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
@@ -318,35 +341,79 @@ def _without_progress() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _metric(name: str, references: References, language: str, ignore_case: bool = False) -> "Metric":
+def _metric(name: str, references: References, language: str, ignore_case: bool, tokenize: str) -> "Metric":
     """A metric that has analysed the references, and can score several systems against them."""
-    from sacrebleu import BLEU, CHRF, TER
+    from sacrebleu import CHRF, TER
 
     known = _streams(references)
     if name == "bleu":
         # sacreBLEU warns if hypotheses look like tokens. `force` silences it if the references are tokens too.
-        return BLEU(
-            references=known, lowercase=ignore_case, force=is_tokenised(known[0]), tokenize=bleu_tokens(known[0])
-        )
+        force = is_tokenised(known[0])
+        return bleu(known[0], language, tokenize, references=known, lowercase=ignore_case, force=force)
     if name == "chrf":
         return CHRF(references=known, lowercase=ignore_case)
     if name == "chrf++":
         return CHRF(word_order=2, references=known, lowercase=ignore_case)
     if name == "ter":
-        by_characters = any(map(_HAN_OR_KANA.search, filter(None, known[0]))) and bleu_tokens(known[0]) != "13a"
+        by_characters = not has_spaces_between_sentences(language or _written_as(known[0]))  # Chinese and Japanese
         return TER(references=known, normalized=by_characters, asian_support=by_characters)
     if name == "bleu_legacy_tok":
         return _legacy_bleu(known, language)
     raise TranslationError(f"{name!r} is not a metric; choose from {', '.join(METRICS)}")
 
 
-def bleu_tokens(references: Iterable[str | None]) -> str:
-    """The tokens of sacreBLEU that suit the script: 13a would take a sentence of Chinese or Thai for one word."""
+def bleu(texts: Iterable[str | None], language: str = "", tokenize: str = AUTO, **options: Any) -> "Metric":
+    """sacreBLEU's BLEU with the tokens that are asked for, or those of the language.
+
+    Args:
+        texts: references, whose script says the language if it is empty.
+        options: of sacreBLEU.
+    """
+    from sacrebleu import BLEU
+
+    known = list(filter(None, texts))
+    tokens = bleu_tokens(language or _written_as(known)) if tokenize == AUTO else tokenize
+    if tokens not in BLEU.TOKENIZERS:
+        raise TranslationError(f"sacreBLEU has no tokens {tokens!r}; choose from {', '.join(BLEU.TOKENIZERS)}")
+    together = " ".join(known) if tokens in _SPLIT_AT_SPACES else ""
+    if 4 * len(together.split()) < len(split_words(together)):
+        _say_once(f"the references have almost no spaces, and BLEU splits at spaces; choose zh or char, not {tokens}")
+    try:
+        return BLEU(tokenize=tokens, **options)
+    except (RuntimeError, ImportError, OSError, AssertionError) as error:  # no dictionary, another, no network
+        wanted = f"pip install 'sacrebleu[{tokens[:2]}]'" if tokens.endswith("mecab") else f"a download: {error}"
+        raise TranslationError(f"the tokens {tokens} of BLEU need {wanted}") from error
+
+
+def bleu_tokens(language: str) -> str:
+    """sacreBLEU's tokens for a language: 13a would take a sentence of Chinese or Thai for one word.
+
+    Without its dictionary, Korean has 13a, whose words then have their endings: it has spaces, unlike Japanese.
+    """
+    if (code := base_language(language)) not in _DICTIONARIES:
+        return "13a" if has_spaces(language) else "char" if has_spaces_between_sentences(language) else "zh"
+    tokens, without = _DICTIONARIES[code]
+    try:
+        bleu([], tokenize=tokens)
+    except TranslationError as error:
+        _say_once(f"BLEU of {language} has the tokens {without}: {error}")
+        return without
+    return tokens
+
+
+@cache
+def _say_once(message: str) -> None:
+    log.warning("%s", message)
+
+
+def _written_as(references: Iterable[str | None]) -> str:
+    """A language that is written as the references are, by their script."""
     texts = list(filter(None, references))
-    if 2 * sum(map(is_unspaced, texts)) <= len(texts):
-        return "13a"
-    # Those of Japanese (ja-mecab) need a dictionary.
-    return "char" if any(map(_UNSPACED_BUT_HAN.search, texts)) else "zh"
+    unspaced = list(filter(is_unspaced, texts))
+    if 2 * len(unspaced) <= len(texts):
+        return "en"
+    n_kana, n_east_asian = (sum(map(bool, map(letter.search, unspaced))) for letter in (_KANA, _HAN_OR_KANA))
+    return "th" if 2 * n_east_asian < len(unspaced) else "ja" if 2 * n_kana >= len(unspaced) else "zh"
 
 
 def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from seq2seq.evaluation.scores import bleu_tokens
+from seq2seq.config.evaluation import AUTO
+from seq2seq.evaluation.scores import bleu
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
@@ -21,12 +22,17 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     ]
 
 
-def sentence_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """BLEU of each sentence alone, smoothed, up to the longest n-grams that it has; references as `sentence_chrf`."""
-    from sacrebleu import BLEU
+def sentence_bleu(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], language: str = "", tokenize: str = AUTO
+) -> list[float]:
+    """BLEU of each sentence alone, smoothed, up to the longest n-grams that it has.
 
-    tokens = bleu_tokens(chain.from_iterable(references))
-    metric = BLEU(effective_order=True, force=True, tokenize=tokens)  # `force` silences advice to detokenise
+    Args:
+        references: as in `sentence_chrf`.
+        language, tokenize: as in `corpus_scores`.
+    """
+    texts = chain.from_iterable(references)
+    metric = bleu(texts, language, tokenize, effective_order=True, force=True)  # `force`: no advice to detokenise
     return [
         float(metric.sentence_score(hypothesis, [text for text in known if text.strip()] or [""]).score)
         for hypothesis, known in zip(hypotheses, references, strict=True)

@@ -12,7 +12,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from seq2seq.config import DecodingConfig
+from seq2seq.config import RunConfig
 from seq2seq.decoding import plan_batches
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.evaluation.scores import corpus_scores, difference_interval
@@ -116,7 +116,7 @@ def ablate(
     sources: Sequence[Sequence[int]],
     references: Sequence[Sequence[str]],
     tokenizer: Tokenizer,
-    config: DecodingConfig,
+    config: RunConfig,
     tell: Tell,
 ) -> Ablation:
     """Translate with the whole model, and without each of its parts.
@@ -125,12 +125,12 @@ def ablate(
 
     Args:
         sources: token ids without bos and eos, each short enough for the model.
-        config: how the run decodes.
+        config: how the run decodes, and how its translations are scored.
         tell: called now and then with what is done and how long the rest will take.
     """
     whole, *others = [Part("", "", "decoder", nullcontext), *parts(model)]
     texts: dict[Part, list[str]] = {part: [""] * len(sources) for part in (whole, *others)}
-    begin, batches = time.monotonic(), list(plan_batches([len(source) for source in sources], config))
+    begin, batches = time.monotonic(), list(plan_batches([len(source) for source in sources], config.decoding))
     for n_done, batch in enumerate(batches):
         for number, part in enumerate(texts):
             share = (n_done + number / len(texts)) / len(batches)
@@ -141,20 +141,25 @@ def ablate(
                     encoded = _Encoded(model, model.encode(src))
             with torch.inference_mode(), part.switched_off():
                 reader = encoded if part.stack == "decoder" else _Encoded(model, model.encode(src))
-                found = search(reader, src, config, model.config.max_length, numbers=batch)
+                found = search(reader, src, config.decoding, model.config.max_length, numbers=batch)
             decoded = tokenizer.decode([best.tokens for best, *_ in found])
             for i, text in zip(batch, decoded, strict=True):
                 texts[part][i] = text
     seconds = time.monotonic() - begin
     tell("ablation: scoring")
-    return _scored(texts.pop(whole), texts, references, seconds)
+    return _scored(texts.pop(whole), texts, references, config, seconds)
 
 
 def _scored(
-    plain: list[str], texts: dict[Part, list[str]], references: Sequence[Sequence[str]], seconds: float
+    plain: list[str],
+    texts: dict[Part, list[str]],
+    references: Sequence[Sequence[str]],
+    config: RunConfig,
+    seconds: float,
 ) -> Ablation:
     known = [list(each) for each in references]
-    scores = corpus_scores(plain, known)
+    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
+    scores = corpus_scores(plain, known, language=language, tokenize=tokenize)
     bleu, chrf = scores["bleu"].score, scores["chrf"].score
     return Ablation(
         n_sentences=len(plain),
@@ -162,16 +167,24 @@ def _scored(
         chrf=chrf,
         signatures={name: score.signature for name, score in scores.items()},
         seconds=seconds,
-        losses=list(_losses(plain, texts, known, bleu, chrf)),
+        losses=list(_losses(plain, texts, known, config, bleu, chrf)),
     )
 
 
 def _losses(
-    plain: list[str], texts: dict[Part, list[str]], references: list[list[str]], bleu: float, chrf: float
+    plain: list[str],
+    texts: dict[Part, list[str]],
+    references: list[list[str]],
+    config: RunConfig,
+    bleu: float,
+    chrf: float,
 ) -> Iterator[Loss]:
+    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
     for part, without in texts.items():
-        scores = corpus_scores(without, references)
-        low, high = difference_interval(without, plain, references, n_samples=_N_SAMPLES)
+        scores = corpus_scores(without, references, language=language, tokenize=tokenize)
+        low, high = difference_interval(
+            without, plain, references, n_samples=_N_SAMPLES, language=language, tokenize=tokenize
+        )
         yield Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from seq2seq.evaluation.scores import without_minus_zero
 from seq2seq.inspection.ablating import Ablation, Loss
 from seq2seq.inspection.attention_kinds import KINDS, TITLES
 from seq2seq.inspection.head_figures import FIGURES
@@ -45,7 +46,7 @@ def _table(report: HeadReport, kind: str) -> list[str]:
 
 def _ablation(ablation: Ablation) -> list[str]:
     rows = [
-        [loss.name.replace("_", "-"), *_lost(loss), f"{loss.chrf:.2f}"]
+        [loss.name.replace("_", "-"), *_lost(loss), f"{without_minus_zero(loss.chrf):.2f}"]
         for kind in ("layer", "sublayer")
         for loss in ablation.of(kind).values()
     ]
@@ -57,7 +58,7 @@ def _ablation(ablation: Ablation) -> list[str]:
 
 
 def _lost(loss: Loss) -> list[str]:
-    return [f"{value:.2f}" for value in (loss.bleu, loss.bleu_low, loss.bleu_high)]
+    return [f"{without_minus_zero(value):.2f}" for value in (loss.bleu, loss.bleu_low, loss.bleu_high)]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

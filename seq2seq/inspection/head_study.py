@@ -107,4 +107,4 @@ def _ablation(
 ) -> Ablation:
     some = text.at(text.places(n))
     sources = [[*tag, *ids] for ids in trained.tokenizer.encode(some.sources)]
-    return ablate(model, sources, some.references, trained.tokenizer, trained.config.decoding, tell)
+    return ablate(model, sources, some.references, trained.tokenizer, trained.config, tell)

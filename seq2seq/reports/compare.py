@@ -174,6 +174,7 @@ def _tested(
         method,
         language=language,
         ignore_case=any(run.run.ignored_case(test) for run in runs),
+        tokenize=first.tokenize(),
     )
     return {
         metric: dict(zip((run.label for run in runs), _measured(pairs), strict=True)) for metric, pairs in found.items()

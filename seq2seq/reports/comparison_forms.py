@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from seq2seq.evaluation.scores import without_minus_zero
 from seq2seq.reports.compare import Comparison
 from seq2seq.reports.compared_run import Measured
 from seq2seq.reports.tables import Table, as_markdown, as_text
@@ -118,7 +119,7 @@ def _rows(comparison: Comparison, scores: Mapping[str, Mapping[str, Measured]]) 
                     metric,
                     run.name,
                     f"{each.score:6.2f}{interval}",
-                    "" if each.difference is None else f"{each.difference:+6.2f}",
+                    "" if each.difference is None else f"{without_minus_zero(each.difference):+6.2f}",
                     "" if each.p_value is None else f"{each.p_value:.4f}",
                     "" if each.p_holm is None or n_tested < 2 else f"{each.p_holm:.4f}",
                     _verdict(metric, each),

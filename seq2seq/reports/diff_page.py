@@ -108,6 +108,7 @@ def _test(test: str, a: AnalysedRun, b: AnalysedRun) -> dict[str, Any]:
         [metric for metric in TEST_METRICS if all(metric in each.run.metrics_of(test) for each in (a, b))],
         language=a.run.languages()[1],
         ignore_case=a.run.ignored_case(test) or b.run.ignored_case(test),
+        tokenize=a.run.tokenize(),
     )
     sentences = zip(a.analyses[test].sentences, b.analyses[test].sentences, strict=True)
     return {

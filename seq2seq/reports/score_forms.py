@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from seq2seq.evaluation.scores import without_minus_zero
 from seq2seq.reports.score_files import ScoredFile
 from seq2seq.reports.tables import Table, as_text, label
 from seq2seq.reports.verdict import METHODS, verdict
@@ -35,7 +36,7 @@ def _rows(names: Sequence[str], files: Sequence[ScoredFile]) -> Iterator[list[st
             test = file.against[metric]
             yield [
                 *row,
-                f"{test.difference:+6.2f}",
+                f"{without_minus_zero(test.difference):+6.2f}",
                 "" if test.p_value is None else f"{test.p_value:.4f}",
                 "" if test.p_holm is None or len(files) < 3 else f"{test.p_holm:.4f}",
                 verdict(metric, test.difference, test.p_holm),

@@ -70,6 +70,8 @@ def _keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, ru
             alignments=looks.alignments(store, hypotheses),
             domains=_domains(test, store),
             ignore_case=test.ignores_case,
+            language=config.data.tgt_lang,
+            tokenize=config.evaluation.tokenize,
         )
         attention = looks.maps(store, analysis.sentences)
         run.write_analysis(name, dataclasses.replace(analysis, attention=attention).as_json())

@@ -29,6 +29,7 @@ from seq2seq.corpus.report import render
 from seq2seq.dataset.batches import Position
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError, ConfigError, RunError, UserError, command
+from seq2seq.evaluation.scores import check_before_work
 from seq2seq.hardware import gpu_names
 from seq2seq.masking import masked
 from seq2seq.memory import is_out_of_memory
@@ -93,6 +94,7 @@ def _train(
 ) -> Outcome:
     gc.collect()  # an earlier run of this process may hold files open
     run = RunDirectory(Path(config.run_dir))
+    check_before_work(config.evaluation.tokenize)
     machine = set_up_machine(config.trainer)
     n_devices(config.trainer, machine, ranks)  # refuses other numbers than were started, before any work
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None

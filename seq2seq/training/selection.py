@@ -27,7 +27,14 @@ from seq2seq.config.trainer import FALLING
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.errors import CheckpointError, command
-from seq2seq.evaluation.scores import ROBUSTNESS_METRICS, TEST_METRICS, VALID_METRICS, Interval, report
+from seq2seq.evaluation.scores import (
+    ROBUSTNESS_METRICS,
+    TEST_METRICS,
+    VALID_METRICS,
+    Interval,
+    report,
+    without_minus_zero,
+)
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.module import TranslationModule
@@ -63,6 +70,7 @@ def finish_run(
     Each rank decodes its share; the first one scores the tests and writes.
     """
     model, config = module.model, module.config
+    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
     valid: dict[str, dict[str, float]] = {}
     winner: tuple[Goodness, str, Weights, list[str]] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
@@ -91,15 +99,21 @@ def finish_run(
         if not is_first_rank:
             continue  # its intervals take long
         references = references_of(store)
-        run.write_test(name, config.data.tgt_lang, hypotheses, references)
+        run.write_test(name, language, hypotheses, references)
         run.write_sources(name, config.data.src_lang, [store.src_text(i) for i in range(len(store))])
         metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
         tests[name] = report(
-            hypotheses, references, metrics_of_test, language=config.data.tgt_lang, ignore_case=test.ignores_case
+            hypotheses,
+            references,
+            metrics_of_test,
+            language=language,
+            ignore_case=test.ignores_case,
+            tokenize=tokenize,
         )
     if is_first_rank:
         run.write_scores(tests)
-        intervals = report(on_valid, references_of(validation.store), VALID_METRICS)
+        known = references_of(validation.store)
+        intervals = report(on_valid, known, VALID_METRICS, language=language, tokenize=tokenize)
         run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
     return Outcome(run.path, selected, valid, tests)
 
@@ -178,7 +192,7 @@ def _robustness(
     for name, test in augmented.items():
         bleu = scores[name]["bleu"].score
         note = "  without case" if test.ignores_case else ""
-        change = bleu - scores[clean]["bleu"].score
+        change = without_minus_zero(bleu - scores[clean]["bleu"].score)
         lines.append(f"   {name.removeprefix(f'{clean}/'):15} {bleu:6.2f} {change:+7.2f}{note}")
     return lines
 

@@ -24,7 +24,7 @@ from seq2seq.config.sources import SourceFiles
 from seq2seq.dataset.batches import Pairs, collate, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.search import decode_ids
-from seq2seq.evaluation.scores import VALID_METRICS, corpus_scores
+from seq2seq.evaluation.scores import VALID_METRICS, Score, corpus_scores
 from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -205,16 +205,20 @@ class Validation:
         model.train(was_training)
         self.decoded = spread(len(self.store), n_sentences)
         references = [self.store.references(i) for i in self.decoded]
-        scores = corpus_scores(self.hypotheses, references, VALID_METRICS)
+        scores = self._scores(self.hypotheses, references)
         self.signatures = {name: score.signature for name, score in scores.items()}
         if len(self.domains.names) > 1:
             for name, places in zip(self.domains.names, self.domains.places(self.decoded), strict=True):
                 if name in of_domains and len(places):
                     texts = [self.hypotheses[i] for i in places]
-                    found = corpus_scores(texts, [references[i] for i in places], VALID_METRICS)
+                    found = self._scores(texts, [references[i] for i in places])
                     of_domains[name] |= {metric: score.score for metric, score in found.items()}
             self.of_domains = of_domains
         return metrics | {name: score.score for name, score in scores.items()}
+
+    def _scores(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Score]:
+        language, tokenize = self.config.data.tgt_lang, self.config.evaluation.tokenize
+        return corpus_scores(hypotheses, references, VALID_METRICS, language, tokenize=tokenize)
 
     def outputs(self, model: Transformer, store: PairStore) -> list[str]:
         """The translations of a corpus, on every rank."""

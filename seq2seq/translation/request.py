@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+from seq2seq.config.evaluation import AUTO, TOKENIZERS
 from seq2seq.cores import n_cores
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import ConfigError, TranslationError, command
@@ -43,6 +44,7 @@ _REFERENCE = (
     "of each is a reference for line n, unless it is blank"
 )
 _COMPARE = "with --reference: other translations of the same lines, compared with the new ones by paired bootstrap"
+_TOKENIZE = "with --reference: tokens of BLEU, as sacreBLEU names them; default: those of the target language"
 _SCORE = "translate nothing: write how probable the model finds each line of FILE as a translation"
 
 
@@ -101,6 +103,7 @@ class TranslationRequest:
         ),
     ] = ()
     compare: Annotated[Path | None, _scores(_COMPARE, "FILE", Path, needs="references")] = None
+    tokenize: Annotated[str, _scores(_TOKENIZE, choices=TOKENIZERS, needs="references")] = AUTO
     score: Annotated[Path | None, _scores(_SCORE, "FILE", source, is_common=True, is_by_line=True)] = None
     settings: DecodingSettings = field(default_factory=DecodingSettings)
     options: TranslationOptions = field(default_factory=TranslationOptions)

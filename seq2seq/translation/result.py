@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seq2seq.analysis.alignment import pharaoh
+from seq2seq.config.evaluation import AUTO
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.exit_status import note
 from seq2seq.translation.text.health import Finding
@@ -143,24 +144,33 @@ def texts(lines: Iterable[str], form: str, has_alignment: bool) -> Iterator[str]
             yield line.rsplit(_BEFORE_ALIGNMENT, 1)[0] if has_alignment else line
 
 
-def print_scores(hypotheses: list[str], references: Sequence[Path], other: Path | None, typography: str) -> None:
+def print_scores(
+    hypotheses: list[str],
+    references: Sequence[Path],
+    other: Path | None,
+    typography: str,
+    language: str = "",
+    tokenize: str = AUTO,
+) -> None:
     """Print BLEU, chrF and TER of translations with intervals, and a comparison with other ones, to stderr.
 
     Args:
         references: files with known translations, of which line n goes with translation n.
         other: a file with other translations of the same lines, if there is one.
         typography: what the translations were written with; a part of each signature.
+        language, tokenize: of the translations, and of BLEU, as in `scores.corpus_scores`.
     """
     from seq2seq.evaluation import scores  # it imports sacrebleu, which only scores need
 
     known = list(read_aligned(references))
-    for name, score in scores.report(hypotheses, known).items():
+    for name, score in scores.report(hypotheses, known, language=language, tokenize=tokenize).items():
         about = f"{score.signature}  typography:{typography or 'none'}"
         note(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {about}")
     if other is None:
         return
     note(f"\npaired bootstrap against {other}:")
-    for name, test in scores.paired_test(list(read_lines(other)), hypotheses, known).items():
+    tests = scores.paired_test(list(read_lines(other)), hypotheses, known, language=language, tokenize=tokenize)
+    for name, test in tests.items():
         ours, theirs = test.system.score, test.baseline.score
         significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"
         note(

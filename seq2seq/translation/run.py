@@ -46,6 +46,10 @@ def translate(request: TranslationRequest) -> None:
         UserError: wrong input, or something that the model or the machine cannot do.
     """
     inputs = check_inputs(request)
+    if request.references:
+        from seq2seq.evaluation.scores import check_before_work  # only scores need it
+
+        check_before_work(request.tokenize)
     check_destination(request.output, [*inputs, *(("--model", model) for model in request.models)])
     process = launched()
     check_shared(request, process)
@@ -57,7 +61,8 @@ def translate(request: TranslationRequest) -> None:
         work = _Work(translator, request, n_lines)
         hypotheses = work.write() if is_stream(request.output) else work.make()
     if request.references and hypotheses is not None:
-        print_scores(hypotheses, request.references, request.compare, request.options.typography)
+        typography, language = request.options.typography, translator.config.data.tgt_lang
+        print_scores(hypotheses, request.references, request.compare, typography, language, request.tokenize)
 
 
 class _Work:

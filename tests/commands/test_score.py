@@ -13,7 +13,9 @@ import pytest
 
 from seq2seq.cli import main as cli
 from seq2seq.corpus.compression import zstd
-from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.evaluation.scores import Interval, corpus_scores
+from seq2seq.reports.score_files import Against, ScoredFile
+from seq2seq.reports.score_forms import scores_as_text
 from tests.sacrebleu_program import printed_by_sacrebleu
 from tests.translating import Stream
 
@@ -190,6 +192,34 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     printed = capsys.readouterr()
     assert stopped.value.code == 2 and printed.out == ""
     return printed.err
+
+
+def test_the_language_and_the_tokens_are_those_that_are_named(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (files["good"], "--reference", files["ref"], "--baseline", files["poor"], "--metrics", "bleu")
+    for options, theirs in ((["--language", "zh"], "zh"), (["--tokenize", "intl"], "intl"), ([], "13a")):
+        found = as_json(capsys, *arguments, *options)
+        score = found["hypotheses"]["scores"]["bleu"]
+        printed = sacrebleu(files["ref"], "-i", files["good"], "-m", "bleu", "--tokenize", theirs, "-b").strip()
+        assert f"{score['score']:.4f}" == printed and f"|tok:{theirs}|" in score["signature"]
+    assert "invalid choice: 'mecab' (choose from" in refused(capsys, *arguments, "--tokenize", "mecab")
+
+
+def test_a_seed_that_is_none_is_refused_before_a_file_is_read(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", "abc")
+    message = refused(capsys, tmp_path / "nowhere", "--reference", files["ref"], "--language", "en")
+    assert message == "error: SACREBLEU_SEED='abc' is neither a whole number nor none; set it so, or unset it\n"
+
+
+def test_a_difference_too_small_to_show_is_no_minus_zero() -> None:
+    score = Interval(50.0, 50.0, 1.0, "nrefs:1")
+    file = ScoredFile(Path("a"), {"bleu": score}, {}, None, None)
+    other = ScoredFile(Path("b"), {"bleu": score}, {"bleu": Against(-0.004, 0.5, 0.5)}, None, None)
+    text = scores_as_text(3, [file, other], "bs", 100)
+    assert "+0.00" in text and "-0.00" not in text
 
 
 def test_what_cannot_be_scored_is_refused_in_one_sentence(

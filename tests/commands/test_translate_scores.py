@@ -50,6 +50,15 @@ def test_scores_are_the_same_in_every_form(
     assert reported(trained("--reference", reference, *form, "--output", target, stdin=text)[2]) == expected
 
 
+def test_bleu_has_the_tokens_that_are_asked_for(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
+    reference = write(tmp_path / "ref", reversed(REFERENCES))
+    status, _, err = trained("--reference", reference, "--tokenize", "char", "--quiet", stdin=LEARNED)
+    expected = scores.corpus_scores(translations, read(reference), ["bleu"], tokenize="char")["bleu"].score
+    assert status == 0 and reported(err)["bleu"][0] == pytest.approx(expected, abs=0.006)
+    assert "|tok:char|" in reported(err)["bleu"][2]
+    assert "--tokenize" in trained.refusal("--tokenize", "char", stdin=LEARNED)
+
+
 def test_another_translation_is_compared(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
     reference = write(tmp_path / "ref", REFERENCES)
     bad = write(tmp_path / "bad", [line.rsplit(" ", 1)[0] for line in REFERENCES])

@@ -250,6 +250,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
         ({"optim": {"schedule": "step"}}, "optim.schedule='step' is not one of inverse_sqrt, cosine, linear, constant"),
         ({"batch": {"accumulate": 0}}, "batch.accumulate=0 is below 1"),
+        ({"evaluation": {"tokenize": "mecab"}}, "evaluation.tokenize='mecab' is not one of auto, 13a, intl, zh, char"),
         ({"decoding": {"alpha": 11.0}}, "decoding.alpha=11.0 is above 10, the largest value that works"),
         ({"decoding": {"max_length_b": 10**400}}, f"decoding.max_length_b={10**400} is above 1e+09, the largest value"),
         (

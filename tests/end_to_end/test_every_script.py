@@ -10,6 +10,7 @@ import pytest
 
 import seq2seq
 from seq2seq.characters import has_spaces, has_spaces_between_sentences, split_words
+from seq2seq.evaluation.scores import bleu_tokens
 from seq2seq.translation.text.kept import KINDS
 from seq2seq.translation.translator import Translator
 from tests.places import ROOT, made_once
@@ -111,6 +112,8 @@ def test_sentences_that_training_had_not_are_translated(learned: Learned) -> Non
     scores = json.loads((learned.folder / "run/scores.json").read_text())["test"]
     assert min(scores["bleu"]["score"], scores["chrf"]["score"]) > 90, scores
     target = learned.language.code if learned.is_from_english else "en"
+    assert f"|tok:{bleu_tokens(target)}" in scores["bleu"]["signature"]
+    assert (bleu_tokens(target) == "13a") == has_spaces(target)
     source = "en" if learned.is_from_english else learned.language.code
     text = (learned.folder / f"corpus/test.{source}").read_text(encoding="utf-8")
     expected = (learned.folder / f"run/hypotheses/test.{target}").read_text(encoding="utf-8").split("\n")[:-1]

@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,26 @@ import pytest
 import sacrebleu
 import sacremoses
 
+from seq2seq.config.evaluation import TOKENIZERS
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.scores import (
     METRICS,
     Interval,
-    bootstrap_interval,
+    _say_once,
+    bleu_tokens,
+    check_before_work,
     corpus_scores,
     difference_interval,
     paired_test,
     paired_tests,
     report,
+    without_minus_zero,
 )
 from tests.sacrebleu_program import printed_by_sacrebleu
 
+HAS_JAPANESE, HAS_KOREAN = (find_spec(name) is not None for name in ("MeCab", "mecab_ko"))
+TOKENS_OF_JAPANESE = "ja-mecab" if HAS_JAPANESE else "char"
+TOKENS_OF_KOREAN = "ko-mecab" if HAS_KOREAN else "13a"
 HYPOTHESES = [
     "A man in a blue shirt is standing on a ladder cleaning a window.",
     "Two young, White males are outside near many bushes!",
@@ -164,7 +172,7 @@ def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference
     [
         (["医生看见面包。", "The doctor"], "13a"),  # a name of others is no reason
         (["医生看见面包。", "他来了。", "OK"], "zh"),
-        (["医者はパンを見ます。", "学生"], "char"),
+        (["医者はパンを見ます。", "学生"], TOKENS_OF_JAPANESE),
         (["หมอเห็นขนมปังทุกเช้า"], "char"),
         ([["", "คุณมา"], ["ฉันไป"]], "char"),
         (["डॉक्टर रोटी देखता है।"], "13a"),
@@ -173,9 +181,148 @@ def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference
 def test_bleu_has_tokens_that_suit_the_script(references: list[Any], tokens: str) -> None:
     hypotheses = ["他看见医生每天"] * len(references)
     score = corpus_scores(hypotheses, references, ["bleu"])["bleu"]
-    assert f"|tok:{tokens}|" in score.signature
+    assert f"|tok:{tokens}" in score.signature
     known = [each if isinstance(each, str) else each[-1] for each in references]
     assert score.score == sacrebleu.corpus_bleu(hypotheses, [known], tokenize=tokens).score
+
+
+TOKENS = {
+    "zh": "zh",
+    "zh-TW": "zh",
+    "zho_Hans": "zh",
+    "cmn": "zh",
+    "yue": "zh",
+    "ja": TOKENS_OF_JAPANESE,
+    "jpn_Jpan": TOKENS_OF_JAPANESE,
+    "ko": TOKENS_OF_KOREAN,
+    "kor_Hang": TOKENS_OF_KOREAN,
+    **dict.fromkeys(("th", "tha_Thai", "km", "khm", "lo", "my", "mya_Mymr", "bo", "dz"), "char"),
+    **dict.fromkeys(("fr", "en", "hi", "vi", "ar", "ru", "jv", "kok"), "13a"),
+}
+
+
+@pytest.mark.parametrize("language", TOKENS)
+def test_bleu_has_tokens_of_the_language_whatever_the_script_looks_like(language: str) -> None:
+    assert bleu_tokens(language) == TOKENS[language]
+    signature = corpus_scores(["a b"], ["a b"], ["bleu"], language)["bleu"].signature
+    assert f"|tok:{TOKENS[language]}" in signature  # MeCab's signature goes on with its version
+
+
+NEAR_PERFECT = {
+    "zh": (["医生每天早上看见米饭。", "老师星期天卖牛奶。"], ["医生每天早上看见面包。", "老师星期天卖牛奶。"]),
+    "ja": (
+        ["医者は毎朝パンを見ました。", "先生は日曜日に牛乳を売ります。"],
+        ["医者は毎朝パンを見ます。", "先生は日曜日に牛乳を売ります。"],
+    ),
+    "ko": (
+        ["그 의사는 매일 아침 새로 구운 빵을 가게에서 샀습니다.", "선생님은 일요일에 시장에서 우유를 팝니다."],
+        ["그 의사는 매일 아침 새로 구운 빵을 가게에서 삽니다.", "선생님은 일요일에 시장에서 우유를 팝니다."],
+    ),
+    "th": (["หมอเห็นข้าวทุกเช้า", "ครูขายนมวันอาทิตย์"], ["หมอเห็นขนมปังทุกเช้า", "ครูขายนมวันอาทิตย์"]),
+    "fr": (
+        ["Le médecin voit du riz chaque matin.", "Le professeur vend du lait le dimanche."],
+        ["Le médecin voit du pain chaque matin.", "Le professeur vend du lait le dimanche."],
+    ),
+}
+
+
+@pytest.mark.parametrize("language", NEAR_PERFECT)
+def test_scores_of_near_perfect_translations_are_high_and_those_of_the_sacrebleu_command(
+    language: str, tmp_path: Path
+) -> None:
+    hypotheses, references = NEAR_PERFECT[language]
+    for name, lines in (("hyp", hypotheses), ("ref", references)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    asian = ("--ter-asian-support", "--ter-normalized") if language in ("zh", "ja") else ()
+    for metric, options in (("bleu", ("--tokenize", TOKENS[language])), ("chrf", ()), ("ter", asian)):
+        words = (tmp_path / "ref", "-i", tmp_path / "hyp", "-m", metric, "-w", 8, *options)
+        printed = json.loads(printed_by_sacrebleu(*words))
+        score = corpus_scores(hypotheses, references, [metric], language)[metric]
+        assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+        by_script = corpus_scores(hypotheses, references, [metric])[metric]
+        assert by_script == score or (language, metric) == ("ko", "bleu")  # Korean has spaces, as far as one sees
+        if (language, metric) != ("th", "ter"):
+            assert 60 < (100 - score.score if metric == "ter" else score.score) < 100
+
+
+def test_tokens_are_those_that_are_asked_for_in_every_score() -> None:
+    hypotheses, references = NEAR_PERFECT["fr"]
+    expected = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="char").score
+    found = corpus_scores(hypotheses, references, ["bleu", "chrf"], "fr", tokenize="char")
+    assert found["bleu"].score == expected != corpus_scores(hypotheses, references, ["bleu"], "fr")["bleu"].score
+    assert found["chrf"] == corpus_scores(hypotheses, references, ["chrf"], "fr")["chrf"]
+    intervals = report(hypotheses, references, ["bleu"], 10, "fr", tokenize="char")
+    paired = paired_test(hypotheses, hypotheses, references, ["bleu"], 10, "fr", tokenize="char")
+    assert intervals["bleu"].score == paired["bleu"].baseline.score == pytest.approx(expected)
+    assert all("|tok:char|" in each.signature for each in (found["bleu"], intervals["bleu"], paired["bleu"].system))
+
+
+def test_the_key_and_the_options_have_the_tokens_of_sacrebleu() -> None:
+    assert {"auto", *sacrebleu.BLEU.TOKENIZERS} - {"spm"} == set(TOKENIZERS)  # spm is an old name of flores101
+
+
+def test_tokens_that_are_unknown_or_not_installed_are_refused_in_a_sentence() -> None:
+    with pytest.raises(TranslationError, match=r"^sacreBLEU has no tokens 'mecab'; choose from none, zh, 13a, .*char"):
+        check_before_work("mecab")
+    for is_there, tokens in ((HAS_JAPANESE, "ja-mecab"), (HAS_KOREAN, "ko-mecab")):
+        if not is_there:
+            with pytest.raises(TranslationError) as refused:
+                check_before_work(tokens)
+            assert str(refused.value) == f"the tokens {tokens} of BLEU need pip install 'sacrebleu[{tokens[:2]}]'"
+
+
+@pytest.mark.skipif(HAS_JAPANESE, reason="sacrebleu[ja] is installed")
+def test_japanese_without_its_dictionary_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    _say_once.cache_clear()
+    for _ in range(2):
+        corpus_scores(*NEAR_PERFECT["ja"], ["bleu"], "ja")
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "BLEU of ja has the tokens char: the tokens ja-mecab of BLEU need pip install 'sacrebleu[ja]'"
+    )
+
+
+@pytest.mark.parametrize(("language", "tokenize"), [("en", "auto"), ("zh", "13a"), ("th", "intl")])
+def test_text_almost_without_spaces_that_is_split_at_spaces_is_pointed_out_once(
+    language: str, tokenize: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    _say_once.cache_clear()
+    hypotheses, references = NEAR_PERFECT["th" if language == "th" else "zh"]
+    for _ in range(2):
+        corpus_scores(hypotheses, references, ["bleu"], language, tokenize=tokenize)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the references have almost no spaces, and BLEU splits at spaces; choose ")
+
+
+def test_spaced_text_and_fitting_tokens_are_no_reason_to_warn(caplog: pytest.LogCaptureFixture) -> None:
+    _say_once.cache_clear()
+    spaced = [" ".join(line) for line in NEAR_PERFECT["zh"][1]]
+    corpus_scores(spaced, spaced, ["bleu"], "zh", tokenize="none")
+    corpus_scores(*NEAR_PERFECT["fr"], ["bleu"], "fr")
+    for language in ("zh", "th"):
+        corpus_scores(*NEAR_PERFECT[language], ["bleu"], language)
+        corpus_scores(*NEAR_PERFECT[language], ["chrf", "ter"], "en")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("seed", ["abc", "-1", "1.5", "", "²"])
+def test_a_seed_that_is_none_is_a_sentence(seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SACREBLEU_SEED", seed)
+    message = f"SACREBLEU_SEED='{seed}' is neither a whole number nor none; set it so, or unset it"
+    for make in (
+        lambda: check_before_work("auto"),
+        lambda: report(HYPOTHESES, REFERENCES),
+        lambda: paired_tests(HYPOTHESES, [OTHERS], REFERENCES, method="ar", n_samples=2),
+        lambda: difference_interval(HYPOTHESES, OTHERS, REFERENCES),
+    ):
+        with pytest.raises(TranslationError) as refused:
+            make()
+        assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.004, "+0.00"), (-0.0, "+0.00"), (-0.006, "-0.01"), (1.234, "+1.23")])
+def test_no_difference_is_minus_zero(value: float, shown: str) -> None:
+    assert f"{without_minus_zero(value):+.2f}" == shown
 
 
 def test_a_good_translation_into_a_language_without_spaces_has_bleu() -> None:
@@ -233,7 +380,7 @@ def test_different_numbers_of_sentences_are_refused_with_both_numbers(n_hypothes
     with pytest.raises(TranslationError, match=message):
         corpus_scores(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
     with pytest.raises(TranslationError, match=message):
-        bootstrap_interval(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
+        report(HYPOTHESES[:n_hypotheses], REFERENCES[:n_references])
 
 
 def test_no_sentences_and_unknown_metrics_are_refused() -> None:
@@ -275,7 +422,7 @@ def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path)
     references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
     words = (references, "-i", hypotheses, "-w", 6, "--confidence", "--confidence-n", 200)
     printed = json.loads(printed_by_sacrebleu(*words))
-    interval = bootstrap_interval(HYPOTHESES, REFERENCES, n_samples=200)
+    interval = report(HYPOTHESES, REFERENCES, ["bleu"], n_samples=200)["bleu"]
     assert round(interval.mean, 6) == printed["confidence_mean"]
     assert round(interval.half_width, 6) == printed["confidence_var"]
     assert interval.signature == printed["signature"]
@@ -287,7 +434,7 @@ def test_a_report_has_an_interval_for_each_score() -> None:
     plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
     assert list(found) == list(METRICS)
     for name, interval in found.items():
-        assert interval == bootstrap_interval(HYPOTHESES, REFERENCES, name, n_samples=50, language="en")
+        assert interval == report(HYPOTHESES, REFERENCES, [name], n_samples=50, language="en")[name]
         assert interval.score == plain[name].score
         assert interval.signature.replace("|bs:50|seed:12345", "") == plain[name].signature
         assert abs(interval.mean - interval.score) < 2 * interval.half_width
@@ -421,7 +568,7 @@ def test_tokens_are_advised_against_only_where_references_are_text(caplog: pytes
 
 
 def test_an_interval_around_nothing_is_nothing() -> None:
-    interval = bootstrap_interval(["", ""], REFERENCES[:2], n_samples=10)
+    interval = report(["", ""], REFERENCES[:2], ["bleu"], n_samples=10)["bleu"]
     assert (interval.mean, interval.half_width) == (0.0, 0.0)
 
 

@@ -49,7 +49,7 @@ def test_every_head_sublayer_and_layer_is_a_part(model: Transformer) -> None:
 def test_losses_are_those_of_translating_without_the_part(trained: TrainedModel, model: Transformer) -> None:
     sources = trained.tokenizer.encode([src for src, _ in PAIRS])
     told: list[str] = []
-    found = ablate(model, sources, [[tgt] for _, tgt in PAIRS], trained.tokenizer, trained.config.decoding, told.append)
+    found = ablate(model, sources, [[tgt] for _, tgt in PAIRS], trained.tokenizer, trained.config, told.append)
     bleu, chrf = bleu_and_chrf(trained, model)
     assert [found.bleu, found.chrf] == pytest.approx([bleu, chrf])
     assert found.n_sentences == 12

@@ -16,13 +16,14 @@ import sacrebleu
 import torch
 
 from seq2seq import cli
+from seq2seq.analysis.analyse import analyse
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import read_config
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.evaluation.scores import report
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -225,6 +226,38 @@ def test_the_selected_weights_are_the_best_of_the_candidates(finished):
     assert content["selected"] == selection["selected"] and content["valid"] == selection["valid"]
     hypotheses = translate_store(model, prepare(config).tests["first"], tokenizer, config.decoding)
     assert hypotheses == lines(Path(config.run_dir) / "hypotheses/first.en")
+
+
+@pytest.mark.parametrize(("language", "tokenize"), [("th", "auto"), ("en", "char")])
+def test_every_bleu_of_a_run_has_the_tokens_that_were_chosen(corpus, tmp_path, capsys, language, tokenize):
+    """By the language or by the key; the letters are Latin, for which a script would say 13a."""
+    for file in list(corpus.glob("*.en")):
+        shutil.copy(file, corpus / f"{file.stem}.th")
+    changes = {"data.tgt_lang": language, "evaluation.tokenize": tokenize, "trainer.max_epochs": 6, "optim.lr": 0.02}
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    run = RunDirectory(tmp_path / "run")
+    selection, scores = run.selection(), run.scores()["test"]
+    assert "|tok:char|" in scores["bleu"].signature and "|tok:char|" in selection.intervals["bleu"].signature
+    of_validation = selection.valid[selection.selected]["bleu"]
+    assert 1 < of_validation == pytest.approx(selection.intervals["bleu"].score, abs=1e-3)
+    analysis = analyse(run, "test")
+    expected = sacrebleu.BLEU(tokenize="char", effective_order=True)
+    for sentence in analysis.sentences:
+        own = expected.sentence_score(sentence.hypothesis, list(sentence.references)).score
+        assert sentence.bleu == pytest.approx(own, abs=0.01)
+    shutil.rmtree(run.analysis_file("test").parent)
+    assert analyse(run, "test").sentences[0].bleu == analysis.sentences[0].bleu
+    shutil.copytree(tmp_path / "run", tmp_path / "again")
+    cli.main(["compare", str(tmp_path / "run"), str(tmp_path / "again"), "--format", "json"])
+    compared = json.loads(capsys.readouterr().out)["tests"]["test"]["scores"]["bleu"]
+    assert {each["signature"] for each in compared.values()} == {scores["bleu"].signature}
+
+
+def test_a_score_that_cannot_be_made_is_told_before_any_work(corpus, tmp_path, monkeypatch):
+    monkeypatch.setenv("SACREBLEU_SEED", "abc")
+    with pytest.raises(TranslationError, match="SACREBLEU_SEED='abc' is neither"):
+        train_with(tiny_config(corpus, tmp_path / "run"))
+    assert not (tmp_path / "run/config.yaml").exists()
 
 
 def test_each_candidate_is_what_its_name_says(finished):

@@ -16,7 +16,7 @@ const svg = (tag, attributes, ...children) =>
 
 const fixed = (value, digits = 1) => (value == null ? "" : value.toFixed(digits));
 const signed = (value, digits = 1) =>
-  value == null ? "" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+  value == null ? "" : (Number(value.toFixed(digits)) < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
 const whole = (value) => value.toLocaleString("en");
 const short = (value) => {
   const size = Math.abs(value);
