@@ -249,7 +249,7 @@ def test_every_bleu_of_a_run_has_the_tokens_that_were_chosen(corpus, tmp_path, c
     assert analyse(run, "test").sentences[0].bleu == analysis.sentences[0].bleu
     shutil.copytree(tmp_path / "run", tmp_path / "again")
     cli.main(["compare", str(tmp_path / "run"), str(tmp_path / "again"), "--format", "json"])
-    compared = json.loads(capsys.readouterr().out)["tests"]["test"]["scores"]["bleu"]
+    compared = json.loads(capsys.readouterr().out)["tests"]["test"]["metrics"]["bleu"]
     assert {each["signature"] for each in compared.values()} == {scores["bleu"].signature}
 
 
