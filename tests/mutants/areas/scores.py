@@ -25,6 +25,13 @@ MUTANTS = [
         tests=["tests/training/test_run.py::test_every_bleu_of_a_run_has_the_tokens_that_were_chosen"],
     ),
     Mutant(
+        fault="a comparison scores with other tokens than its runs",
+        file="seq2seq/reports/compare.py",
+        text="tokenize=first.tokenize()",
+        becomes='tokenize="auto"',
+        tests=["tests/training/test_run.py::test_every_bleu_of_a_run_has_the_tokens_that_were_chosen"],
+    ),
+    Mutant(
         fault="a wrong seed of sacreBLEU is found after the work",
         file="seq2seq/evaluation/scores.py",
         text="    _seed()\n    if tokenize",
