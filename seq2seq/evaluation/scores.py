@@ -35,8 +35,7 @@ References = Sequence[str] | Sequence[Sequence[str]]
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}]")
 _HAN_OR_KANA = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 # Tokens that need a dictionary, which is an extra of sacreBLEU, and the tokens without it.
-_JAPANESE, _KOREAN = ("ja-mecab", "char"), ("ko-mecab", "13a")
-_DICTIONARIES = {"ja": _JAPANESE, "jpn": _JAPANESE, "ko": _KOREAN, "kor": _KOREAN}
+_DICTIONARIES = dict.fromkeys(("ja", "jpn"), ("ja-mecab", "char")) | dict.fromkeys(("ko", "kor"), ("ko-mecab", "13a"))
 _SPLIT_AT_SPACES = ("13a", "intl", "none")
 
 log = logging.getLogger(__name__)
@@ -100,9 +99,9 @@ def corpus_scores(
     Args:
         references: for each sentence one reference, or a list of all its references. If sentences differ in their
             number of references, the signature says `nrefs:var`.
-        metrics: any of `bleu` (cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and
-            `bleu_legacy_tok`. The last one is what multi-bleu.perl gives for `moses_tokens`: the number in older
-            papers. If the references are tokens already, text is only lower-cased, and the signature says `tok:none`.
+        metrics: any of `bleu` (cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and `bleu_legacy_tok`. The
+            last one is what multi-bleu.perl gives for `moses_tokens`: the number in older papers. If the references
+            are tokens already, text is only lower-cased, and the signature says `tok:none`.
         language: of the sentences, such as `fr`; it decides the tokens. If it is empty, the script of the references
             does, but `bleu_legacy_tok` needs it.
         ignore_case: lower all letters first, as sacreBLEU's `--lowercase`; `ter` and `bleu_legacy_tok` always do.
@@ -230,9 +229,9 @@ def difference_interval(
 
     _check(baseline, references, "baseline hypotheses")
     _check(system, references)
-    scorer = _metric("bleu", references, language, ignore_case=False, tokenize=tokenize)
-    before, after = _resampled(scorer, [baseline, system], n_samples)
-    low, high = np.percentile(after.on_resamples - before.on_resamples, [2.5, 97.5])
+    scorer = _metric("bleu", references, language, False, tokenize)
+    before, after = (each.on_resamples for each in _resampled(scorer, [baseline, system], n_samples))
+    low, high = np.percentile(after - before, [2.5, 97.5])
     return float(low), float(high)
 
 

@@ -156,7 +156,8 @@ class Milestones(Checkpoint):
     def _watched(self) -> dict[str, Any]:
         """What decides the numbers of a validation, beside the weights."""
         config = self.validation.config
-        return {"monitor": self.config.monitor, "sentences": self.config.valid_sentences, **vars(config.decoding)}
+        own = {"monitor": self.config.monitor, "sentences": self.config.valid_sentences}
+        return own | vars(config.decoding) | vars(config.evaluation)
 
     def why_ended(self, module: TranslationModule) -> str:
         """Why the training has ended."""

@@ -121,12 +121,12 @@ def test_one_metric_decides_what_is_best_and_what_is_chosen(corpus: Path, tmp_pa
 
 
 @pytest.mark.nightly
-def test_another_monitor_on_resume_looks_for_the_best_anew(
-    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("change", [{"trainer.monitor": "valid/loss"}, {"evaluation.tokenize": "char"}])
+def test_another_measure_on_resume_looks_for_the_best_anew(
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, change: dict[str, str]
 ) -> None:
-    config = tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 1})
-    train_with(config)
-    config.trainer.monitor, config.trainer.max_epochs = "valid/loss", 2
+    train_with(tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 1}))
+    config = tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 2} | change)
     with caplog.at_level(logging.INFO):
         train_with(config, resume=True)
     assert "the best one is looked for anew" in caplog.text

@@ -32,6 +32,16 @@ MUTANTS = [
         tests=["tests/training/test_run.py::test_every_bleu_of_a_run_has_the_tokens_that_were_chosen"],
     ),
     Mutant(
+        fault="text without spaces that is split at spaces is scored in silence",
+        file="seq2seq/evaluation/scores.py",
+        text="if 4 * len(together.split()) < len(split_words(together)):",
+        becomes="if False:",
+        tests=[
+            "tests/evaluation/test_scores.py"
+            "::test_text_almost_without_spaces_that_is_split_at_spaces_is_pointed_out_once"
+        ],
+    ),
+    Mutant(
         fault="a wrong seed of sacreBLEU is found after the work",
         file="seq2seq/evaluation/scores.py",
         text="    _seed()\n    if tokenize",
