@@ -15,7 +15,7 @@ from torch import Tensor
 from seq2seq.config import RunConfig
 from seq2seq.decoding import plan_batches
 from seq2seq.decoding.search import pad_sources, search
-from seq2seq.evaluation.scores import corpus_scores, difference_interval
+from seq2seq.evaluation.scores import check_before_work, corpus_scores, difference_interval
 from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.model import masks
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
@@ -128,6 +128,7 @@ def ablate(
         config: how the run decodes, and how its translations are scored.
         tell: called now and then with what is done and how long the rest will take.
     """
+    check_before_work(config.evaluation.tokenize)
     whole, *others = [Part("", "", "decoder", nullcontext), *parts(model)]
     texts: dict[Part, list[str]] = {part: [""] * len(sources) for part in (whole, *others)}
     begin, batches = time.monotonic(), list(plan_batches([len(source) for source in sources], config.decoding))
