@@ -6,7 +6,7 @@ from types import ModuleType
 
 # What `--help` and docs/commands.md name first, and what they name after it.
 FIRST = ("corpus", "train", "translate", "score", "compare", "report", "attention", "export", "wandb")
-MORE = ("prepare", "search", "join", "learning-curve", "heads", "encode", "contrast")
+MORE = ("prepare", "search", "join", "heads", "encode")
 
 
 def add_commands(parser: argparse.ArgumentParser, groups: Mapping[str, Mapping[str, ModuleType]]) -> None:

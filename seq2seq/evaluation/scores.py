@@ -113,10 +113,10 @@ def corpus_scores(
             needs a language; tokens are unknown, or not installed.
         TypeError: something is not a string, or is one string in place of a list.
     """
-    _check(hypotheses, references)
+    check_sentences(hypotheses, references)
     scores = {}
     for name in metrics:
-        metric = _metric(name, references, language, ignore_case, tokenize)
+        metric = scorer_of(name, references, language, ignore_case, tokenize)
         value = metric.corpus_score(hypotheses, None).score
         scores[name] = Score(float(value), str(metric.get_signature()))
     return scores
@@ -143,10 +143,10 @@ def report(
         TranslationError, TypeError: as `corpus_scores`.
     """
     check_before_work(tokenize)
-    _check(hypotheses, references)
+    check_sentences(hypotheses, references)
     assert n_samples > 1
-    scorers = {name: _metric(name, references, language, ignore_case, tokenize) for name in metrics}
-    return {name: _resampled(scorer, [hypotheses], n_samples)[0].interval() for name, scorer in scorers.items()}
+    scorers = {name: scorer_of(name, references, language, ignore_case, tokenize) for name in metrics}
+    return {name: resampled(scorer, [hypotheses], n_samples)[0].interval() for name, scorer in scorers.items()}
 
 
 def paired_test(
@@ -196,14 +196,14 @@ def paired_tests(
         TranslationError, TypeError: as `corpus_scores`, for any system.
     """
     check_before_work(tokenize)
-    _check(baseline, references, "baseline hypotheses")
+    check_sentences(baseline, references, "baseline hypotheses")
     for system in systems:
-        _check(system, references)
+        check_sentences(system, references)
     n_samples = n_samples or N_SAMPLES[method]
     assert n_samples > 1
     test = {"bs": _bootstrap_test, "ar": _randomisation_test}[method]
     return {
-        name: test(_metric(name, references, language, ignore_case, tokenize), [baseline, *systems], n_samples)
+        name: test(scorer_of(name, references, language, ignore_case, tokenize), [baseline, *systems], n_samples)
         for name in metrics
     }
 
@@ -227,10 +227,10 @@ def difference_interval(
     """
     import numpy as np
 
-    _check(baseline, references, "baseline hypotheses")
-    _check(system, references)
-    scorer = _metric("bleu", references, language, False, tokenize)
-    before, after = (each.on_resamples for each in _resampled(scorer, [baseline, system], n_samples))
+    check_sentences(baseline, references, "baseline hypotheses")
+    check_sentences(system, references)
+    scorer = scorer_of("bleu", references, language, False, tokenize)
+    before, after = (each.on_resamples for each in resampled(scorer, [baseline, system], n_samples))
     low, high = np.percentile(after - before, [2.5, 97.5])
     return float(low), float(high)
 
@@ -248,7 +248,7 @@ def without_minus_zero(difference: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Resampled:
+class Resampled:
     """The score of a system, and its scores on resamples of the sentences."""
 
     score: float
@@ -262,7 +262,7 @@ class _Resampled:
         return Interval(self.score, float(mean), float(half_width), self.signature)
 
 
-def _resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[_Resampled]:
+def resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[Resampled]:
     """The systems on the same resamples, drawn as `corpus_score(n_bootstrap=...)` draws them, but one at a time.
 
     sacreBLEU holds all resamples at once: 7 GB for chrF of 100,000 sentences. Its public functions give no counts of
@@ -282,7 +282,7 @@ def _resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: in
     metric.n_bootstrap, metric.seed = n_samples, seed  # for the signature
     signature = str(metric.get_signature())
     return [
-        _Resampled(float(metric._aggregate_and_compute(each).score), np.array(on_resamples), signature)
+        Resampled(float(metric._aggregate_and_compute(each).score), np.array(on_resamples), signature)
         for each, on_resamples in zip(statistics, zip(*scores, strict=True), strict=True)
     ]
 
@@ -299,7 +299,7 @@ def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_sample
     """Paired bootstrap resampling of the first system and each other one."""
     import numpy as np
 
-    baseline, *others = _resampled(metric, systems, n_samples)
+    baseline, *others = resampled(metric, systems, n_samples)
     found = []
     for other in others:
         differences = np.abs(other.on_resamples - baseline.on_resamples)
@@ -320,7 +320,7 @@ def _randomisation_test(metric: "Metric", systems: Sequence[Sequence[str]], n_sa
     with _without_progress():
         _, found = PairedTest(named, {"": metric}, None, "ar", n_samples)()
     _, results = found.values()  # the names of the systems, then what was found of them
-    baseline, *others = (each.interval() for each in _resampled(metric, systems, N_SAMPLES["bs"]))
+    baseline, *others = (each.interval() for each in resampled(metric, systems, N_SAMPLES["bs"]))
     pairs = []
     for other, result in zip(others, results[1:], strict=True):
         assert not isinstance(result, str) and result.p_value is not None
@@ -340,7 +340,7 @@ def _without_progress() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _metric(name: str, references: References, language: str, ignore_case: bool, tokenize: str) -> "Metric":
+def scorer_of(name: str, references: References, language: str, ignore_case: bool, tokenize: str) -> "Metric":
     """A metric that has analysed the references, and can score several systems against them."""
     from sacrebleu import CHRF, TER
 
@@ -447,7 +447,7 @@ def _streams(references: References) -> list[list[Any]]:  # of strings and None,
     return [list(stream) for stream in zip_longest(*(known or [""] for known in reference_lists))]
 
 
-def _check(hypotheses: Sequence[str], references: References, name: str = "hypotheses") -> None:
+def check_sentences(hypotheses: Sequence[str], references: References, name: str = "hypotheses") -> None:
     """Refuse what sacreBLEU would turn into a wrong number: it cuts the longer side without a warning."""
     for side, sentences in ((name, hypotheses), ("references", references)):
         if isinstance(sentences, str):

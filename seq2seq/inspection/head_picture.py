@@ -10,6 +10,7 @@ from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.inspection.head_figures import FIGURES
 from seq2seq.inspection.heads import HeadReport
 from seq2seq.reports import style
+from seq2seq.reports.attention_matrix import draw_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,12 +48,9 @@ def _figures(report: HeadReport, kind: str) -> dict[str, NDArray[np.float64]]:
 
 def _draw(axis: "Axes", values: NDArray[np.float64], kind: str, name: str) -> None:
     """The darker, the more; each panel has its own scale, so each square says its number."""
-    n_layers, n_heads = values.shape
-    axis.imshow(values, cmap="Blues", aspect="auto", vmin=min(0, values.min()), vmax=max(values.max(), 1e-9))
-    axis.grid(False)
+    rows, columns = ([str(n + 1) for n in range(size)] for size in values.shape)
+    draw_matrix(axis, values, rows, columns, low=min(0, values.min()), high=max(values.max(), 1e-9))
     axis.set(title=f"{kind}: {name}", xlabel="head", ylabel="layer")
-    axis.set_xticks(range(n_heads), [str(n + 1) for n in range(n_heads)])
-    axis.set_yticks(range(n_layers), [str(n + 1) for n in range(n_layers)])
     middle = (values.max() + min(0, values.min())) / 2
     for layer, head in np.ndindex(values.shape):
         colour = "white" if values[layer, head] > middle else "black"

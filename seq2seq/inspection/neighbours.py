@@ -26,13 +26,8 @@ def vector_of(word: str, line: LineVectors) -> Vectors:
     Raises:
         TranslationError: the line does not have it.
     """
-    return line.vectors[row_of(word, line)]
-
-
-def row_of(word: str, line: LineVectors) -> int:
-    """The row of a word, as in `vector_of`."""
     if rows := rows_of(word, line):
-        return rows[0]
+        return line.vectors[rows[0]]
     raise TranslationError(f"{line.text!r} has no word {word!r}; its words are: {', '.join(line.names)}")
 
 

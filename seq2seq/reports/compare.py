@@ -1,25 +1,27 @@
 """Compare runs: what differs in their settings, what they scored, and whether the difference is more than chance.
 
-Everything is read from run directories. Paired tests compare each run with the first one, on each test set that both
-have translated.
+Everything is read from run directories. What is compared is recipes: a run, or all seeds of it. Tests compare each
+recipe with the first one, on each test set that both have translated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.errors import RunError
-from seq2seq.evaluation.holm import corrected
-from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS, PairedScores, paired_tests
+from seq2seq.evaluation.holm import holm
+from seq2seq.evaluation.over_seeds import RecipeScores, recipe_tests
+from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
 from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
 from seq2seq.reports.seeds import Recipe, recipes
 from seq2seq.reports.tables import label
 from seq2seq.reports.verdict import SIGNIFICANT
 
-Scores = Mapping[str, Mapping[str, Measured]]  # by metric and label
+Scores = Mapping[str, Mapping[str, Measured]]  # by metric, and by the label of a run or recipe
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class ComparedTestSet:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several runs. Each is compared with the first one.
+    """Several runs. Each recipe is compared with the first one.
 
     Attributes:
+        recipes: all of the runs, those together that differ only in their seed.
         languages: source and target.
         method: of the paired tests: `bs` or `ar` (`scores.paired_tests`), or `none`.
         differing: key: label: value, of each key in which runs differ.
@@ -42,13 +45,13 @@ class Comparison:
     """
 
     runs: Sequence[ComparedRun]
+    recipes: Sequence[Recipe]
     languages: tuple[str, str]
     method: str
     differing: Mapping[str, Mapping[str, Any]]
     notes: Sequence[str]
     valid: Scores
     tests: Mapping[str, ComparedTestSet]
-    recipes: Sequence[Recipe]
 
     @property
     def scores(self) -> dict[str, Mapping[str, Measured]]:
@@ -59,9 +62,11 @@ class Comparison:
         return found
 
 
-def runs_to_compare(paths: Sequence[Path]) -> list[RunDirectory]:
+def runs_to_compare(paths: Sequence[Path], baseline: Path | None = None) -> list[RunDirectory]:
     """The runs that paths name: runs, and sweeps with all of their jobs. A run that a sweep names again counts once.
 
+    Args:
+        baseline: a run to put first; it may be one of the others.
     Raises:
         RunError: a path names a run that another one has named.
     """
@@ -72,21 +77,29 @@ def runs_to_compare(paths: Sequence[Path]) -> list[RunDirectory]:
             if place in found and run.path == path:
                 raise RunError(f"{found[place].path} and {path} are one run; name it once")
             found.setdefault(place, run)
-    return list(found.values())
+    if baseline is None:
+        return list(found.values())
+    first = RunDirectory(baseline)
+    return [first, *(run for place, run in found.items() if place != first.path.resolve())]
 
 
 def compare(
-    runs: Sequence[RunDirectory], tests: Sequence[str] = (), metrics: Sequence[str] = (), method: str = "bs"
+    runs: Sequence[RunDirectory],
+    tests: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    method: str = "bs",
+    by: str = "",
 ) -> Comparison:
-    """Compare runs with the first of them.
+    """Compare runs with the first of them, and its other seeds.
 
     Args:
         tests: which test sets; empty: all.
         metrics: any of `scores.METRICS`; empty: those that the runs have.
         method: of the paired tests; `none` shows the scores that runs have kept, and needs no references.
+        by: a key; all runs with one value of it count as one recipe.
     Raises:
-        RunError: languages or references differ; two finished runs share no test set; no run has such a test set or
-            metric; a run has no references, or is damaged.
+        RunError: languages or references differ; two finished runs share no test set; no run has such a test set,
+            metric or key; a run has no references, or is damaged; the method does not take several seeds.
     """
     first, *others = read = [read_run(run, label(number)) for number, run in enumerate(runs)]
     languages = first.run.languages()
@@ -96,20 +109,26 @@ def compare(
                 f"{first.run.path} translates {' to '.join(languages)} and {other.run.path} {' to '.join(found)}; "
                 "only runs of the same languages can be compared"
             )
-    names = _test_sets(read, tests, method)
-    sets = {name: _compare_on(name, read, metrics, method, languages[1]) for name in names}
-    valid = _by_metric({run.label: run.valid for run in read}, metrics)
-    if first.is_finished:  # the validations of a run may be on fewer sentences than the choice of its weights
-        valid = _with_differences(valid, [run for run in read if run.is_finished and not _differ(first, run, "valid")])
-    comparison = Comparison(
-        read, languages, method, _differing(read), list(_notes(read, sets, method)), valid, sets, []
+    groups = recipes(read, by)
+    if method == "ar" and (several := [recipe for recipe in groups if len(recipe.runs) > 1]):
+        raise RunError(
+            f"--test-method ar compares single runs, and {several[0].label} are one recipe; take bs, or name one"
+        )
+    sets = {name: _compare_on(name, groups, metrics, method, languages[1]) for name in _test_sets(read, tests, method)}
+    # The validations of a run that is not finished may be on fewer sentences than the choice of its weights.
+    alike = [
+        group for group in groups if all(run.is_finished and not _differ(first, run, "valid") for run in group.runs)
+    ]
+    valid = _together(
+        _by_metric({run.label: run.valid for run in read}, metrics), groups, alike if first.is_finished else []
     )
+    notes = list(_notes(read, sets, method))
+    comparison = Comparison(read, groups, languages, method, _differing(read), notes, valid, sets)
     there = {name.rpartition("/")[2] for name in comparison.scores}
     if missing := [metric for metric in metrics if metric not in there]:
         known = [metric for metric in METRICS if any(metric in run.metrics for run in read)]
         raise RunError(f"no run has kept {missing[0]}; choose from {', '.join(known) or 'none, as none was scored'}")
-    plain = {name: {label: each.score for label, each in found.items()} for name, found in comparison.scores.items()}
-    return replace(comparison, recipes=recipes(read, plain))
+    return comparison
 
 
 def _differing(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
@@ -141,52 +160,56 @@ def _test_sets(runs: Sequence[ComparedRun], wanted: Sequence[str], method: str) 
 
 
 def _compare_on(
-    test: str, runs: Sequence[ComparedRun], metrics: Sequence[str], method: str, language: str
+    test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str, language: str
 ) -> ComparedTestSet:
-    """The scores that runs kept of a test set, and those of paired tests in their place."""
-    translated = [run for run in runs if test in run.translated]
-    scores = _by_metric({run.label: run.tests.get(test, {}) for run in runs}, metrics)
-    if method != "none" and len(translated) > 1 and translated[0] is runs[0]:
+    """The scores that runs kept of a test set, and those of tests in their place."""
+    scores = _by_metric({run.label: run.tests.get(test, {}) for recipe in recipes for run in recipe.runs}, metrics)
+    translated = [recipe for recipe in recipes if all(test in run.translated for run in recipe.runs)]
+    runs = [run for recipe in translated for run in recipe.runs]
+    if method != "none" and len(runs) > 1 and translated[0] is recipes[0]:
         for metric, by_label in _tested(test, translated, metrics, method, language).items():
             scores[metric] = scores.get(metric, {}) | by_label
-    in_order = {
-        metric: {run.label: scores[metric][run.label] for run in runs if run.label in scores[metric]}
-        for metric in METRICS
-        if metric in scores
-    }
-    n_sentences = len(translated[0].run.hypotheses(test)) if translated else None
-    return ComparedTestSet(n_sentences, _with_differences(in_order, runs))
+    in_order = {metric: scores[metric] for metric in METRICS if metric in scores}
+    n_sentences = len(runs[0].run.hypotheses(test)) if runs else None
+    return ComparedTestSet(n_sentences, _together(in_order, recipes, recipes))
 
 
 def _tested(
-    test: str, runs: Sequence[ComparedRun], metrics: Sequence[str], method: str, language: str
+    test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str, language: str
 ) -> dict[str, dict[str, Measured]]:
-    """The scores of all runs on a test set, and the tests of each but the first one against that."""
-    first, *others = (run.run for run in runs)
-    references = first.references(test)
-    for other in others:
-        _check_references(test, first, other, references)
-    found = paired_tests(
-        first.hypotheses(test),
-        [other.hypotheses(test) for other in others],
+    """The scores of all runs and recipes on a test set, and the tests of each recipe but the first one against that."""
+    runs = [run for recipe in recipes for run in recipe.runs]
+    references = runs[0].run.references(test)
+    for other in runs[1:]:
+        _check_references(test, runs[0].run, other.run, references)
+    found = recipe_tests(
+        [[run.run.hypotheses(test) for run in recipe.runs] for recipe in recipes],
         references,
         metrics or _shared_metrics(test, runs),
         method,
-        language=language,
+        language,
         ignore_case=any(run.run.ignored_case(test) for run in runs),
-        tokenize=first.tokenize(),
+        tokenize=runs[0].run.tokenize(),
     )
-    return {
-        metric: dict(zip((run.label for run in runs), _measured(pairs), strict=True)) for metric, pairs in found.items()
-    }
+    return {metric: dict(_measured(recipes, each)) for metric, each in found.items()}
 
 
-def _measured(pairs: Sequence[PairedScores]) -> Iterator[Measured]:
-    """The baseline, and each system with its test. The tests of one metric on one test set are a family."""
-    yield Measured(**vars(pairs[0].baseline))
-    for pair, p_holm in zip(pairs, corrected(pairs), strict=True):
-        p_value = pair.p_value if pair.difference else None
-        yield Measured(**vars(pair.system), p_value=p_value, p_holm=p_holm, is_tested=True)
+def _measured(recipes: Sequence[Recipe], found: Sequence[RecipeScores]) -> Iterator[tuple[str, Measured]]:
+    """By label, runs and recipes, these with their tests. The tests of one metric on one test set are a family."""
+    # Equal recipes are a comparison all the same.
+    p_holm = [None, *holm([1.0 if each.p_value is None else each.p_value for each in found[1:]])]
+    for number, (recipe, each) in enumerate(zip(recipes, found, strict=True)):
+        yield from ((run.label, Measured(**vars(score))) for run, score in zip(recipe.runs, each.runs, strict=True))
+        yield (
+            recipe.label,
+            Measured(
+                **vars(each.together),
+                difference_half_width=each.half_width,
+                p_value=each.p_value,
+                p_holm=None if each.p_value is None else p_holm[number],
+                is_tested=number > 0,
+            ),
+        )
 
 
 def _check_references(
@@ -219,17 +242,27 @@ def _by_metric(found: Mapping[str, Mapping[str, Measured]], wanted: Sequence[str
     }
 
 
-def _with_differences(
-    scores: Mapping[str, Mapping[str, Measured]], runs: Sequence[ComparedRun]
-) -> dict[str, dict[str, Measured]]:
-    """The scores, each with its difference from that of the first of the runs, where that has one."""
-    first, *others = (run.label for run in runs)
-    found = {metric: dict(by_label) for metric, by_label in scores.items()}
-    for by_label in found.values():
-        for other in others:
-            if first in by_label and other in by_label:
-                difference = by_label[other].score - by_label[first].score
-                by_label[other] = replace(by_label[other], difference=difference)
+def _together(scores: Scores, recipes: Sequence[Recipe], alike: Sequence[Recipe]) -> dict[str, dict[str, Measured]]:
+    """The scores in the order of recipes: each with the mean of its seeds before them, and with its difference.
+
+    Args:
+        alike: the recipes whose scores may be subtracted.
+    """
+    first = recipes[0].label
+    found: dict[str, dict[str, Measured]] = {}
+    for metric, by_label in scores.items():
+        there = found[metric] = {}
+        for recipe in recipes:
+            own = {run.label: by_label[run.label] for run in recipe.runs if run.label in by_label}
+            if len(own) == len(recipe.runs) > 1:
+                values = [each.score for each in own.values()]
+                there[recipe.label] = replace(
+                    by_label.get(recipe.label, Measured(mean(values))), deviation=stdev(values)
+                )
+            there |= own
+            if recipe in alike and recipe is not recipes[0] and first in there and recipe.label in there:
+                difference = there[recipe.label].score - there[first].score
+                there[recipe.label] = replace(there[recipe.label], difference=difference)
     return found
 
 
@@ -262,7 +295,7 @@ def _notes(runs: Sequence[ComparedRun], sets: Mapping[str, ComparedTestSet], met
         yield f"nothing is tested against {first.label}, which has translated no test set; name a finished run first"
     for name, test in sets.items():
         for metric, scores in test.scores.items():
-            if len({each.signature for each in scores.values()}) > 1:
+            if len({each.signature for each in scores.values() if each.signature}) > 1:
                 yield f"{metric} of test set {name} was not computed alike by all runs, see the signatures"
     n_tested = max(
         (sum(each.is_tested for each in scores.values()) for test in sets.values() for scores in test.scores.values()),

@@ -22,6 +22,7 @@ _COST = {
     "memory_gb": ("memory (GB)", "{:.2f}"),
     "device_memory_gb": ("GPU memory (GB)", "{:.2f}"),
 }
+_OF_RECIPES = ("deviation", "difference", "difference_half_width", "p_value", "p_holm")
 _LONGEST_VALUE = 28  # of a setting, in text
 
 
@@ -43,7 +44,7 @@ def as_form(comparison: Comparison, form: str, width: int) -> str:
 
 def _as_text(comparison: Comparison, width: int) -> str:
     lines = [f"{run.name:3}{run.run.path}" for run in comparison.runs]
-    lines.append(_head(comparison))
+    lines += [_head(comparison), *_recipes(comparison)]
     lines += [f"note: {note}" for note in comparison.notes]
     tables = [as_text(table, width) for table in _tables(comparison, _LONGEST_VALUE)]
     signatures = [f"{metric:15} {signature}" for metric, signature in _signatures(comparison)]
@@ -52,7 +53,7 @@ def _as_text(comparison: Comparison, width: int) -> str:
 
 def _as_markdown(comparison: Comparison) -> str:
     lines = [f"- {run.name}: `{run.run.path}`" for run in comparison.runs]
-    notes = [f"- {note}" for note in comparison.notes]
+    notes = [f"- {note}" for note in [*_recipes(comparison), *comparison.notes]]
     tables = [as_markdown(table) for table in _tables(comparison)]
     signatures = [f"- {metric}: `{signature}`" for metric, signature in _signatures(comparison)]
     parts = ["\n".join(lines), _head(comparison), "\n".join(notes), *tables, "\n".join(signatures)]
@@ -62,6 +63,10 @@ def _as_markdown(comparison: Comparison) -> str:
 def _head(comparison: Comparison) -> str:
     unfinished = "; * is not finished" if any(not run.is_finished for run in comparison.runs) else ""
     return f"{' to '.join(comparison.languages)}; {METHODS[comparison.method]}{unfinished}"
+
+
+def _recipes(comparison: Comparison) -> list[str]:
+    return [str(recipe) for recipe in comparison.recipes if len(recipe.runs) > 1 or recipe.setting]
 
 
 def _tables(comparison: Comparison, longest: int = 1000) -> Iterator[Table]:
@@ -84,8 +89,6 @@ def _tables(comparison: Comparison, longest: int = 1000) -> Iterator[Table]:
         ]
         if rows:
             yield _score_table(comparison, f"test set {name} with augmentation", ["augmentation", "metric"], rows)
-    if any(len(recipe.labels) > 1 for recipe in comparison.recipes):
-        yield _seeds(comparison)
     yield _cost(comparison)
 
 
@@ -103,27 +106,37 @@ def _differing(comparison: Comparison, longest: int) -> Table:
 
 
 def _score_table(comparison: Comparison, title: str, keys: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    first = comparison.runs[0].label
-    header = [*keys, "run", "score", f"minus {first}", "p", "p (Holm)", f"against {first}"]
+    first = comparison.recipes[0].label
+    header = [*keys, "run", "score", "std", f"minus {first}", "p", "p (Holm)", f"against {first}"]
     return Table(title, header, rows, len(keys)).without_empty_columns()
 
 
 def _rows(comparison: Comparison, scores: Mapping[str, Mapping[str, Measured]]) -> Iterator[list[str]]:
-    """Metric, run, score, difference, p, corrected p, verdict."""
+    """Metric, run or recipe, score, deviation, difference, p, corrected p, verdict. Runs of a recipe are indented."""
+    names = {}
+    for recipe in comparison.recipes:
+        names[recipe.label] = ", ".join(run.name for run in recipe.runs)
+        if len(recipe.runs) > 1:
+            names |= {run.label: f"  {run.name}" for run in recipe.runs}
     for metric, by_label in scores.items():
         n_tested = sum(each.is_tested for each in by_label.values())
-        for run in comparison.runs:
-            if (each := by_label.get(run.label)) is not None:
-                interval = "" if each.half_width is None else f" ± {each.half_width:.2f}"
-                yield [
-                    metric,
-                    run.name,
-                    f"{each.score:6.2f}{interval}",
-                    "" if each.difference is None else f"{without_minus_zero(each.difference):+6.2f}",
-                    "" if each.p_value is None else f"{each.p_value:.4f}",
-                    "" if each.p_holm is None or n_tested < 2 else f"{each.p_holm:.4f}",
-                    _verdict(metric, each),
-                ]
+        for label, each in by_label.items():
+            yield [
+                metric,
+                names[label],
+                _with_interval(f"{each.score:6.2f}", each.half_width),
+                "" if each.deviation is None else f"{each.deviation:.2f}",
+                ""
+                if each.difference is None
+                else _with_interval(f"{without_minus_zero(each.difference):+6.2f}", each.difference_half_width),
+                "" if each.p_value is None else f"{each.p_value:.4f}",
+                "" if each.p_holm is None or n_tested < 2 else f"{each.p_holm:.4f}",
+                _verdict(metric, each),
+            ]
+
+
+def _with_interval(number: str, half_width: float | None) -> str:
+    return number if half_width is None else f"{number} ± {half_width:.2f}"
 
 
 def _verdict(metric: str, measured: Measured) -> str:
@@ -131,22 +144,6 @@ def _verdict(metric: str, measured: Measured) -> str:
     if not measured.is_tested or measured.difference is None:
         return ""
     return verdict(metric, measured.difference, measured.p_holm)
-
-
-def _seeds(comparison: Comparison) -> Table:
-    recipes = comparison.recipes
-    rows = [["seed", *(", ".join(map(str, recipe.seeds)) for recipe in recipes)]]
-    for name in comparison.scores:
-        spreads = [recipe.scores.get(name) for recipe in recipes]
-        rows.append(
-            [name.removeprefix("test/"), *(_spread(each.mean, each.deviation) if each else "" for each in spreads)]
-        )
-    header = ["score", *(", ".join(recipe.labels) for recipe in recipes)]
-    return Table("runs that differ only in seed, together: mean ± standard deviation", header, rows)
-
-
-def _spread(mean: float, deviation: float | None) -> str:
-    return f"{mean:6.2f}" + ("" if deviation is None else f" ± {deviation:.2f}")
 
 
 def _cost(comparison: Comparison) -> Table:
@@ -173,21 +170,20 @@ def _signatures(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _as_csv(comparison: Comparison) -> str:
-    """A line for each run, with its settings, its scores and its cost."""
+    """A line for each run, with its settings, its scores, the tests of its recipe, and its cost."""
     settings = list(comparison.differing)
-    recipe_of = {label: number for number, recipe in enumerate(comparison.recipes, 1) for label in recipe.labels}
+    recipe_of = {run.label: each for each in enumerate(comparison.recipes, 1) for run in each[1].runs}
     rows = []
     for run in comparison.runs:
         row: dict[str, Any] = {"run": run.label, "path": run.run.path, "is_finished": run.is_finished}
-        row["recipe"] = recipe_of.get(run.label, "")
+        row["recipe"], recipe = recipe_of[run.label]
         row |= {key: comparison.differing[key].get(run.label, "") for key in settings}
         for name, by_label in comparison.scores.items():
-            each = by_label.get(run.label)
-            row[name] = each.score if each else ""
-            for detail in ("half_width", "difference", "p_value", "p_holm"):
-                value = getattr(each, detail) if each else None
-                row[f"{name}/{detail}"] = "" if value is None else value
-        row |= {key: "" if value is None else value for key, value in dataclasses.asdict(run.cost).items()}
+            own, together = by_label.get(run.label), by_label.get(recipe.label)
+            row[name] = own.score if own else ""
+            row[f"{name}/half_width"] = own.half_width if own else ""
+            row |= {f"{name}/{detail}": getattr(together, detail, "") for detail in _OF_RECIPES}
+        row |= dataclasses.asdict(run.cost)
         rows.append(row)
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -220,12 +216,8 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
             name: {"n_sentences": test.n_sentences, "metrics": _plain(test.scores)}
             for name, test in comparison.tests.items()
         },
-        "seeds": [
-            {
-                "runs": list(recipe.labels),
-                "seeds": list(recipe.seeds),
-                "scores": {name: dataclasses.asdict(spread) for name, spread in recipe.scores.items()},
-            }
+        "recipes": [
+            {"label": recipe.label, "runs": [run.label for run in recipe.runs], "seeds": recipe.seeds}
             for recipe in comparison.recipes
         ],
     }

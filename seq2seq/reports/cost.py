@@ -4,9 +4,9 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from seq2seq.artifacts.run_directory import Metric
+from seq2seq.artifacts.run_directory import Metric, RunDirectory
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Cost:
 
     Attributes:
         n_parameters: of the model; a run keeps it at its end.
-        steps: optimizer steps, up to the last one that was logged.
+        steps: optimizer steps; of a run that is not finished, up to the last one that was logged.
         tgt_tokens: target tokens that the model was trained on, each as often as it was.
         tgt_tokens_per_s: the median of what was logged, without the time of validations.
         hours: of training. Older runs did not log it; theirs are from the first line of `metrics.csv` to the last one,
@@ -33,7 +33,16 @@ class Cost:
     device_memory_gb: float | None
 
 
-def cost(metrics: Sequence[Metric]) -> Cost:
+def cost(run: RunDirectory) -> Cost:
+    """The cost of a run. A finished one has kept its steps and parameters, an unfinished one what it logged."""
+    logged = logged_cost(run.metrics())
+    if not run.is_scored:
+        return logged
+    selection = run.selection()
+    return replace(logged, steps=selection.step or logged.steps, n_parameters=selection.n_parameters or None)
+
+
+def logged_cost(metrics: Sequence[Metric]) -> Cost:
     """The cost of a run, from the rows of its `metrics.csv`."""
 
     def values(name: str) -> list[float]:

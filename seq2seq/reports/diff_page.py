@@ -1,16 +1,14 @@
 """A page about what differs between a run and others: settings, scores, sentences that got better and worse."""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 from seq2seq.analysis.test_set import AnalysedSentence
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import RunConfig
-from seq2seq.config.on_resume import mark_of
 from seq2seq.errors import RunError, command
-from seq2seq.evaluation.scores import TEST_METRICS, PairedScores, paired_test
 from seq2seq.reports.analysed_run import AnalysedRun
+from seq2seq.reports.compare import Comparison, compare
+from seq2seq.reports.compared_run import Measured
 from seq2seq.reports.html import page
 from seq2seq.reports.preset import as_text
 from seq2seq.reports.verdict import verdict
@@ -22,18 +20,25 @@ def diff_page(runs: Sequence[AnalysedRun]) -> str:
     """A page that compares the first run with each other one.
 
     Raises:
-        RunError: two are the same run, or translate other languages, or other sentences; or one is not finished.
+        RunError: two translate other languages, or other sentences; or one is not finished.
     """
-    first, *others = runs
-    src, tgt = first.run.languages()
-    pairs = [_pair(first, other) for other in others]
+    for each in runs:
+        if not each.run.is_scored:
+            raise RunError(
+                f"{each.run.path}: is not finished, so its translations cannot be compared; see what it has "
+                f"with: {command('report', each.run.path)}"
+            )
+        if each.problems:
+            raise RunError(each.problems[0])
+    comparison = compare([each.run for each in runs])
+    src, tgt = comparison.languages
     names = [_name(each.run, runs) for each in runs]
-    what = f"{names[0]} against {names[1]}" if len(others) == 1 else f"{names[0]} against {len(others)} runs"
+    what = f"{names[0]} against {names[1]}" if len(runs) == 2 else f"{names[0]} against {len(runs) - 1} runs"
     data = {
         "heading": what,
         "subtitle": f"{src} to {tgt}",
         "languages": [src, tgt],
-        "pairs": [pair | {"b_name": name} for pair, name in zip(pairs, names[1:], strict=True)],
+        "pairs": [_pair(comparison, runs, number) | {"b_name": names[number]} for number in range(1, len(runs))],
     }
     return page(f"{what}, {src} to {tgt}", data, "diff.js")
 
@@ -45,94 +50,58 @@ def _name(run: RunDirectory, among: Sequence[AnalysedRun]) -> str:
     return "/".join(run.path.resolve().parts[-2:]) if name in others else name
 
 
-def _pair(a: AnalysedRun, b: AnalysedRun) -> dict[str, Any]:
-    if a.run.path.resolve() == b.run.path.resolve():
-        raise RunError(f"{a.run.path} and {b.run.path} are one run; name two")
-    for each in (a, b):
-        if not each.run.is_scored:
-            raise RunError(
-                f"{each.run.path}: is not finished, so its translations cannot be compared; see what it has "
-                f"with: {command('report', each.run.path)}"
-            )
-    if (languages := a.run.languages()) != b.run.languages():
-        raise RunError(
-            f"{a.run.path} translates {' to '.join(languages)} and {b.run.path} {' to '.join(b.run.languages())}; "
-            "only runs of the same languages can be compared"
-        )
-    for each in (a, b):
-        if each.problems:
-            raise RunError(each.problems[0])
-    shared = [test for test in a.analyses if test in b.analyses]
-    if not shared:
-        raise RunError(
-            f"{a.run.path} was tested on {', '.join(a.analyses)} and {b.run.path} on {', '.join(b.analyses)}; "
-            "they share no test set"
-        )
+def _pair(comparison: Comparison, runs: Sequence[AnalysedRun], number: int) -> dict[str, Any]:
+    """The first run and another one. Their scores and tests are those of their recipes, if these are two."""
+    a, b = runs[0], runs[number]
+    pair = comparison.runs[0], comparison.runs[number]
+    recipes = [next(each for each in comparison.recipes if run in each.runs) for run in pair]
+    two = compare([a.run, b.run], method="none")  # whose labels are those of the page
+    notes = list(two.notes)
+    labels = [run.label for run in pair]
+    if recipes[0] is recipes[1]:
+        notes.append("Both are seeds of one recipe, so nothing is tested.")
+    else:
+        labels = [recipe.label for recipe in recipes]
+        several = [each for each in zip("AB", recipes, strict=True) if len(each[1].runs) > 1]
+        notes += [f"Scores of {side} are means of {len(recipe.runs)} seeds of it." for side, recipe in several]
     return {
         "a": str(a.run.path),
         "b": str(b.run.path),
-        "notes": _notes(a.run, b.run),
-        "config": _differences(a.run, b.run),
-        "tests": [_test(test, a, b) for test in shared],
+        "notes": notes,
+        "config": [
+            {"key": key, "a": as_text(values.get("A")), "b": as_text(values.get("B"))}
+            for key, values in two.differing.items()
+        ],
+        "tests": [
+            {
+                "test": test,
+                "n_sentences": comparison.tests[test].n_sentences,
+                "metrics": [
+                    _metric(name, by_label[labels[0]], by_label[labels[1]])
+                    for name, by_label in comparison.tests[test].scores.items()
+                    if all(label in by_label for label in labels)
+                ],
+                "sentences": [
+                    _sentence(*both)
+                    for both in zip(a.analyses[test].sentences, b.analyses[test].sentences, strict=True)
+                ],
+            }
+            for test in a.analyses
+            if test in b.analyses
+        ],
     }
 
 
-def _notes(a: RunDirectory, b: RunDirectory) -> list[str]:
-    in_a, in_b = a.corpus(), b.corpus()
-    differs = "train" in in_a and "train" in in_b and in_a["train"] != in_b["train"]
-    return ["The runs were trained on different text, so the difference may come from it."] if differs else []
-
-
-def _differences(a: RunDirectory, b: RunDirectory) -> list[dict[str, str]]:
-    in_a, in_b = a.settings(), b.settings()
-    return [
-        {"key": key, "a": as_text(in_a.get(key)), "b": as_text(in_b.get(key))}
-        for key in dict.fromkeys([*in_a, *in_b])
-        if in_a.get(key) != in_b.get(key) and not mark_of(RunConfig, key).is_place
-    ]
-
-
-def _test(test: str, a: AnalysedRun, b: AnalysedRun) -> dict[str, Any]:
-    references, others = a.run.references(test), b.run.references(test)
-    for number, (in_a, in_b) in enumerate(zip_longest(references, others), start=1):
-        if in_a != in_b:
-            shown = ["missing" if each is None else repr(each[0][:60]) for each in (in_a, in_b)]
-            raise RunError(
-                f"{a.run.path} and {b.run.path} were tested on different sentences called {test}: reference {number} "
-                f"is {shown[0]} in one and {shown[1]} in the other"
-            )
-    found = paired_test(
-        a.run.hypotheses(test),
-        b.run.hypotheses(test),
-        references,
-        [metric for metric in TEST_METRICS if all(metric in each.run.metrics_of(test) for each in (a, b))],
-        language=a.run.languages()[1],
-        ignore_case=a.run.ignored_case(test) or b.run.ignored_case(test),
-        tokenize=a.run.tokenize(),
-    )
-    sentences = zip(a.analyses[test].sentences, b.analyses[test].sentences, strict=True)
-    return {
-        "test": test,
-        "n_sentences": len(references),
-        "metrics": [_metric(name, paired) for name, paired in found.items()],
-        "sentences": [_sentence(*pair) for pair in sentences],
-    }
-
-
-def _metric(name: str, paired: PairedScores) -> dict[str, Any]:
-    difference = paired.system.score - paired.baseline.score
-    p_value = paired.p_value if difference else None  # sacreBLEU's means nothing then
-    said = verdict(name, difference, p_value)
+def _metric(name: str, a: Measured, b: Measured) -> dict[str, Any]:
+    said = verdict(name, b.difference or 0.0, b.p_holm) if b.is_tested else "not tested"
     return {
         "name": name,
-        **{
-            side: {"score": each.score, "half_width": each.half_width}
-            for side, each in (("a", paired.baseline), ("b", paired.system))
-        },
-        "difference": difference,
-        "p_value": p_value,
+        "a": {"score": a.score, "half_width": a.half_width},
+        "b": {"score": b.score, "half_width": b.half_width},
+        "difference": b.score - a.score,
+        "p_value": b.p_holm,
         "verdict": _OF_B.get(said, said),
-        "signature": paired.system.signature,
+        "signature": b.signature,
     }
 
 

@@ -1,64 +1,49 @@
-"""How runs learned: the panels of curves over the steps, from `metrics.csv`, and a picture of several runs."""
+"""A picture of how runs learned: loss and BLEU over steps, seeds of one recipe as their mean in a band."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, stdev
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.errors import RunError
 from seq2seq.reports import style
+from seq2seq.reports.compared_run import read_run
+from seq2seq.reports.curves import PANELS, Curve, Panel, drawn_curves
+from seq2seq.reports.seeds import recipes
 
-Curve = tuple[list[int], list[float]]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A picture of metrics that have one unit."""
-
-    name: str  # for files
-    title: str
-    unit: str
-    metrics: dict[str, str]  # its name in `metrics.csv`: its label
-
-
-PANELS = (
-    Panel("loss", "Loss", "cross-entropy, nats per token", {"train/loss": "train", "valid/loss": "valid"}),
-    Panel("quality", "Translations of valid", "score, 0 to 100", {"valid/bleu": "BLEU", "valid/chrf": "chrF"}),
-    Panel("learning_rate", "Learning rate", "", {"train/lr": "learning rate"}),
-    Panel("speed", "Speed", "target tokens per second", {"train/tgt_tokens_per_s": "target tokens/s"}),
-    Panel("gradient", "Gradient", "norm before clipping", {"train/grad_norm": "gradient norm"}),
-)
-_OF_SEVERAL_RUNS = (PANELS[0], Panel("bleu", "BLEU on valid", "BLEU, 0 to 100", {"valid/bleu": "valid"}))
-
-
-def curves(run: RunDirectory) -> dict[str, Curve]:
-    """Steps and values of each metric of a run.
-
-    Raises:
-        RunError: the directory holds no metrics.
-    """
-    found: dict[str, Curve] = {}
-    for metric in run.metrics():
-        steps, values = found.setdefault(metric.name, ([], []))
-        steps.append(metric.step)
-        values.append(metric.value)
-    if not found:
-        raise RunError(f"{run.path}: has no metrics.csv with metrics in it; give the directory of a run")
-    return found
+_PANELS = (PANELS[0], Panel("bleu", "BLEU on valid", "BLEU, 0 to 100", {"valid/bleu": "valid"}))
 
 
 def draw(runs: Sequence[RunDirectory], output: Path) -> None:
-    """Draw loss and BLEU over steps, with one colour for each run. The ending of the file chooses the format."""
-    found = {run: curves(run) for run in runs}
-    with style.panels(len(_OF_SEVERAL_RUNS)) as (figure, axes):
-        for axis, panel in zip(axes, _OF_SEVERAL_RUNS, strict=True):
+    """Draw runs, finished or not, with one colour for each recipe. The ending of the file chooses the format.
+
+    Raises:
+        RunError: a directory holds no run, or one that has logged nothing.
+    """
+    groups = [[each.run for each in recipe.runs] for recipe in recipes([read_run(run, run.path.name) for run in runs])]
+    found = {run: drawn_curves(run) for run in runs}
+    with style.panels(len(_PANELS)) as (figure, axes):
+        for axis, panel in zip(axes, _PANELS, strict=True):
             axis.set(xlabel="optimizer step", ylabel=panel.unit, title=panel.title)
-            for number, run in enumerate(runs):
+            for number, group in enumerate(groups):
                 colour = style.COLOURS[number % len(style.COLOURS)]
+                seeds = f" and {len(group) - 1} more" if len(group) > 1 else ""
                 for metric, label in panel.metrics.items():
-                    if metric in found[run]:
-                        look = {"marker": "."} if label == "valid" else {"alpha": 0.35}
-                        axis.plot(*found[run][metric], color=colour, label=f"{run.path.name}: {label}", **look)
+                    curves = [found[run][metric] for run in group if metric in found[run]]
+                    steps, means, deviations = over_seeds(curves)
+                    look = {"marker": "."} if label == "valid" else {"alpha": 0.35}
+                    if steps:
+                        axis.plot(steps, means, color=colour, label=f"{group[0].path.name}{seeds}: {label}", **look)
+                    if len(curves) > 1:
+                        low, high = ([m + sign * d for m, d in zip(means, deviations, strict=True)] for sign in (-1, 1))
+                        axis.fill_between(steps, low, high, color=colour, alpha=0.15, linewidth=0)
             if axis.lines:
                 axis.legend()
         style.save(figure, output)
+
+
+def over_seeds(curves: Sequence[Curve]) -> tuple[list[int], list[float], list[float]]:
+    """The steps that all curves have, with the mean and the standard deviation of their values there."""
+    at = [dict(zip(curve.steps, curve.values, strict=True)) for curve in curves]
+    steps = sorted(set.intersection(*map(set, at))) if at else []
+    values = [[each[step] for each in at] for step in steps]
+    return steps, list(map(mean, values)), [stdev(each) if len(each) > 1 else 0.0 for each in values]

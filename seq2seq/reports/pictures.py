@@ -8,7 +8,7 @@ from seq2seq.analysis.test_set import AttentionMap, Slice
 from seq2seq.reports import style
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.attention_matrix import draw_matrix
-from seq2seq.reports.learning_curve import PANELS, Curve, Panel, curves
+from seq2seq.reports.curves import PANELS, Curve, Panel, drawn_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def write_pictures(analysed: AnalysedRun, folder: Path) -> list[Path]:
     Raises:
         RunError: the run has no metrics.
     """
-    found = curves(analysed.run)
+    found = drawn_curves(analysed.run)
     files: list[Path] = []
     for panel in PANELS:
         if any(metric in found for metric in panel.metrics):
@@ -46,7 +46,7 @@ def _draw_curves(axes: "Axes", panel: Panel, found: Mapping[str, Curve]) -> None
     axes.set(xlabel="optimizer step", ylabel=panel.unit or panel.title.lower(), title=panel.title)
     for metric, label in panel.metrics.items():
         if metric in found:
-            steps, values = found[metric]
+            steps, values = found[metric].steps, found[metric].values
             is_sparse = len(steps) < 60
             axes.plot(steps, values, label=label, marker="." if is_sparse else "", linewidth=1.4 if is_sparse else 0.9)
     if len(axes.lines) > 1:

@@ -11,9 +11,9 @@ from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.evaluation.scores import Interval
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.cost import Cost, cost
+from seq2seq.reports.curves import Curve, panels, read_curves, validations
 from seq2seq.reports.html import page
 from seq2seq.reports.origin import data_report, origin
-from seq2seq.reports.page_curves import Curve, panels, read_curves, validations
 from seq2seq.reports.preset import as_text, settings
 
 _SENTENCES = 5000  # of a test set: with three lines of text each, about 5 MB
@@ -37,9 +37,7 @@ def run_page(analysed: AnalysedRun) -> str:
     config = run.config()
     src, tgt = config.data.src_lang, config.data.tgt_lang
     curves = read_curves(run)
-    spent = cost(run.metrics())
-    if run.is_scored:
-        spent = replace(spent, n_parameters=run.selection().n_parameters or None)
+    spent = cost(run)
     scores = _scores(run, config.data) if run.is_scored else []
     what = f"{config.name}: {src} to {tgt}"
     preset, keys = configuration(config)

@@ -1,79 +1,69 @@
-"""Runs that differ only in their seed, together: the mean and the standard deviation of their scores."""
+"""Recipes: runs that differ only in their seed stand together, and are samples of one thing."""
 
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, mark_of
+from seq2seq.errors import RunError
 from seq2seq.reports.compared_run import ComparedRun
 
 
 @dataclass(frozen=True)
-class Spread:
-    """What several runs scored.
-
-    Attributes:
-        deviation: the standard deviation of a sample; None for a single run.
-    """
-
-    mean: float
-    deviation: float | None
-
-
-@dataclass(frozen=True)
 class Recipe:
-    """Runs that differ only in their seed.
+    """Runs that differ only in their seed; of a comparison by a key, all runs with one value of it.
 
     Attributes:
-        scores: by `valid/METRIC` or `test/TEST/METRIC`, as far as all of the runs have it.
+        setting: the key and its value in a comparison by a key.
     """
 
-    labels: Sequence[str]
-    seeds: Sequence[Any]
-    scores: Mapping[str, Spread]
+    runs: Sequence[ComparedRun]
+    setting: str = ""
+
+    @property
+    def label(self) -> str:
+        return ", ".join(run.label for run in self.runs)
+
+    @property
+    def seeds(self) -> list[Any]:
+        return [run.settings.get("seed") for run in self.runs]
+
+    def __str__(self) -> str:
+        seeds = ", ".join(map(str, self.seeds))
+        return f"{self.label}: {self.setting or 'one recipe'}, seed{'s' * (len(self.runs) > 1)} {seeds}"
 
 
-def recipes(runs: Sequence[ComparedRun], scores: Mapping[str, Mapping[str, float]]) -> list[Recipe]:
-    """The finished runs by recipe, in the order of their first runs.
+def recipes(runs: Sequence[ComparedRun], by: str = "") -> list[Recipe]:
+    """The runs by recipe, in the order of their first runs. A run that is not finished stands alone.
 
-    A second run with the same seed is not another sample of the recipe: it is a recipe of its own.
+    So does a second run with the same seed: it is not another sample of the recipe.
 
     Args:
-        scores: by `valid/METRIC` or `test/TEST/METRIC`, then by the label of a run.
+        by: a key; runs with the same value of it stand together, whatever else differs between them.
+    Raises:
+        RunError: no run has the key.
     """
+    if by and not any(by in run.settings for run in runs):
+        raise RunError(f"no run has a key {by} that could decide a score; name one as in config.yaml, such as optim.lr")
     found: list[list[ComparedRun]] = []
     for run in runs:
-        if not run.is_finished:
-            continue
-        group = next((group for group in found if _is_another_seed(run, group)), None)
+        group = next((group for group in found if _belongs(run, group, by)), None)
         if group is None:
             found.append([run])
         else:
             group.append(run)
-    return [
-        Recipe(
-            [run.label for run in group],
-            [run.settings.get("seed") for run in group],
-            dict(_spreads([run.label for run in group], scores)),
-        )
-        for group in found
-    ]
+    return [Recipe(group, f"{by}={group[0].settings.get(by)}" if by else "") for group in found]
 
 
-def _spreads(labels: Sequence[str], scores: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, Spread]]:
-    for name, by_label in scores.items():
-        if all(label in by_label for label in labels):
-            values = [by_label[label] for label in labels]
-            yield name, Spread(statistics.mean(values), statistics.stdev(values) if len(values) > 1 else None)
-
-
-def _is_another_seed(run: ComparedRun, group: Sequence[ComparedRun]) -> bool:
-    """Whether a run and those of a group are seeds of one recipe."""
-    return _recipe(group[0]) == _recipe(run) and all(
-        other.settings.get("seed") != run.settings.get("seed") for other in group
-    )
+def _belongs(run: ComparedRun, group: Sequence[ComparedRun], by: str) -> bool:
+    first = group[0]
+    if not (run.is_finished and first.is_finished):
+        return False
+    if by:
+        return run.settings.get(by) == first.settings.get(by)
+    is_new = all(other.settings.get("seed") != run.settings.get("seed") for other in group)
+    return _recipe(first) == _recipe(run) and is_new
 
 
 def _recipe(run: ComparedRun) -> dict[str, Any]:

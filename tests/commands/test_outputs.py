@@ -13,8 +13,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 # The words before the name of the output.
 COMMANDS = {
     "report": "report RUN --output",
-    "report of two": "report RUN RUN --output",
-    "learning-curve": "learning-curve RUN --output",
+    "report of two": "report RUN OTHER --output",
+    "report as a curve": "report RUN --curve",
     "attention": "attention --model RUN --src Oui. --output",
     "heads": "heads --model RUN --output",
     "encode": "encode --model RUN --input TEXT --picture",

@@ -113,7 +113,7 @@ def test_the_table_says_which_run_is_better(poor: Path, good: Path, capsys: pyte
     rows = [line.split() for line in news.splitlines()[2:]]
     assert [row[0] for row in rows[::2]] == list(TEST_METRICS) and all(row[-1] == "better" for row in rows[1::2])
     assert [row[0] for row in rows[1::2]] == ["B*"] * len(TEST_METRICS)
-    assert all(line.split()[-2:] == ["+0.00", "equal"] for line in talks.splitlines()[3::2])
+    assert all(line.split()[-4:] == ["+0.00", "±", "0.00", "equal"] for line in talks.splitlines()[3::2])
     assert "bs:1000|seed:12345|case:lc|eff:no|tok:moses-en+norm-" in a_then_b
 
     main([str(good), str(poor), "--test", "news", "--metrics", "ter"])

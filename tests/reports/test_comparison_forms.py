@@ -17,6 +17,7 @@ from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
 from seq2seq.config import OptimConfig, RunConfig
+from seq2seq.evaluation.over_seeds import recipe_tests
 from seq2seq.evaluation.scores import report
 from tests.places import ROOT
 from tests.reports.full_runs import REFERENCES, ended_run, interval, logged, started_run
@@ -77,18 +78,25 @@ def test_json_holds_all_of_it(runs: list[Path], capsys: pytest.CaptureFixture[st
         "n_parameters": 9000, "steps": 70, "tgt_tokens": None, "tgt_tokens_per_s": None, "hours": 0.5,
         "memory_gb": None, "device_memory_gb": None,
     }  # fmt: skip
-    assert [each["score"] for each in found["valid"]["bleu"].values()] == [50.0, 51.0, 52.0]
-    assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, 1.0, 2.0]
+    assert list(found["valid"]["bleu"]) == ["A, B", "A", "B", "C"]
+    assert [each["score"] for each in found["valid"]["bleu"].values()] == [50.5, 50.0, 51.0, 52.0]
+    assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, None, None, 1.5]
     kept = RunDirectory(runs[2]).scores()["news"]["ter"]
     assert found["tests"]["news"]["metrics"]["ter"]["C"]["score"] == pytest.approx(kept.score, abs=1e-4)
     assert found["tests"]["news/typos"] == {
         "n_sentences": 3,
         "metrics": {"bleu": found["tests"]["news"]["metrics"]["bleu"]},
     }
-    first, second = found["seeds"]
-    assert (first["runs"], second["runs"]) == (["A", "B"], ["C"])
-    assert first["scores"]["valid/bleu"] == {"mean": 50.5, "deviation": pytest.approx(0.5**0.5)}
-    assert second["scores"]["valid/bleu"] == {"mean": 52.0, "deviation": None}
+    assert [(recipe["label"], recipe["runs"]) for recipe in found["recipes"]] == [("A, B", ["A", "B"]), ("C", ["C"])]
+    expected = recipe_tests([[GOOD, REFERENCES], [POOR]], REFERENCES, ["bleu"])["bleu"]
+    bleu = found["tests"]["news"]["metrics"]["bleu"]
+    assert (bleu["A, B"]["score"], bleu["A, B"]["half_width"]) == (
+        expected[0].together.score, expected[0].together.half_width,
+    )  # fmt: skip
+    assert [bleu["C"][key] for key in ("difference", "difference_half_width", "p_value")] == [
+        expected[1].difference, expected[1].half_width, expected[1].p_value,
+    ]  # fmt: skip
+    assert bleu["A"]["p_value"] is bleu["B"]["p_value"] is bleu["B"]["verdict"] is None  # seeds are not tested
 
 
 def test_csv_has_a_line_for_each_run(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,11 +110,15 @@ def test_csv_has_a_line_for_each_run(runs: list[Path], capsys: pytest.CaptureFix
     ]  # fmt: skip
     for row in rows:
         for test in ("news", "news/typos"):
-            expected = found["tests"][test]["metrics"]["bleu"][row["run"]]
-            assert float(row[f"test/{test}/bleu"]) == expected["score"]
-            for detail in ("half_width", "difference", "p_value", "p_holm"):
+            of_recipe, own = (
+                found["tests"][test]["metrics"]["bleu"][label]
+                for label in (["A, B", "C"][row["run"] == "C"], row["run"])
+            )
+            assert float(row[f"test/{test}/bleu"]) == own["score"]
+            assert float(row[f"test/{test}/bleu/half_width"]) == own["half_width"]
+            for detail in ("deviation", "difference", "difference_half_width", "p_value", "p_holm"):
                 value = row[f"test/{test}/bleu/{detail}"]
-                assert (float(value) if value else None) == expected[detail]
+                assert (float(value) if value else None) == of_recipe[detail]
     assert rows[0]["valid/bleu/half_width"] == "" and "test/news/typos/ter" not in rows[0]
 
 
@@ -116,7 +128,7 @@ def test_markdown_has_tables_of_one_width_each(runs: list[Path], capsys: pytest.
     titles = [part for part in parts if part.startswith("**")]
     assert titles == [
         "**what differs**", "**valid**", "**test set news, 3 sentences**", "**test set news with augmentation**",
-        "**runs that differ only in seed, together: mean ± standard deviation**", "**cost**",
+        "**cost**",
     ]  # fmt: skip
     tables = [part.splitlines() for part in parts if part.startswith("|")]
     assert len(tables) == len(titles)
@@ -150,6 +162,32 @@ def test_a_sweep_stands_for_its_jobs(runs: list[Path], capsys: pytest.CaptureFix
     found = as_json(capsys, runs[2], sweep, "--test-method", "none")["runs"]  # the first one is the one to compare with
     assert [run["path"] for run in found.values()] == [str(runs[2]), str(runs[0]), str(runs[1])]
     assert len(as_json(capsys, sweep, sweep, "--test-method", "none")["runs"]) == 3
+
+
+def test_any_run_may_be_the_baseline(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capsys, *runs, "--baseline", runs[2])
+    assert [run["path"] for run in found["runs"].values()] == [str(runs[2]), str(runs[0]), str(runs[1])]
+    assert [recipe["label"] for recipe in found["recipes"]] == ["A", "B, C"]
+    assert found["tests"]["news"]["metrics"]["bleu"]["B, C"]["verdict"] is not None
+    assert as_json(capsys, *runs[:2], "--baseline", runs[2]) == found
+
+
+def test_values_of_a_key_are_compared_whatever_else_differs(
+    runs: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = printed(capsys, *runs, "--by", "seed", "--metrics", "bleu")
+    assert "\nA, C: seed=1, seeds 1, 1\nB: seed=2, seed 2\n" in out and re.search(
+        r"^ +B +100\.00 .* better$", out, re.MULTILINE
+    )
+    with pytest.raises(SystemExit):
+        printed(capsys, *runs, "--by", "optim.rate")
+    assert "no run has a key optim.rate that could decide a score; name one" in capsys.readouterr().err
+
+
+def test_several_seeds_need_the_bootstrap(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        printed(capsys, *runs, "--test-method", "ar")
+    assert "--test-method ar compares single runs, and A, B are one recipe; take bs" in capsys.readouterr().err
 
 
 def test_a_single_run_is_shown_with_what_it_has(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,11 +244,11 @@ def test_intervals_on_valid_are_shown_where_they_were_kept(tmp_path: Path, capsy
 def test_scores_on_other_validation_text_are_not_subtracted(
     runs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path, valid in zip(runs, ("v", "v", "w"), strict=True):
+    for path, valid in zip(runs, ("v", "w", "v"), strict=True):
         RunDirectory(path).write_identity(RunIdentity("1", corpus={"train": ["t"], "valid": [valid]}))
     found = as_json(capsys, *runs, "--test-method", "none")
-    assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, 1.0, None]
-    assert found["notes"] == ["C: chose the weights on other validation text than A"]
+    assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, None, 2.0]
+    assert found["notes"] == ["B: chose the weights on other validation text than A"]
 
 
 def test_no_comparison_imports_torch(runs: list[Path]) -> None:

@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
-from seq2seq.artifacts.run_directory import Metric
-from seq2seq.reports.cost import Cost, cost
+from seq2seq.artifacts.run_directory import Metric, RunDirectory
+from seq2seq.reports.cost import Cost, cost, logged_cost
+from tests.reports.full_runs import ended_run, logged, started_run
 
 
 def test_the_cost_is_what_was_logged() -> None:
@@ -18,7 +21,7 @@ def test_the_cost_is_what_was_logged() -> None:
         Metric(29, "train/tgt_tokens_per_s", 120.0, "5200.0"),
         Metric(30, "test/news/bleu", 20.0, "8600.0"),  # logged with the number of steps, not with that of the last one
     ]
-    assert cost(rows) == Cost(
+    assert logged_cost(rows) == Cost(
         n_parameters=None,
         steps=30,
         tgt_tokens=1500,
@@ -31,5 +34,12 @@ def test_the_cost_is_what_was_logged() -> None:
 
 def test_hours_of_older_runs_are_those_of_their_file() -> None:
     rows = [Metric(9, "train/loss", 4.0, "5000.0"), Metric(19, "train/loss", 3.0, "6800.0")]
-    assert cost(rows).hours == pytest.approx(0.5)
-    assert cost([]) == Cost(None, None, None, None, None, None, None)
+    assert logged_cost(rows).hours == pytest.approx(0.5)
+    assert logged_cost([]) == Cost(None, None, None, None, None, None, None)
+
+
+def test_a_finished_run_has_kept_its_steps_whatever_it_logged(tmp_path: Path) -> None:
+    finished, training = ended_run(tmp_path / "a", 20.0, step=72), started_run(tmp_path / "b")
+    for run in (finished, training):
+        logged(run, (9, "train/loss", 5.0, 1000.0), (69, "train/loss", 4.0, 1360.0))
+    assert (cost(RunDirectory(finished)).steps, cost(RunDirectory(training)).steps) == (72, 70)

@@ -8,6 +8,7 @@ import pytest
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.cli import main
 from seq2seq.errors import RunError
+from seq2seq.evaluation.over_seeds import recipe_tests
 from seq2seq.evaluation.scores import paired_test
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.diff_page import diff_page
@@ -48,14 +49,17 @@ def test_equal_translations_have_no_p_value(a: AnalysedRun, tmp_path: Path) -> N
     assert (metric["verdict"], metric["p_value"], metric["difference"]) == ("equal", None, 0)
 
 
-def test_a_lower_ter_is_better(tmp_path: Path) -> None:
-    from seq2seq.evaluation.scores import Interval, PairedScores
+def test_a_lower_ter_is_better() -> None:
+    from seq2seq.reports.compared_run import Measured
     from seq2seq.reports.diff_page import _metric
 
-    low, high = Interval(20.0, 20.0, 1.0, "s"), Interval(30.0, 30.0, 1.0, "s")
-    assert _metric("ter", PairedScores(high, low, 0.01))["verdict"] == "B is better"
-    assert _metric("bleu", PairedScores(high, low, 0.01))["verdict"] == "A is better"
-    assert _metric("bleu", PairedScores(high, low, 0.05))["verdict"] == "may be chance"
+    def said(metric: str, p_holm: float) -> str:
+        low = Measured(20.0, difference=-10.0, p_holm=p_holm, is_tested=True)
+        return str(_metric(metric, Measured(30.0), low)["verdict"])
+
+    assert said("ter", 0.01) == "B is better"
+    assert said("bleu", 0.01) == "A is better"
+    assert said("bleu", 0.05) == "may be chance"
 
 
 def test_sentences_have_both_translations_and_what_is_known_of_them(a: AnalysedRun, b: AnalysedRun) -> None:
@@ -69,14 +73,17 @@ def test_settings_that_differ_are_named_and_places_are_not(a: AnalysedRun, b: An
     config = b.run.config()
     config.run_dir, config.data.dir = "elsewhere", "there"
     b.run.write_config(config)
-    assert data_of(diff_page([a, b]))["pairs"][0]["config"] == [{"key": "name", "a": "demo", "b": "other"}]
+    assert data_of(diff_page([a, b]))["pairs"][0]["config"] == [
+        {"key": "corpus", "a": "bundled:sample", "b": "there"},  # an older run knows only where its text was
+        {"key": "name", "a": "demo", "b": "other"},
+    ]
 
 
 def test_other_training_text_is_pointed_out(a: AnalysedRun, b: AnalysedRun) -> None:
     assert data_of(diff_page([a, b]))["pairs"][0]["notes"] == []
     for each, digest in ((a, "1"), (b, "2")):
         each.run.write_identity(RunIdentity("id", corpus={"train": [digest]}))
-    assert "different text" in data_of(diff_page([a, b]))["pairs"][0]["notes"][0]
+    assert "trained on other text" in data_of(diff_page([a, b]))["pairs"][0]["notes"][0]
 
 
 def test_each_further_run_is_compared_with_the_first(a: AnalysedRun, b: AnalysedRun, tmp_path: Path) -> None:
@@ -96,11 +103,9 @@ def test_runs_that_cannot_be_compared_are_refused(a: AnalysedRun, b: AnalysedRun
             diff_page([a, other])
         return str(error.value)
 
-    assert "are one run; name two" in refused(a)
     assert "is not finished" in refused(AnalysedRun.read(unfinished_run(tmp_path / "unfinished")))
     german = AnalysedRun(finished_run(tmp_path / "german", tgt_lang="de"), b.analyses)
     assert "translates fr to en and" in refused(german) and "fr to de; only runs" in refused(german)
-    assert "was tested on news and" in refused(dataclasses.replace(b, analyses={"talks": analysis()}))
     assert refused(dataclasses.replace(b, problems=["news is damaged"])) == "news is damaged"
     (b.run.path / "references/news.en").write_text("".join(f"{line}\n" for line in [*REFERENCES[:2], "He has 3 cats."]))
     assert "reference 3 is 'He has 3 cats </script>" in refused(b) and "in one and 'He has 3 cats.'" in refused(b)
@@ -120,3 +125,21 @@ def test_the_command_writes_a_diff_of_two_runs(
     with pytest.raises(SystemExit):
         main(["report", str(a.run.path), str(b.run.path), "--pictures", "pictures"])
     assert "--pictures draws the charts of one run, and 2 are named; name one" in capsys.readouterr().err
+
+
+def test_seeds_are_tested_as_one_and_not_against_each_other(tmp_path: Path) -> None:
+    texts, runs = {1: TRANSLATIONS, 2: OTHER, 3: REFERENCES}, []
+    for seed, translations in texts.items():
+        run = finished_run(tmp_path / f"seed{seed}", translations)
+        config = dataclasses.replace(run.config(), seed=seed)
+        config.optim.lr *= 2 if seed == 3 else 1
+        run.write_config(config)
+        runs.append(AnalysedRun(run, {"news": analysis(translations)}))
+    seeds, recipes = data_of(diff_page(runs))["pairs"]
+    assert {metric["verdict"] for metric in seeds["tests"][0]["metrics"]} == {"not tested"}
+    assert seeds["notes"] == ["Both are seeds of one recipe, so nothing is tested."]
+    assert [each["key"] for each in recipes["config"]] == ["seed", "optim.lr"]
+    bleu = recipes["tests"][0]["metrics"][0]
+    _, expected = recipe_tests([[TRANSLATIONS, OTHER], [REFERENCES]], REFERENCES, ["bleu"])["bleu"]
+    assert (bleu["difference"], bleu["p_value"]) == (expected.difference, expected.p_value)
+    assert recipes["notes"] == ["Scores of A are means of 2 seeds of it."]

@@ -4,31 +4,47 @@ import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
-from seq2seq.errors import RunError
-from seq2seq.reports.learning_curve import curves
-from seq2seq.training.loggers import MetricsCsv
+from seq2seq.config import OptimConfig, RunConfig
+from seq2seq.reports.curves import Curve, read_curves
+from seq2seq.reports.learning_curve import over_seeds
+from tests.reports.full_runs import ended_run, logged, started_run
+from tests.reports.test_pictures import text_of
 
 
-@pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
-    logger = MetricsCsv(RunDirectory(tmp_path / "run"))
-    for step in (10, 20, 30):
-        logger.log_metrics({"train/loss": 7 - step / 10, "valid/loss": 8 - step / 10, "valid/bleu": step / 2}, step)
-    return tmp_path / "run"
+def learned(path: Path, *losses: float) -> Path:
+    logged(
+        path, *((10 * n, name, loss, n) for n, loss in enumerate(losses, 1) for name in ("train/loss", "valid/loss"))
+    )
+    return path
 
 
-def test_curves_are_what_was_logged(run_dir: Path) -> None:
-    found = curves(RunDirectory(run_dir))
-    assert found["valid/bleu"] == ([10, 20, 30], [5.0, 10.0, 15.0])
-    assert found["train/loss"] == ([10, 20, 30], [6.0, 5.0, 4.0])
+def test_curves_are_what_was_logged(tmp_path: Path) -> None:
+    found = read_curves(RunDirectory(learned(started_run(tmp_path / "run"), 6.0, 5.0)))
+    assert (found["valid/loss"].steps, found["valid/loss"].values) == ([10, 20], [6.0, 5.0])
 
 
-def test_a_picture_is_drawn(run_dir: Path, tmp_path: Path) -> None:
-    picture = tmp_path / "new" / "curve.png"
-    main(["learning-curve", str(run_dir), "--output", str(picture)])
-    assert picture.read_bytes().startswith(b"\x89PNG")
+def test_seeds_are_their_mean_in_a_band(tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep"
+    for seed, losses in enumerate([(6.0, 5.0), (7.0, 4.0, 3.0)], 1):
+        learned(ended_run(sweep / f"seed{seed}", 20.0, RunConfig(seed=seed)), *losses)
+    learned(ended_run(sweep / "slow", 20.0, RunConfig(seed=1, optim=OptimConfig(lr=0.5))), 8.0, 7.0)
+    (sweep / "multirun.yaml").touch()
+    training = learned(started_run(tmp_path / "training"), 8.0)
+    picture = tmp_path / "new" / "curve.svg"
+    main(["report", str(sweep), str(training), "--curve", str(picture)])
+    text = text_of(picture)
+    assert "seed1 and 1 more: valid" in text and "slow: valid" in text and "training: train" in text
+    assert "seed2" not in text
+    assert picture.read_text().count('id="FillBetweenPolyCollection') == 2  # of loss on train and on valid
 
 
-def test_a_directory_without_metrics_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"has no metrics\.csv"):
-        curves(RunDirectory(tmp_path))
+def test_a_mean_is_of_steps_that_all_seeds_have() -> None:
+    curves = [Curve([10, 20, 30], values=[6.0, 5.0, 1.0]), Curve([10, 20], values=[8.0, 5.0])]
+    assert over_seeds(curves) == ([10, 20], [7.0, 5.0], [pytest.approx(2**0.5), 0.0])
+    assert over_seeds([]) == ([], [], [])
+
+
+def test_a_run_without_metrics_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", str(started_run(tmp_path / "run")), "--curve", str(tmp_path / "curve.png")])
+    assert "has no metrics.csv with metrics in it" in capsys.readouterr().err

@@ -14,9 +14,9 @@ from tests.reports.full_runs import ended_run, started_run
 
 
 def groups(capsys: pytest.CaptureFixture[str], *runs: Path) -> list[dict[str, Any]]:
-    """Runs that differ only in seed, as `compare` puts them together."""
+    """Recipes, as `compare` puts them together."""
     cli(["compare", *map(str, runs), "--format", "json"])
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["seeds"]
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["recipes"]
     return found
 
 
@@ -31,20 +31,22 @@ def test_seeds_of_a_configuration_are_one_recipe(tmp_path: Path, capsys: pytest.
         for seed, reached in enumerate(bleu, start=1)
     ]
     mean, deviation = statistics.mean(bleu), statistics.stdev(bleu)
-    (group,) = groups(capsys, *runs)
-    assert (group["runs"], group["seeds"]) == (["A", "B", "C"], [1, 2, 3])
-    assert group["scores"] == {
-        "valid/bleu": {"mean": pytest.approx(mean + 1), "deviation": pytest.approx(deviation)},
-        "test/flickr/bleu": {"mean": pytest.approx(mean), "deviation": pytest.approx(deviation)},
-        "test/flickr/ter": {"mean": pytest.approx(100 - mean), "deviation": pytest.approx(deviation)},
-    }
+    cli(["compare", *map(str, runs), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["recipes"] == [{"label": "A, B, C", "runs": ["A", "B", "C"], "seeds": [1, 2, 3]}]
+    flickr = found["tests"]["flickr"]["metrics"]
+    for by_label, expected in ((found["valid"]["bleu"], mean + 1), (flickr["bleu"], mean), (flickr["ter"], 100 - mean)):
+        assert list(by_label) == ["A, B, C", "A", "B", "C"]
+        together = by_label["A, B, C"]
+        assert (together["score"], together["deviation"]) == (pytest.approx(expected), pytest.approx(deviation))
+        assert all(each["difference"] is each["verdict"] is None for each in by_label.values())
     cli(["compare", *map(str, runs)])
-    table = capsys.readouterr().out.partition("together: mean ± standard deviation\n")[2].splitlines()
-    assert [line.split() for line in table[:4]] == [
-        ["score", "A,", "B,", "C"],
-        ["seed", "1,", "2,", "3"],
-        ["valid/bleu", f"{mean + 1:.2f}", "±", f"{deviation:.2f}"],
-        ["flickr/bleu", f"{mean:.2f}", "±", f"{deviation:.2f}"],
+    head, _, table = capsys.readouterr().out.partition("\nvalid\n")
+    assert "\nA, B, C: one recipe, seeds 1, 2, 3\n" in head
+    assert [line.split() for line in table.splitlines()[:3]] == [
+        ["metric", "run", "score", "std"],
+        ["bleu", "A,", "B,", "C", f"{mean + 1:.2f}", f"{deviation:.2f}"],
+        ["A", "53.00"],
     ]
 
 
@@ -54,13 +56,13 @@ def test_recipes_are_told_apart_by_the_keys_that_differ(tmp_path: Path, capsys: 
     assert labels(groups(capsys, *runs)) == ["A", "B"]
     cli(["compare", *map(str, runs)])
     out = capsys.readouterr().out
-    assert "together" not in out
+    assert "one recipe" not in out
     rows = out.partition("what differs\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split() for line in rows] == [
         ["key", "A", "B"],
-        ["name", "default", "deep"],
         ["model.n_encoder_layers", "3", "6"],
         ["optim.eps", "1e-09", "1e-08"],
+        ["name", "default", "deep"],  # decides no score, so it comes last
     ]
 
 
@@ -88,7 +90,7 @@ def test_a_key_that_is_gone_tells_recipes_apart_only_if_it_did_something(
 
 def test_a_run_that_is_not_finished_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [ended_run(tmp_path / f"run{seed}", 52.0, RunConfig(seed=seed)) for seed in (1, 2)]
-    assert labels(groups(capsys, *runs, started_run(tmp_path / "run3", RunConfig(seed=3)))) == ["AB"]
+    assert labels(groups(capsys, *runs, started_run(tmp_path / "run3", RunConfig(seed=3)))) == ["AB", "C"]
 
 
 def test_keys_without_influence_on_the_scores_tell_no_recipes_apart(

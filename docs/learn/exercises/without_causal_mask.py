@@ -8,7 +8,7 @@ import torch
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
 from seq2seq.model import masks
-from seq2seq.reports.learning_curve import curves
+from seq2seq.reports.curves import read_curves
 
 EPOCHS = 3
 
@@ -25,8 +25,7 @@ def trained(name: str) -> tuple[float, float]:
     settings = [f"run_dir={folder}", f"trainer.max_epochs={EPOCHS}", "trainer.progress=false", "logger=csv"]
     main(["train", "experiment=demo", *settings])
     run = RunDirectory(folder)
-    _, losses = curves(run)["valid/loss"]
-    return losses[-1], run.scores()["test"]["bleu"].score
+    return read_curves(run)["valid/loss"].values[-1], run.scores()["test"]["bleu"].score
 
 
 print("causal mask    loss on valid    BLEU of the test set")

@@ -15,7 +15,7 @@ function scores(pair) {
   return pair.tests.map(({ test, n_sentences: n, metrics }) => [
     el("h3", null, `${test}, ${whole(n)} sentences`),
     table(["metric", number("A"), number("B"), number("B − A"), number("p"), ""], metrics.map(cells),
-      "Paired bootstrap test (Koehn 2004). Higher is better, but for TER."),
+      "Paired bootstrap (Koehn 2004), also over seeds if there are several; p is corrected for the number of comparisons. Higher is better, but for TER."),
     details("Signatures", false,
       metrics.map(({ name, signature }) => el("p", { class: "small" }, `${METRICS[name] ?? name} `, code(signature)))),
   ]);

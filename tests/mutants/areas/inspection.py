@@ -55,11 +55,4 @@ MUTANTS = [
         becomes="Math.min(Math.max(Number(state.layer || view.layers - 1), 1), view.layers - 1)",
         tests=[f"{_PAGE}::test_lines_and_matrices_show_the_numbers_of_the_archive"],
     ),
-    Mutant(
-        fault="a wrong translation that cannot be scored is worth nothing",
-        file="seq2seq/inspection/contrast.py",
-        text="reason := right.reason or wrong.reason",
-        becomes="reason := right.reason",
-        tests=["tests/inspection/test_contrast.py"],
-    ),
 ]

@@ -32,10 +32,24 @@ MUTANTS = [
         tests=["tests/reports/test_diff_page.py::test_a_lower_ter_is_better"],
     ),
     Mutant(
+        fault="a picture of runs that are seeds has a mean of other steps",
+        file="seq2seq/reports/learning_curve.py",
+        text="set.intersection(*map(set, at))",
+        becomes="set(at[0])",
+        tests=["tests/reports/test_learning_curve.py::test_a_mean_is_of_steps_that_all_seeds_have"],
+    ),
+    Mutant(
+        fault="a finished run has only the steps that it logged",
+        file="seq2seq/reports/cost.py",
+        text="steps=selection.step or logged.steps",
+        becomes="steps=logged.steps",
+        tests=["tests/reports/test_cost.py::test_a_finished_run_has_kept_its_steps_whatever_it_logged"],
+    ),
+    Mutant(
         fault="a diff compares runs of other sentences",
-        file="seq2seq/reports/diff_page.py",
-        text="        if in_a != in_b:\n            shown",
-        becomes="        if False:\n            shown",
+        file="seq2seq/reports/compare.py",
+        text="        if ours != theirs:",
+        becomes="        if False:",
         tests=["tests/reports/test_diff_page.py::test_runs_that_cannot_be_compared_are_refused"],
     ),
     Mutant(
@@ -54,7 +68,7 @@ MUTANTS = [
     ),
     Mutant(
         fault="a thinned curve shows some of its values and not their means",
-        file="seq2seq/reports/page_curves.py",
+        file="seq2seq/reports/curves.py",
         text="sum(part) / len(part)",
         becomes="part[0]",
         tests=["tests/reports/test_run_page.py::test_a_long_curve_is_thinned_to_means_and_keeps_its_shape"],

@@ -225,31 +225,45 @@ MUTANTS = [
     Mutant(
         fault="a run that is listed twice counts as two seeds",
         file="seq2seq/reports/seeds.py",
-        text="_recipe(group[0]) == _recipe(run) and all(",
-        becomes="_recipe(group[0]) == _recipe(run) or all(",
+        text="return _recipe(first) == _recipe(run) and is_new",
+        becomes="return _recipe(first) == _recipe(run)",
         tests=["tests/reports/test_seeds.py::test_a_seed_that_comes_twice_is_not_two_samples"],
+    ),
+    Mutant(
+        fault="seeds vary less in a test than they do",
+        file="seq2seq/evaluation/over_seeds.py",
+        text="max(1, len(runs) - 1)",
+        becomes="len(runs)",
+        tests=["tests/evaluation/test_over_seeds.py::test_an_interval_is_over_seeds_too"],
+    ),
+    Mutant(
+        fault="another recipe is better as soon as one draw of sentences says so, whatever the seeds",
+        file="seq2seq/evaluation/over_seeds.py",
+        text="drawn = rng.integers(len(runs), size",
+        becomes="drawn = rng.integers(1, size",
+        tests=["tests/evaluation/test_over_seeds.py::test_what_seeds_alone_can_make_is_chance"],
     ),
     Mutant(
         fault="half a training counts as a seed",
         file="seq2seq/reports/seeds.py",
-        text="if not run.is_finished:",
+        text="if not (run.is_finished and first.is_finished):",
         becomes="if not run.settings:",
         tests=["tests/reports/test_seeds.py::test_a_run_that_is_not_finished_is_no_sample"],
     ),
     Mutant(
         fault="the p-values of several comparisons are not corrected",
         file="seq2seq/reports/compare.py",
-        text="p_holm=p_holm, is_tested=True)",
-        becomes="p_holm=p_value, is_tested=True)",
+        text="else p_holm[number],",
+        becomes="else each.p_value,",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
         ],
     ),
     Mutant(
         fault="runs that are equal are no comparison of the family",
-        file="seq2seq/evaluation/holm.py",
-        text="holm([pair.p_value if pair.difference else 1.0 for pair in pairs])",
-        becomes="holm([pair.p_value for pair in pairs])",
+        file="seq2seq/reports/compare.py",
+        text="holm([1.0 if each.p_value is None else each.p_value for each in found[1:]])",
+        becomes="holm([0.0 if each.p_value is None else each.p_value for each in found[1:]])",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
         ],
@@ -264,8 +278,8 @@ MUTANTS = [
     Mutant(
         fault="validations on some sentences are subtracted from scores on all",
         file="seq2seq/reports/compare.py",
-        text="if run.is_finished and not _differ(",
-        becomes="if not _differ(",
+        text="all(run.is_finished and not _differ(",
+        becomes="all(not _differ(",
         tests=["tests/reports/test_comparison_forms.py::test_an_unfinished_run_is_shown_with_what_it_has"],
     ),
     Mutant(

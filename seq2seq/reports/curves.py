@@ -1,4 +1,4 @@
-"""The curves of a run as its page draws them: over steps, hours of training, and target tokens."""
+"""How a run learned: its curves over steps, hours of training and target tokens, from `metrics.csv`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,30 @@ from typing import Any
 
 from seq2seq.artifacts.run_directory import Metric, RunDirectory
 from seq2seq.errors import RunError
-from seq2seq.reports.learning_curve import PANELS
 
 _POINTS = 300  # of a curve: more than a screen shows
 _HOURS, _TOKENS = "progress/hours", "progress/tgt_tokens"
 _VALIDATION = {"valid/loss": "loss", "valid/perplexity": "perplexity", "valid/accuracy": "accuracy"}
 _VALIDATION |= {"valid/bleu": "BLEU", "valid/chrf": "chrF"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A picture of metrics that have one unit."""
+
+    name: str  # for files
+    title: str
+    unit: str
+    metrics: dict[str, str]  # its name in `metrics.csv`: its label
+
+
+PANELS = (
+    Panel("loss", "Loss", "cross-entropy, nats per token", {"train/loss": "train", "valid/loss": "valid"}),
+    Panel("quality", "Translations of valid", "score, 0 to 100", {"valid/bleu": "BLEU", "valid/chrf": "chrF"}),
+    Panel("learning_rate", "Learning rate", "", {"train/lr": "learning rate"}),
+    Panel("speed", "Speed", "target tokens per second", {"train/tgt_tokens_per_s": "target tokens/s"}),
+    Panel("gradient", "Gradient", "norm before clipping", {"train/grad_norm": "gradient norm"}),
+)
 
 
 @dataclass
@@ -52,8 +70,19 @@ def read_curves(run: RunDirectory) -> dict[str, Curve]:
     return found
 
 
+def drawn_curves(run: RunDirectory) -> dict[str, Curve]:
+    """`read_curves` for a picture, which needs some.
+
+    Raises:
+        RunError: the directory holds no metrics, or `metrics.csv` is damaged.
+    """
+    if found := read_curves(run):
+        return found
+    raise RunError(f"{run.path}: has no metrics.csv with metrics in it; give the directory of a run")
+
+
 def panels(curves: Mapping[str, Curve]) -> list[dict[str, Any]]:
-    """What the page draws of them."""
+    """What the page of a run draws of them."""
     found = [
         {
             "title": panel.title,

@@ -1,0 +1,46 @@
+from typing import Any
+
+import pytest
+
+from seq2seq.evaluation.over_seeds import recipe_tests
+from seq2seq.evaluation.scores import METRICS, paired_tests, report
+
+REFERENCES = ["A man stands on a ladder.", "Two dogs run in the snow.", "People repair a roof of a house."]
+GOOD = ["A man stands on a ladder.", "Two dogs run in snow.", "People repair a roof of a home."]
+POOR = ["A man is on a thing.", "Dogs run in the snow.", "People repair."]
+
+
+@pytest.mark.parametrize("method", ["bs", "ar"])
+def test_single_runs_get_the_numbers_of_the_paired_test(method: str) -> None:
+    options: Any = {"language": "en", "ignore_case": True}
+    found = recipe_tests([[GOOD], [POOR], [GOOD]], REFERENCES, METRICS, method, **options)
+    for metric, pairs in paired_tests(GOOD, [POOR, GOOD], REFERENCES, METRICS, method, **options).items():
+        first, poor, same = found[metric]
+        assert first.runs == [first.together] == [pairs[0].baseline] and first.p_value is None
+        assert (poor.together, poor.p_value, poor.difference) == (
+            pairs[0].system,
+            pairs[0].p_value,
+            pairs[0].difference,
+        )
+        assert (same.together, same.p_value, same.difference) == (pairs[1].system, None, 0.0)
+
+
+ONE = ["A man stands on a ladder."] * 5  # of equal sentences, each resample scores the same: what varies is seeds
+OTHER = ["A man stands on a thing."] * 5
+
+
+def test_an_interval_is_over_seeds_too() -> None:
+    """By hand: of 4 seeds 3 are drawn. The share of the best is 0, 1, 2 or 3 thirds; 2 at most in 95% of the draws."""
+    (found,) = recipe_tests([[ONE, OTHER, OTHER, OTHER]], ONE, ["chrf"])["chrf"]
+    best, worst = (report(texts, ONE, ["chrf"])["chrf"].score for texts in (ONE, OTHER))
+    assert found.together.score == pytest.approx((best + 3 * worst) / 4)
+    assert found.together.half_width == pytest.approx((best - worst) / 3)
+    assert [run.half_width for run in found.runs] == [pytest.approx(0, abs=1e-6)] * 4
+
+
+def test_what_seeds_alone_can_make_is_chance() -> None:
+    _, of_seeds = recipe_tests([[ONE, OTHER, OTHER], [ONE, ONE, OTHER]], ONE, ["bleu"])["bleu"]
+    assert of_seeds.difference > 0 and of_seeds.p_value is not None and of_seeds.p_value > 0.05
+    assert of_seeds.half_width is not None and of_seeds.half_width > of_seeds.difference
+    _, real = recipe_tests([[GOOD] * 3, [POOR] * 3], REFERENCES, ["bleu"])["bleu"]
+    assert real.p_value == recipe_tests([[GOOD], [POOR]], REFERENCES, ["bleu"])["bleu"][1].p_value
