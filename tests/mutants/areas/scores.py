@@ -27,7 +27,7 @@ MUTANTS = [
     Mutant(
         fault="a comparison scores with other tokens than its runs",
         file="seq2seq/reports/compare.py",
-        text="tokenize=first.tokenize()",
+        text="tokenize=runs[0].run.tokenize()",
         becomes='tokenize="auto"',
         tests=["tests/training/test_run.py::test_every_bleu_of_a_run_has_the_tokens_that_were_chosen"],
     ),
