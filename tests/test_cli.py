@@ -86,7 +86,7 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
     ("program", "line", "expected"),
     [
         (["-m", "seq2seq"], "seq2seq tr", ["train", "translate"]),
-        (["-m", "seq2seq"], "seq2seq sweep", ["sweep-summary"]),
+        (["-m", "seq2seq"], "seq2seq wandb su", ["summary"]),
         (["-m", "seq2seq"], "seq2seq translate --beam", ["--beam-size"]),
         (["-m", "seq2seq"], "seq2seq export RUN --format ", ["ctranslate2", "safetensors"]),
         (["translate.py"], "translate.py --typ", ["--typography"]),

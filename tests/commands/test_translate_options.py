@@ -43,6 +43,7 @@ OPTIONS = {
     "--typography": "test_french_typography_is_restored",
     "--reference": "test_several_files_of_references_are_scored_against",
     "--compare": "test_another_translation_is_compared",
+    "--tokenize": "test_bleu_has_the_tokens_that_are_asked_for",
     "--score": "test_own_translations_get_their_own_scores",
     "--beam-size": "test_settings_of_the_search_reach_it",
     "--length-normalization": "test_settings_of_the_search_reach_it",
