@@ -20,7 +20,7 @@ from tests.mutants.mutant import Mutant
 
 LIMIT_S = 300.0  # for the tests of a mutant: above the limits of their own that tests have for processes they start
 CAUGHT, SURVIVED, STALE, BROKEN = "caught", "SURVIVED", "STALE", "BROKEN"
-_NOT_COPIED = (".*", "__pycache__", "runs", "outputs", "multirun", "wandb", "build", "dist", "*.egg-info")
+_NOT_COPIED = (".*", "__pycache__", "runs", "outputs", "multirun", "build", "dist", "*.egg-info")
 _OUTPUT = ".output"  # in a copy: of pytest
 _PASSED, _FAILED, _OTHER_CODE = 0, 1, 99  # exit statuses; the others of pytest say that it ran no test
 _IMPORTED_BEFORE = ["hydra", "hypothesis", "pytest", "pytorch_lightning", "sacrebleu", "torch"]
