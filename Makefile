@@ -55,7 +55,7 @@ train: $(VENV)/runtime.stamp  ## train a model: make train ARGS="experiment=mult
 PYTEST := $(BIN)/python -m pytest -n $(TEST_WORKERS) --maxprocesses 4 --dist worksteal
 
 .PHONY: test
-test: $(VENV)/dev.stamp  ## run all tests: six to seven minutes on two cores
+test: $(VENV)/dev.stamp  ## run all tests: seven to eight minutes on two cores
 	$(PYTEST)
 
 .PHONY: test-fast
