@@ -12,6 +12,7 @@ from seq2seq.evaluation.scores import (
     Interval,
     References,
     Resampled,
+    bootstrap_p_value,
     check_before_work,
     check_sentences,
     paired_tests,
@@ -108,9 +109,7 @@ def _compared(recipes: Sequence[Sequence[Resampled]]) -> list[RecipeScores]:
     found = [RecipeScores([run.interval() for run in recipes[0]], first.interval())]
     for runs, other in zip(recipes[1:], others, strict=True):
         difference, differences = other.score - first.score, other.on_resamples - first.on_resamples
-        by_chance = np.abs(differences) - np.abs(differences).mean()  # as if both were equally good
-        n_larger = int(np.sum(by_chance > abs(difference)))
-        p_value = (n_larger + 1) / (len(differences) + 1) if difference else None
+        p_value = bootstrap_p_value(differences, difference) if difference else None
         half_width = float(estimate_ci(differences)[1])
         found.append(RecipeScores([run.interval() for run in runs], other.interval(), difference, half_width, p_value))
     return found

@@ -297,16 +297,19 @@ def _seed() -> str:
 
 def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
     """Paired bootstrap resampling of the first system and each other one."""
-    import numpy as np
 
     baseline, *others = resampled(metric, systems, n_samples)
     found = []
     for other in others:
-        differences = np.abs(other.on_resamples - baseline.on_resamples)
-        by_chance = differences - differences.mean()  # as if both systems were equally good
-        n_larger = int(np.sum(by_chance > abs(other.score - baseline.score)))
-        found.append(PairedScores(baseline.interval(), other.interval(), (n_larger + 1) / (n_samples + 1)))
+        p_value = bootstrap_p_value(other.on_resamples - baseline.on_resamples, other.score - baseline.score)
+        found.append(PairedScores(baseline.interval(), other.interval(), p_value))
     return found
+
+
+def bootstrap_p_value(on_resamples: "np.ndarray", difference: float) -> float:
+    """How often resamples differ by more than all sentences do, by chance: as if both systems were equally good."""
+    by_chance = abs(on_resamples) - abs(on_resamples).mean()
+    return (int((by_chance > abs(difference)).sum()) + 1) / (len(on_resamples) + 1)
 
 
 def _randomisation_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:

@@ -27,7 +27,6 @@ from seq2seq.corpus.hashes import add_run
 
 N_BANDS, N_ROWS = 6, 6
 N_VALUES = N_BANDS * N_ROWS
-BYTES_A_TEXT = 8 * N_BANDS + N_VALUES
 _WIDTH = 5  # characters of one element of a set
 
 Sketches = NDArray[np.uint32]  # (texts, N_VALUES)

@@ -109,15 +109,15 @@ MUTANTS = [
     Mutant(
         fault="a p-value is one-sided",
         file="seq2seq/evaluation/scores.py",
-        text="(n_larger + 1) / (n_samples + 1)",
-        becomes="(n_larger + 1) / (n_samples + 1) / 2",
+        text="+ 1) / (len(on_resamples) + 1)",
+        becomes="+ 1) / (len(on_resamples) + 1) / 2",
         tests=["tests/evaluation/test_scores.py::test_a_paired_test_is_that_of_the_sacrebleu_command"],
     ),
     Mutant(
         fault="a bootstrap test does not look at chance alone",
         file="seq2seq/evaluation/scores.py",
-        text="by_chance = differences - differences.mean()",
-        becomes="by_chance = differences",
+        text="by_chance = abs(on_resamples) - abs(on_resamples).mean()",
+        becomes="by_chance = abs(on_resamples)",
         tests=["tests/evaluation/test_scores.py::test_a_paired_test_is_that_of_the_sacrebleu_command"],
     ),
     Mutant(
