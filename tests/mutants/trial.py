@@ -18,7 +18,7 @@ from typing import NamedTuple, NoReturn
 
 from tests.mutants.mutant import Mutant
 
-LIMIT_S = 300.0  # for the tests of a mutant: above the limits of their own that tests have for processes they start
+LIMIT_S = 150.0  # for the tests of a mutant: above the limits of their own that tests have for processes they start
 CAUGHT, SURVIVED, STALE, BROKEN = "caught", "SURVIVED", "STALE", "BROKEN"
 _NOT_COPIED = (".*", "__pycache__", "runs", "outputs", "multirun", "build", "dist", "*.egg-info")
 _OUTPUT = ".output"  # in a copy: of pytest

@@ -184,14 +184,19 @@ def test_an_error_of_the_input_comes_after_the_blocks_before_it(workers: Workers
 
 def test_what_is_closed_early_is_not_searched(worker: Workers) -> None:
     searched: list[list[int]] = []
-    may_end = threading.Event()
+    has_read_on, may_end = threading.Event(), threading.Event()
+
+    def blocks() -> Iterator[Block]:
+        yield block(0, [[1]])
+        has_read_on.set()
+        yield block(1, [[50]] * 100)
 
     def noted(engine: object, items: list[int]) -> list[int]:
         searched.append(items)
-        assert items == [1] or may_end.wait(60)
+        assert (has_read_on if items == [1] else may_end).wait(60)
         return items
 
-    found = squares([block(0, [[1]]), block(1, [[50]] * 100)], worker, 1, noted)
+    found = squares(blocks(), worker, 1, noted)
     assert next(found)[0].number == 0
     found.close()
     may_end.set()
