@@ -239,12 +239,13 @@ def test_make_help_describes_every_target() -> None:
 
 
 @needs_make
-def test_the_demo_ends_with_the_command_that_shows_attention() -> None:
+def test_the_demo_ends_with_the_report_that_the_readme_names() -> None:
     shown = subprocess.run(
         ["make", "-n", "demo", "VENV=.venv"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    (command,) = re.findall(r"[\w./]+python -m seq2seq attention --model .*? --output \w+\.html", shown)
-    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+    page = re.findall(r"runs/\S+\.html", shown)[-1]
+    assert shown.rstrip().endswith(f"/{page}'")
+    assert f"`{page}`" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 class Checkout:
