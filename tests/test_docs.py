@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 from seq2seq.config import RunConfig
-from seq2seq.config.on_resume import HORIZON, RUNTIME, START, classes
 from tests.documentation import keys, pages
 from tests.places import ROOT
 
@@ -23,25 +22,6 @@ def test_the_page_of_keys_has_each_preset() -> None:
     groups = dict(re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*) \|$", page, re.M))
     found = {name: re.findall(r"\w+", choices) for name, choices in groups.items()}
     assert found == {path.name: sorted(file.stem for file in path.glob("*.yaml")) for path in GROUPS}
-
-
-def test_what_may_change_on_resume_is_documented() -> None:
-    page = (ROOT / "docs/runs.md").read_text()
-    marks = classes(RunConfig)
-    for mark in (START, HORIZON, RUNTIME):
-        (cell,) = re.findall(rf"^\| {mark} \| .* \| (.*) \|$", page, re.M)
-        found: set[str] = set()
-        for part in cell.replace(" but `max_batch_tokens`", "").split("; "):
-            section, *more = re.findall(r"`([\w.]+)`", part)
-            prefix = section.rpartition(".")[0]
-            names = [section, *(f"{prefix}.{name}" if prefix else name for name in more)]
-            found |= {
-                key for name in names for key in marks if key == name or (name[-1] == "." and key.startswith(name))
-            }
-        assert found - {"decoding.max_batch_tokens"} == {
-            key for key, own in marks.items() if own == mark and key != "decoding.max_batch_tokens"
-        }
-    assert marks["decoding.max_batch_tokens"] == RUNTIME
 
 
 def test_each_key_has_a_comment_where_it_is_defined() -> None:

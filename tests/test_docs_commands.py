@@ -61,6 +61,7 @@ OF_OTHERS = {
     "--gpus-per-node",
     "--cpus-per-task",
     "--dependency",
+    "--wrap",
     "--kill-on-bad-exit",
     "--durations",
     "--follow",

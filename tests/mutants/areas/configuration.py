@@ -80,7 +80,7 @@ MUTANTS = [
         file="seq2seq/config/on_resume.py",
         text="    on_resume: str = IDENTITY",
         becomes="    on_resume: str = RUNTIME",
-        tests=["tests/test_docs.py::test_what_may_change_on_resume_is_documented"],
+        tests=["tests/reports/test_seeds.py::test_recipes_are_told_apart_by_the_keys_that_differ"],
     ),
     Mutant(
         fault="an exported model names places of the machine that trained it",
