@@ -113,6 +113,10 @@ picture: $(VENV)/dev.stamp  ## write what docs/ has from the code: the picture o
 	$(BIN)/python docs/draw_house.py
 	$(BIN)/python docs/write_options.py
 
+.PHONY: pictures
+pictures: $(VENV)/dev.stamp  ## draw docs/images with Chromium: make pictures RUN=RUN_DIR BACK=RUN_DIR; runs of Multi30k, to English and back
+	PYTHONPATH=. $(BIN)/python docs/draw_pictures.py $(RUN) $(BACK)
+
 .PHONY: check
 check: lint test  ## check style and types, then run all tests: what a change has to pass
 

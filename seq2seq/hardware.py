@@ -114,7 +114,7 @@ def keep_compiled_products() -> None:
 
     oneDNN compiles each product for its shape, which takes milliseconds. An epoch of Multi30k has thousands of shapes,
     and the next epoch has them in another order. By default oneDNN keeps 1,024 of them, and hardly any is still there
-    when its shape comes again (docs/performance.md). The code for one shape takes up to 0.3 MB.
+    when its shape comes again (docs/performance.md).
     """
     if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:
         os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")

@@ -49,6 +49,7 @@ OF_OTHERS = {
     "--signal",
     "--time",
     "--include-online",
+    "--index-url",
     "--logdir",
     "--merge",
     "--nnodes",

@@ -11,7 +11,7 @@ from seq2seq.reports import style
 from seq2seq.reports.attention_matrix import draw_matrix
 
 FORMATS = ("png", "svg", "pdf")
-_CELL, _CHARACTER = 0.19, 0.09  # inches, of a row or column with a name, and of a letter of it
+_CELL, _CHARACTER = (0.18, 0.3), 0.09  # inches, of a row and a column with names, and of a letter of these
 _MOST_INCHES = 20.0  # of a panel; memory for more may not be there
 _SMALL = 1.1  # inches, of a matrix without names
 _MOST_IN_ROW = 4
@@ -71,6 +71,8 @@ def _draw_large(panels: Sequence[tuple[PairAttention, int]], shown: Shown, layer
         places = [axes for row in rows for axes in row]
         for axes, (pair, head), (queries, keys) in zip(places, panels, axes_names, strict=False):
             draw_matrix(axes, _weights(pair, shown)[layer, head], queries, keys)
+            axes.xaxis.tick_top()
+            axes.set_xticks(range(len(keys)), keys, rotation=45, ha="left", rotation_mode="anchor")
             axes.set_title(f"layer {layer + 1}, head {head + 1}")
             axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
@@ -83,7 +85,7 @@ def _size(axes_names: Sequence[tuple[list[str], list[str]]], side: int) -> float
     """Inches that a panel needs for its rows (side 0) or columns (side 1), and for the names of the others."""
     n_places = max(len(names[side]) for names in axes_names)
     longest = max(len(name) for names in axes_names for name in names[1 - side])
-    return min(_CELL * n_places + _CHARACTER * longest + 0.6, _MOST_INCHES)
+    return min(_CELL[side] * n_places + _CHARACTER * longest + 0.4, _MOST_INCHES)
 
 
 def _draw_small(pair: PairAttention, shown: Shown, layers: Sequence[int], heads: Sequence[int], file: Path) -> None:
