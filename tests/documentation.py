@@ -42,6 +42,17 @@ def write_preset(folder: Path) -> Path:
     return folder / "presets"
 
 
+def write_experiment(folder: Path) -> None:
+    """The three files of an experiment outside the checkout that docs/python.md shows."""
+    page = ROOT / "docs/python.md"
+    (loss,) = [block for block in fenced(page, "python") if "LOSSES[" in block]
+    (script,) = [block for block in fenced(page, "python") if "__main__" in block]
+    (preset,) = fenced(page, "yaml")
+    for name, text in {"mine.py": loss, "experiment.py": script, "presets/experiment/focal.yaml": preset}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
 def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
     """Every dotted configuration key of a section, with its default."""
     for name, default in dataclasses.asdict(section()).items():

@@ -1,4 +1,4 @@
-"""The plugin that docs/python.md shows, on the path of this process."""
+"""The loss of docs/python.md and the plugin of examples/, as one module on the path of this process."""
 
 import importlib
 import sys
@@ -10,7 +10,8 @@ from seq2seq import plugins
 from tests.documentation import fenced
 from tests.places import ROOT
 
-(MODULE,) = [block for block in fenced(ROOT / "docs/python.md", "python") if "LOSSES[" in block]
+(LOSS,) = [block for block in fenced(ROOT / "docs/python.md", "python") if "LOSSES[" in block]
+MODULE = f"{LOSS}\n{(ROOT / 'examples/plugin.py').read_text()}"
 KEYS = {"optim.loss": "focal", "model.positions": "weighted", "model.attention": "distances"}
 
 

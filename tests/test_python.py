@@ -1,6 +1,7 @@
 """What a program or a notebook can do with the package, and the code of docs/python.md."""
 
 import errno
+import re
 import signal
 import threading
 from pathlib import Path
@@ -16,8 +17,9 @@ import seq2seq
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.training.processes import STOP_SIGNALS
 from seq2seq.training.selection import Outcome
-from tests.documentation import fenced, write_preset
+from tests.documentation import fenced, write_experiment, write_preset
 from tests.places import ROOT
+from tests.plugged import plugged
 from tests.training.tiny_runs import SignalAt, arguments, train_here, write_corpus
 
 
@@ -186,13 +188,35 @@ def test_the_command_takes_presets_of_the_user_for_a_run_and_for_the_jobs_of_a_s
 def test_the_code_of_the_page_runs(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the words of a tiny run in place of the demo's."""
+    """With the words of a tiny run in place of the demo's, and `mine` as the page has it."""
     monkeypatch.chdir(tmp_path)
-    first, second = (block for block in fenced(ROOT / "docs/python.md", "python") if "seq2seq.plugins" not in block)
+    blocks = fenced(ROOT / "docs/python.md", "python")
+    first, second, third, check = (
+        block for block in blocks if "seq2seq.plugins" not in block and "__main__" not in block
+    )
     names: dict[str, Any] = {"WORDS": arguments(corpus, Path("tiny"))}
-    for block in (first, second):
+    for block in (first, second, third):
         exec(block.replace('"experiment=demo"', "*WORDS"), names)
-    scores, translation, settings, losses = capsys.readouterr().out.splitlines()
+    scores, translation, settings, losses, bleu, curve = capsys.readouterr().out.splitlines()
     assert scores.startswith("tiny ") and translation and settings.startswith("0.001 16 train")
     before, after = map(float, losses.split())
     assert after < before
+    assert " ± " in bleu and "|tok:" in bleu and "(29, " in curve
+    with plugged(tmp_path):
+        exec(check, {})
+
+
+def test_the_experiment_of_the_page_runs_in_an_empty_folder_and_goes_on(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the words of a tiny run beside its own."""
+    monkeypatch.chdir(tmp_path)
+    write_experiment(tmp_path)
+    words = [word for word in arguments(corpus, tmp_path) if not word.startswith("run_dir=")]
+    script = (tmp_path / "experiment.py").read_text().replace('"experiment=focal"', f'"experiment=focal", *{words!r}')
+    with plugged(tmp_path):
+        exec(script, {"__name__": "__main__"})
+        first = capsys.readouterr().out
+        exec(script, {"__name__": "__main__"})
+    assert first == capsys.readouterr().out and re.fullmatch(r"cross_entropy [\d.]+\nfocal [\d.]+\n", first)
+    assert "loss: focal" in (tmp_path / "runs/focal/config.yaml").read_text()

@@ -34,12 +34,38 @@ ANSWER = re.compile(r"^<details>.*?^</details>\n", re.M | re.S)
 NEEDS_DEMO = "needs-runs-demo"  # the tag of cells that a test leaves out
 _PARSER = doctest.DocTestParser()
 
-# Jupyter starts in the folder of the notebook.
-FIND_ROOT = """\
-import os
+TITLE = "Attention, from a dot product to BLEU"
+INTRODUCTION = f"""\
+# {TITLE}
 
-while not os.path.exists("train.py"):
-    os.chdir("..")"""
+All pages of the course as one notebook. Run its cells from top to bottom. The first one finds the project and installs
+what is missing. A later one trains the small model that some cells look into: five minutes on two cores, once."""
+START = """\
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+folders = [Path.cwd(), *Path.cwd().parents, *Path.cwd().glob("*/")]
+checkout = next((folder for folder in folders if os.path.isfile(folder / "docs/learn/attention.ipynb")), None)
+if checkout:
+    os.chdir(checkout)
+    sys.path.insert(0, str(checkout))
+missing = [name for name in ("seq2seq", "torch", "sacrebleu", "pytorch_lightning") if not find_spec(name)]
+if missing and checkout:
+    print("installing what the course needs: one to five minutes")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "-e", ".[train]"], check=True)
+elif missing:
+    raise ModuleNotFoundError(
+        f"{', '.join(missing)}: not installed, and no checkout of the project is in this folder or above it; put one "
+        "here (git clone), or run %pip install '/path/to/a/checkout[train]', then run this cell again"
+    )"""
+TRAIN_DEMO = f"""\
+import seq2seq
+
+if not os.path.exists("{DEMO}/summary.txt"):
+    seq2seq.train(["experiment=demo", "run_dir={DEMO}", "resume=auto", "logger=csv"])"""
 
 
 def with_outputs(text: str, *, has_demo: bool) -> str:
@@ -88,14 +114,17 @@ def notebook(pages: dict[str, str]) -> str:
     import nbformat
     from nbformat import v4
 
-    cells = [v4.new_code_cell(FIND_ROOT, id="root")]
+    cells = [v4.new_markdown_cell(INTRODUCTION, id="title"), v4.new_code_cell(START, id="start")]
     for name, text in pages.items():
         for number, cell in enumerate(_cells(_without_navigation(text))):
             cell.id = f"{name}-{number}"
             cells.append(cell)
+    if needy := [cell for cell in cells if "tags" in cell.metadata]:
+        train = v4.new_code_cell(TRAIN_DEMO, id="demo", metadata=needy[0].metadata)
+        cells.insert(cells.index(needy[0]), train)
     language = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    content = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": language})
+    content = v4.new_notebook(cells=cells, metadata={"title": TITLE, "kernelspec": kernel, "language_info": language})
     nbformat.validate(content)
     return nbformat.writes(content) + "\n"
 

@@ -137,7 +137,7 @@ def unknown_key(key: str) -> str:
     if key in RENAMED:
         return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
     if key in REMOVED or key.split(".")[0] in REMOVED:
-        return f"the configuration key {key!r} is gone; leave it out (CHANGELOG.md says why)"
+        return f"the configuration key {key!r} is gone; leave it out"
     near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."
     return f"there is no configuration key {key!r}; {hint}"

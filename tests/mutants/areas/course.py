@@ -44,6 +44,20 @@ MUTANTS = [
         tests=[f"{_NOTEBOOK}::test_a_cell_ends_where_something_is_shown_and_answers_stay_folded"],
     ),
     Mutant(
+        fault="the notebook looks for a checkout above its folder only",
+        file=_BUILD,
+        text='*Path.cwd().parents, *Path.cwd().glob("*/")]',
+        becomes="*Path.cwd().parents]",
+        tests=[f"{_NOTEBOOK}::test_the_notebook_finds_a_checkout_above_and_below_and_installs_what_is_missing"],
+    ),
+    Mutant(
+        fault="without the project, the notebook goes on to its next cells",
+        file=_BUILD,
+        text="    raise ModuleNotFoundError(\n",
+        becomes="    print(\n",
+        tests=[f"{_NOTEBOOK}::test_without_the_project_the_notebook_says_what_to_do_and_stops"],
+    ),
+    Mutant(
         fault="without runs/demo, its blocks are run all the same",
         file=_BUILD,
         text='if block["needs"] and not has_demo:',

@@ -80,4 +80,11 @@ MUTANTS = [
         becomes="return CHUNK",
         tests=["tests/training/test_device_waits.py::test_a_gpu_has_more_logits_at_a_time_than_a_cpu"],
     ),
+    Mutant(
+        fault="the loss that a page shows is another than it says: without label smoothing",
+        file="docs/python.md",
+        text='reduction="none", label_smoothing=label_smoothing)',
+        becomes='reduction="none")',
+        tests=["tests/test_python.py::test_the_code_of_the_page_runs"],
+    ),
 ]

@@ -243,4 +243,11 @@ MUTANTS = [
         becomes="self.n_steps = 0",
         tests=[f"{RESUMED}[plain]"],
     ),
+    Mutant(
+        fault="the experiment that a page shows does not go on when it is started again",
+        file="docs/python.md",
+        text=', "resume=auto"]',
+        becomes="]",
+        tests=["tests/test_python.py::test_the_experiment_of_the_page_runs_in_an_empty_folder_and_goes_on"],
+    ),
 ]
