@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from docs.draw_house import FRONT, imported_modules, imports, modules, room
+from docs.draw_house import FRONT, imported_modules, imports, modules
+from docs.draw_house import room as package_of
 from tests.imported import imported_by
 
 pytestmark = pytest.mark.slow
 
-# The rooms of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator and
-# its `train` a run, so for all others it stands above both.
+# Those of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator and its
+# `train` a run, so for all others it stands above both.
 STAGES = [
     ("masking",),
     ("characters", "errors", "vocabulary", "files", "cores"),
@@ -52,7 +53,7 @@ def chains(module: str) -> dict[str, list[str]]:
 
 
 def modules_of(part: str) -> list[str]:
-    """Those of a room, or of a part of one such as `training.loss`."""
+    """Those of a package, or of a part of one such as `training.loss`."""
     found = [name for name in modules() if f"{name}.".startswith(f"{FRONT}.{part}.")]
     assert found, f"there is no {part}"
     return found
@@ -70,12 +71,12 @@ def ways(part: str, *packages: str) -> Iterator[str]:
             yield from (" imports ".join([*chain, name]) for name in named(end, *packages))
 
 
-def rooms_with(*packages: str) -> set[str]:
-    return {room(module) for module in modules() if named(module, *packages)}
+def packages_with(*packages: str) -> set[str]:
+    return {package_of(module) for module in modules() if named(module, *packages)}
 
 
-def test_every_room_has_a_stage() -> None:
-    assert {room(module) for module in modules()} == set(STAGE_OF)
+def test_every_package_has_a_stage() -> None:
+    assert {package_of(module) for module in modules()} == set(STAGE_OF)
 
 
 def test_text_flows_one_way() -> None:
@@ -83,7 +84,7 @@ def test_text_flows_one_way() -> None:
         " imports ".join(chain)
         for module in modules()
         for reached, chain in chains(module).items()
-        if room(reached) != room(module) and STAGE_OF[room(reached)] >= STAGE_OF[room(module)]
+        if package_of(reached) != package_of(module) and STAGE_OF[package_of(reached)] >= STAGE_OF[package_of(module)]
     ]
     assert not sorted(backwards, key=len)
 
@@ -99,7 +100,7 @@ def test_no_import_hides_behind_a_computed_name() -> None:
 
 @pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.optimizer"])
 def test_the_model_its_loss_and_the_search_know_tensors_and_not_files(part: str) -> None:
-    reached = {room(module) for start in modules_of(part) for module in chains(start)}
+    reached = {package_of(module) for start in modules_of(part) for module in chains(start)}
     assert reached <= {"masking", "errors", "vocabulary", "plugins", "config", "model", part.partition(".")[0]}
     assert not [name for module in modules_of(part) for name in named(module, "pathlib", "os", "io", "tempfile")]
 
@@ -145,7 +146,10 @@ def test_only_what_composes_and_what_sweeps_knows_hydra() -> None:
 
 
 def test_lightning_stays_in_training() -> None:
-    assert rooms_with("pytorch_lightning") == {"training", FRONT}  # the type of the callbacks that a program may give
+    assert packages_with("pytorch_lightning") == {
+        "training",
+        FRONT,
+    }  # the type of the callbacks that a program may give
 
 
 def test_nothing_that_starts_quickly_imports_torch() -> None:

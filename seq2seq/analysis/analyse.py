@@ -9,8 +9,8 @@ from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config.evaluation import AUTO
 from seq2seq.errors import RunError, command
+from seq2seq.evaluation.scores import PLAIN, Scoring
 from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
 
 Alignment = Sequence[tuple[int, int]]
@@ -43,9 +43,7 @@ def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
         sources,
         run.hypotheses(test),
         run.references(test),
-        ignore_case=run.ignored_case(test),
-        language=run.languages()[1],
-        tokenize=run.tokenize(),
+        scoring=run.scoring(test),
     )
     missing = "its model and its training text" if sources else "its sources, its model and its training text"
     again = command("train", f"resume={run.path}")
@@ -62,9 +60,7 @@ def analysed(
     training_text: TrainingText | None = None,
     alignments: Sequence[Alignment] | None = None,
     domains: Sequence[str] = (),
-    ignore_case: bool = False,
-    language: str = "",
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> TestSetAnalysis:
     """The analysis of given translations.
 
@@ -72,10 +68,8 @@ def analysed(
         references: all of each sentence.
         training_text: with the words of the sources; only with sources.
         alignments, domains: of each sentence.
-        ignore_case: score slices without case.
-        language, tokenize: of the translations, and of BLEU, as in `corpus_scores`.
     """
-    chrf, bleu = sentence_chrf(hypotheses, references), sentence_bleu(hypotheses, references, language, tokenize)
+    chrf, bleu = sentence_chrf(hypotheses, references), sentence_bleu(hypotheses, references, scoring)
     are_in_train = training_text.has_sources(sources) if training_text and sources else None
     known_words = training_text.tgt_words if training_text else ()
     sentences = []
@@ -106,7 +100,7 @@ def analysed(
     return TestSetAnalysis(
         test=test,
         sentences=sentences,
-        slices=tables(sentences, language, tokenize, ignore_case=ignore_case),
+        slices=tables(sentences, scoring),
         findings={kind: n for kind, n in counts.items() if kind not in blind},
         notes=notes,
     )

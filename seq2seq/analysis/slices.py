@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from seq2seq.analysis.test_set import AnalysedSentence, Slice
 from seq2seq.characters import n_words
-from seq2seq.config.evaluation import AUTO
-from seq2seq.evaluation.scores import corpus_scores, report
+from seq2seq.evaluation.scores import PLAIN, Scoring, corpus_scores, report
 
 _LENGTHS = (0, 5, 10, 15, 20, 30, 50)  # the longest of each slice, in words as `n_words` counts them
 _COUNTS = (0, 3, 20, 100)
@@ -17,9 +16,7 @@ _FEWEST = 30  # sentences for an interval: resamples of fewer say little
 _Key = tuple[int, str]  # place of a slice in its table, and its name
 
 
-def tables(
-    sentences: Sequence[AnalysedSentence], language: str = "", tokenize: str = AUTO, *, ignore_case: bool = False
-) -> dict[str, list[Slice]]:
+def tables(sentences: Sequence[AnalysedSentence], scoring: Scoring = PLAIN) -> dict[str, list[Slice]]:
     """Each table by its name (`test_set.SLICES`), with the slices that have a sentence, in their order.
 
     A sentence is in those tables whose property is known of it. A table without sentences is left out, and so is that
@@ -31,7 +28,7 @@ def tables(
         for table, key in _keys(sentence, domains):
             found.setdefault(table, {}).setdefault(key, []).append(sentence)
     return {
-        table: [_scored(name, slices[place, name], language, tokenize, ignore_case) for place, name in sorted(slices)]
+        table: [_scored(name, slices[place, name], scoring) for place, name in sorted(slices)]
         for table, slices in found.items()
     }
 
@@ -59,14 +56,12 @@ def _between(number: int, ends: Sequence[int], unit: str) -> _Key:
     return place, f"{first} to {ends[place]}{unit}" if first < ends[place] else f"{first}{unit}"
 
 
-def _scored(name: str, sentences: Sequence[AnalysedSentence], language: str, tokenize: str, ignore_case: bool) -> Slice:
+def _scored(name: str, sentences: Sequence[AnalysedSentence], scoring: Scoring) -> Slice:
     hypotheses, references = [each.hypothesis for each in sentences], [each.references for each in sentences]
     n, metrics = len(sentences), ("bleu", "chrf")
     if n < _FEWEST:
-        scores = corpus_scores(hypotheses, references, metrics, language, ignore_case=ignore_case, tokenize=tokenize)
+        scores = corpus_scores(hypotheses, references, metrics, scoring)
         return Slice(name, n, round(scores["bleu"].score, 2), round(scores["chrf"].score, 2))
-    bleu, chrf = report(
-        hypotheses, references, metrics, language=language, ignore_case=ignore_case, tokenize=tokenize
-    ).values()
+    bleu, chrf = report(hypotheses, references, metrics, scoring=scoring).values()
     rounded = (round(number, 2) for number in (bleu.score, chrf.score, bleu.half_width, chrf.half_width))
     return Slice(name, n, *rounded)

@@ -24,7 +24,7 @@ from seq2seq.config.checks import names_a_language
 from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import CheckpointError, ConfigError, RunError, command
-from seq2seq.evaluation.scores import Interval
+from seq2seq.evaluation.scores import Interval, Scoring
 from seq2seq.files import atomic_file, regular, write_json, write_text
 
 _DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)  # what reading a damaged form raises
@@ -235,10 +235,6 @@ class RunDirectory:
         stored, removed = without_removed(self._yaml())
         return flat(_merged(dataclasses.asdict(RunConfig()), stored)) | removed
 
-    def tokenize(self) -> str:
-        """What decides the tokens of BLEU, as `evaluation.tokenize`."""
-        return str(self.settings()["evaluation.tokenize"])
-
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""
         identity = self.identity()
@@ -268,17 +264,11 @@ class RunDirectory:
         except _DAMAGE as error:
             raise RunError(f"{self.path / 'scores.json'}: has no scores, so it is damaged; restore it") from error
 
-    def metrics_of(self, test: str) -> list[str]:
-        """The metrics of a test set; none if the scores were not kept."""
-        return list(self._scores_of(test))
-
-    def ignored_case(self, test: str) -> bool:
-        """Whether the test set was scored without case."""
-        bleu = self._scores_of(test).get("bleu")
-        return bleu is not None and "|case:lc|" in bleu.signature
-
-    def _scores_of(self, test: str) -> dict[str, Interval]:
-        return self.scores().get(test, {}) if self.has_scores else {}
+    def scoring(self, test: str) -> Scoring:
+        """How the test set was scored: without case if the scores were kept and say so."""
+        bleu = self.scores().get(test, {}).get("bleu") if self.has_scores else None
+        ignored_case = bleu is not None and "|case:lc|" in bleu.signature
+        return Scoring(self.languages()[1], str(self.settings()["evaluation.tokenize"]), ignored_case)
 
     def summary(self) -> str:
         """The run on one screen; empty before its end."""

@@ -13,7 +13,6 @@ from yaml import YAMLError
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config.command import path_word
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.files import regular, write_json, write_text
 from seq2seq.masking import masked, masked_words
@@ -27,14 +26,6 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")  # all else that a file system or a 
 
 
 @dataclass(frozen=True)
-class Job:
-    """A trial of a search."""
-
-    name: str  # of its run directory in that of the search
-    words: Sequence[str]  # of `train.py`, without run_dir
-
-
-@dataclass(frozen=True)
 class SweepDirectory:
     """The directory of a sweep or of a search.
 
@@ -42,9 +33,10 @@ class SweepDirectory:
         multirun.yaml     of a sweep: the words of its command, which Hydra notes
         search.json       of a search: its space and the words that all trials share
         study.journal     of a search: Optuna's record of its trials; study.lock guards the choice of the next
-        workers/N.lock    which process does trial N of a search
+        workers/N.lock    locked while a worker does trial N of a search
         errors/NAME.txt   why a job failed, in a sentence
         logs/NAME.log     of a search: what a trial printed
+        experiment/best.yaml  of a search: its best trial, as a preset
         NAME/             the run directory of a job; NAME is its number and what differs: 003_optim.lr=0.001_seed=2
     """
 
@@ -88,18 +80,15 @@ class SweepDirectory:
     def log_file(self, name: str) -> Path:
         return self._in("logs", f"{name}.log")
 
+    @property
+    def best_file(self) -> Path:
+        return self._in("experiment", "best.yaml")
+
     def run(self, name: str) -> RunDirectory:
         return RunDirectory(self.path / name)
 
     def place(self, name: str) -> SweepPlace:
         return SweepPlace(self.group, int(re.match(r"\d*", name)[0] or 0))  # type: ignore[index]  # it always matches
-
-    def words(self, job: Job) -> list[str]:
-        """The words of `train.py` that begin a trial, or that go on with it."""
-        run = self.run(job.name)
-        if run.has_checkpoints:
-            return [path_word("resume", run.path)]
-        return [*job.words, path_word("run_dir", run.path)]
 
     # --- what a sweep is ---
 

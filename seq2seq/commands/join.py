@@ -27,6 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.corpus.reader import read_lines
     from seq2seq.errors import TranslationError
+    from seq2seq.evaluation.scores import Scoring
     from seq2seq.exit_status import note
     from seq2seq.translation.parts import join
     from seq2seq.translation.result import print_scores, texts
@@ -38,4 +39,5 @@ def run(args: argparse.Namespace) -> None:
     note(f"joined {n_parts} parts, {n_lines:,} lines: {args.output}")
     if args.reference:
         hypotheses = list(texts(read_lines(args.output), settings["form"], settings["alignment"]))
-        print_scores(hypotheses, args.reference, None, settings["typography"])
+        scoring = Scoring(settings.get("language", ""))  # older parts do not tell it
+        print_scores(hypotheses, args.reference, None, settings["typography"], scoring)

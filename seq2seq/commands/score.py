@@ -59,6 +59,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
+    from seq2seq.evaluation.scores import Scoring
     from seq2seq.exit_status import note
     from seq2seq.reports.score_files import score_files
     from seq2seq.reports.score_forms import scores_as_json, scores_as_text
@@ -66,16 +67,9 @@ def run(args: argparse.Namespace) -> None:
     metrics = args.metrics or [name for name in TEST_METRICS if args.language or name != "bleu_legacy_tok"]
     if not args.metrics and not args.language:
         note("bleu_legacy_tok is left out: it splits words by the rules of a language; name it with --language")
+    scoring = Scoring(args.language, args.tokenize, args.ignore_case)
     n_sentences, files = score_files(
-        args.hypotheses,
-        args.reference,
-        args.baseline,
-        args.source,
-        metrics,
-        args.language,
-        args.test_method,
-        ignore_case=args.ignore_case,
-        tokenize=args.tokenize,
+        args.hypotheses, args.reference, args.baseline, args.source, metrics, scoring, args.test_method
     )
     if args.format == "json":
         print(scores_as_json(n_sentences, files, args.test_method))

@@ -52,6 +52,9 @@ def run(args: argparse.Namespace) -> None:
         named = [word for word in args.words if word.startswith("run_dir=")]
         with composed([*words, *named]) as job:
             run_dir = Path(checked(job).run_dir)
+        for sample in space.samples():  # whether Hydra knows each value
+            with composed([*words, *sample]):
+                pass
         sweep = SweepDirectory(run_dir if named else fresh_directory(run_dir))
         begin_search(sweep, space, words)
     search = Search(sweep, space, words)

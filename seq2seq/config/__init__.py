@@ -11,7 +11,7 @@ from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.logger import LoggerConfig
 from seq2seq.config.model import DROPOUTS, ModelConfig
 from seq2seq.config.optim import OptimConfig
-from seq2seq.config.read import describe, kept, read_config, unknown_key
+from seq2seq.config.read import kept, read_config, unknown_key
 from seq2seq.config.run import RunConfig
 from seq2seq.config.sources import CORPUS, SourceFiles, SourcePath, SourceSpec, is_named
 from seq2seq.config.tokenizer import TokenizerConfig
@@ -34,7 +34,6 @@ __all__ = [
     "SourceSpec",
     "TokenizerConfig",
     "TrainerConfig",
-    "describe",
     "is_named",
     "kept",
     "read_config",

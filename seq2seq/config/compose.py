@@ -7,8 +7,9 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import open_dict
+from omegaconf import OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.config.command import PATHS, Composed, path_word, readable, sentence_of
@@ -46,6 +47,24 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
         yield Composed(cfg, overrides)
     finally:
         HydraConfig.instance().cfg = context
+
+
+def as_preset(words: Sequence[str], comment: str) -> tuple[str, list[str]]:
+    """The text of a preset of `experiment` that composes what these words do; and those words that it cannot hold."""
+    recipes, choices, rest = [], [], []
+    values = OmegaConf.create()
+    for each in OverridesParser.create().parse_overrides([readable(word, is_sweep=False) for word in words]):
+        key = each.key_or_group
+        if each.is_delete() or key.startswith("hydra"):
+            rest.append(str(each.input_line))
+        elif key == "experiment":
+            recipes.append(each.value())
+        elif (conf_dir() / key).is_dir():
+            choices.append({f"override /{key}": each.value()})
+        else:
+            OmegaConf.update(values, key, each.value())
+    defaults = OmegaConf.to_yaml({"defaults": [*recipes, *choices, "_self_"]})
+    return f"# @package _global_\n# {comment}\n{defaults}{OmegaConf.to_yaml(values) if values else ''}", rest
 
 
 @contextmanager

@@ -18,14 +18,14 @@ from seq2seq.segmentation import Draw, RandomSegmentation
 from seq2seq.tokenizer import Tokenizer
 
 _MOST_PAIRS = 500  # that are measured
-_FITTING_PERCENT = 90  # of the sides that become longer; more room would mean more padding
+_FITTING_PERCENT = 90  # of the sides that become longer; a higher share would mean more padding
 _DRAWS = 4  # of a segmentation
 
 
 class PairReader:
     """Reads the rows of an epoch.
 
-    What has more tokens than its batch has room for is read as it is stored: an augmented pair without augmentations, a
+    What has more tokens than fit its batch is read as it is stored: an augmented pair without augmentations, a
     side that is segmented at random in its best segmentation, after some more draws.
     """
 
@@ -58,7 +58,7 @@ class PairReader:
         ]
         return [src for src, _ in read], [tgt for _, tgt in read]
 
-    def _pair(self, pair: int, names: Sequence[str], place: str, room: Rows) -> tuple[list[int], list[int]]:
+    def _pair(self, pair: int, names: Sequence[str], place: str, rows: Rows) -> tuple[list[int], list[int]]:
         tag = [token for token in self.store.src(pair)[:1].tolist() if token in self._tags] if self._tags else []
         if not (names or self.segment or (tag and self.tag_dropout)):
             return self._stored(pair)
@@ -66,14 +66,14 @@ class PairReader:
         drops_tag = draw.random() < self.tag_dropout
         texts = self._texts(pair, names, draw) if names or self.segment else []
         ids = self.tokenizer.encode(texts) if names else []
-        if ids and all(ids) and len(tag + ids[0]) <= room.max_src and len(ids[1]) <= room.max_tgt:
+        if ids and all(ids) and len(tag + ids[0]) <= rows.max_src and len(ids[1]) <= rows.max_tgt:
             src, tgt = tag + ids[0], ids[1]
         else:
             src, tgt = self._stored(pair)
             texts = self._texts(pair, [], draw) if self.segment else []
         if self.segment:
-            src = tag + (_drawn(self.segment, texts[0], room.max_src - len(tag), draw.random) or src[len(tag) :])
-            tgt = _drawn(self.segment, texts[1], room.max_tgt, draw.random) or tgt
+            src = tag + (_drawn(self.segment, texts[0], rows.max_src - len(tag), draw.random) or src[len(tag) :])
+            tgt = _drawn(self.segment, texts[1], rows.max_tgt, draw.random) or tgt
         return src[len(tag) :] if drops_tag else src, tgt
 
     def _stored(self, pair: int) -> tuple[list[int], list[int]]:
@@ -88,10 +88,10 @@ class PairReader:
         return texts
 
 
-def _drawn(segment: RandomSegmentation, text: str, room: int, draw: Draw) -> list[int] | None:
+def _drawn(segment: RandomSegmentation, text: str, most: int, draw: Draw) -> list[int] | None:
     """A segmentation with the distribution of the sampler, limited to those that fit; None if no draw does."""
     segmentations = (segment(text, draw) for _ in range(_DRAWS))
-    return next((ids for ids in segmentations if len(ids) <= room), None)
+    return next((ids for ids in segmentations if len(ids) <= most), None)
 
 
 def measured(

@@ -219,9 +219,9 @@ def _cut(lengths: npt.NDArray[Any], max_tokens: int) -> Indices:
         run, longest, end = first, 0, start
         while run < len(ends):
             longest = max(longest, with_eos[run])
-            room_end = start + max_tokens // longest
-            if room_end < ends[run]:
-                end = max(end, room_end)  # if no row of this run fits, the batch still has those before
+            budget_end = start + max_tokens // longest
+            if budget_end < ends[run]:
+                end = max(end, budget_end)  # if no row of this run fits, the batch still has those before
                 break
             end = ends[run]
             run += 1

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from seq2seq.config.evaluation import AUTO
 from seq2seq.evaluation.scores import (
     N_SAMPLES,
+    PLAIN,
     Interval,
     References,
     Resampled,
+    Scoring,
     bootstrap_p_value,
     check_before_work,
     check_sentences,
@@ -50,10 +51,7 @@ def recipe_tests(
     references: References,
     metrics: Sequence[str],
     method: str = "bs",
-    language: str = "",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> dict[str, list[RecipeScores]]:
     """Test whether recipes differ from the first one, in each metric.
 
@@ -68,16 +66,7 @@ def recipe_tests(
     """
     if method == "ar":
         first, *others = (translations for (translations,) in recipes)
-        paired = paired_tests(
-            first,
-            others,
-            references,
-            metrics,
-            method,
-            language=language,
-            ignore_case=ignore_case,
-            tokenize=tokenize,
-        )
+        paired = paired_tests(first, others, references, metrics, method, scoring=scoring)
         return {
             name: [RecipeScores([pairs[0].baseline], pairs[0].baseline)]
             + [
@@ -88,13 +77,13 @@ def recipe_tests(
             ]
             for name, pairs in paired.items()
         }
-    check_before_work(tokenize)
+    check_before_work(scoring.tokenize)
     systems = [translations for runs in recipes for translations in runs]
     for translations in systems:
         check_sentences(translations, references)
     found = {}
     for name in metrics:
-        scorer = scorer_of(name, references, language, ignore_case, tokenize)
+        scorer = scorer_of(name, references, scoring)
         each = iter(resampled(scorer, systems, N_SAMPLES["bs"]))
         found[name] = _compared([list(islice(each, len(runs))) for runs in recipes])
     return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import regex
 
 from seq2seq.characters import base_language, has_spaces, has_spaces_between_sentences, is_unspaced, split_words
+from seq2seq.config import RunConfig
 from seq2seq.config.evaluation import AUTO
 from seq2seq.corpus.tokenised import is_tokenised
 from seq2seq.errors import TranslationError
@@ -47,6 +48,30 @@ class Score:
 
     score: float
     signature: str
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How sentences are scored.
+
+    Attributes:
+        language: of the sentences, such as `fr`; it decides the tokens. If it is empty, the script of the references
+            does, but `bleu_legacy_tok` needs it.
+        tokenize: tokens of `bleu`, as sacreBLEU names them; `auto`: those of the language.
+        ignore_case: lower all letters first, as sacreBLEU's `--lowercase`; `ter` and `bleu_legacy_tok` always do.
+    """
+
+    language: str = ""
+    tokenize: str = AUTO
+    ignore_case: bool = False
+
+    @classmethod
+    def of(cls, config: RunConfig, *, ignore_case: bool = False) -> "Scoring":
+        """How a run scores its translations."""
+        return cls(config.data.tgt_lang, config.evaluation.tokenize, ignore_case)
+
+
+PLAIN = Scoring()
 
 
 @dataclass(frozen=True)
@@ -89,10 +114,7 @@ def corpus_scores(
     hypotheses: Sequence[str],
     references: References,
     metrics: Sequence[str] = ("bleu", "chrf"),
-    language: str = "",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> dict[str, Score]:
     """Score all sentences as one corpus. No score is a mean over sentences or batches.
 
@@ -102,10 +124,6 @@ def corpus_scores(
         metrics: any of `bleu` (cased), `chrf` (chrF2), `chrf++` (with word bigrams), `ter` and `bleu_legacy_tok`. The
             last one is what multi-bleu.perl gives for `moses_tokens`: the number in older papers. If the references
             are tokens already, text is only lower-cased, and the signature says `tok:none`.
-        language: of the sentences, such as `fr`; it decides the tokens. If it is empty, the script of the references
-            does, but `bleu_legacy_tok` needs it.
-        ignore_case: lower all letters first, as sacreBLEU's `--lowercase`; `ter` and `bleu_legacy_tok` always do.
-        tokenize: tokens of `bleu`, as sacreBLEU names them; `auto`: those of the language.
     Returns:
         The score of each metric, by the name of the metric.
     Raises:
@@ -116,7 +134,7 @@ def corpus_scores(
     check_sentences(hypotheses, references)
     scores = {}
     for name in metrics:
-        metric = scorer_of(name, references, language, ignore_case, tokenize)
+        metric = scorer_of(name, references, scoring)
         value = metric.corpus_score(hypotheses, None).score
         scores[name] = Score(float(value), str(metric.get_signature()))
     return scores
@@ -127,10 +145,7 @@ def report(
     references: References,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
-    language: str = "",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> dict[str, Interval]:
     """`corpus_scores` with 95% intervals, from resamples drawn with replacement (Koehn 2004).
 
@@ -142,10 +157,10 @@ def report(
     Raises:
         TranslationError, TypeError: as `corpus_scores`.
     """
-    check_before_work(tokenize)
+    check_before_work(scoring.tokenize)
     check_sentences(hypotheses, references)
     assert n_samples > 1
-    scorers = {name: scorer_of(name, references, language, ignore_case, tokenize) for name in metrics}
+    scorers = {name: scorer_of(name, references, scoring) for name in metrics}
     return {name: resampled(scorer, [hypotheses], n_samples)[0].interval() for name, scorer in scorers.items()}
 
 
@@ -155,15 +170,10 @@ def paired_test(
     references: References,
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     n_samples: int = 1000,
-    language: str = "",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> dict[str, PairedScores]:
     """`paired_tests` of one system, by paired bootstrap resampling."""
-    found = paired_tests(
-        baseline, [system], references, metrics, "bs", n_samples, language, ignore_case=ignore_case, tokenize=tokenize
-    )
+    found = paired_tests(baseline, [system], references, metrics, "bs", n_samples, scoring)
     return {name: scores[0] for name, scores in found.items()}
 
 
@@ -174,10 +184,7 @@ def paired_tests(
     metrics: Sequence[str] = ("bleu", "chrf", "ter"),
     method: str = "bs",
     n_samples: int = 0,
-    language: str = "",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> dict[str, list[PairedScores]]:
     """Test whether systems differ from a baseline by more than chance.
 
@@ -195,17 +202,14 @@ def paired_tests(
     Raises:
         TranslationError, TypeError: as `corpus_scores`, for any system.
     """
-    check_before_work(tokenize)
+    check_before_work(scoring.tokenize)
     check_sentences(baseline, references, "baseline hypotheses")
     for system in systems:
         check_sentences(system, references)
     n_samples = n_samples or N_SAMPLES[method]
     assert n_samples > 1
     test = {"bs": _bootstrap_test, "ar": _randomisation_test}[method]
-    return {
-        name: test(scorer_of(name, references, language, ignore_case, tokenize), [baseline, *systems], n_samples)
-        for name in metrics
-    }
+    return {name: test(scorer_of(name, references, scoring), [baseline, *systems], n_samples) for name in metrics}
 
 
 def difference_interval(
@@ -213,8 +217,7 @@ def difference_interval(
     system: Sequence[str],
     references: References,
     n_samples: int = 1000,
-    language: str = "",
-    tokenize: str = AUTO,
+    scoring: Scoring = PLAIN,
 ) -> tuple[float, float]:
     """Between which two numbers 95% of the differences of BLEU, system minus baseline, lie on resamples.
 
@@ -229,7 +232,7 @@ def difference_interval(
 
     check_sentences(baseline, references, "baseline hypotheses")
     check_sentences(system, references)
-    scorer = scorer_of("bleu", references, language, False, tokenize)
+    scorer = scorer_of("bleu", references, scoring)
     before, after = (each.on_resamples for each in resampled(scorer, [baseline, system], n_samples))
     low, high = np.percentile(after - before, [2.5, 97.5])
     return float(low), float(high)
@@ -239,7 +242,7 @@ def check_before_work(tokenize: str) -> None:
     """Refuse what would be refused when everything is translated: tokens that are not there, a seed that is none."""
     _seed()
     if tokenize != AUTO:
-        bleu([], tokenize=tokenize)
+        bleu([], Scoring(tokenize=tokenize))
 
 
 def without_minus_zero(difference: float) -> float:
@@ -343,7 +346,7 @@ def _without_progress() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def scorer_of(name: str, references: References, language: str, ignore_case: bool, tokenize: str) -> "Metric":
+def scorer_of(name: str, references: References, scoring: Scoring) -> "Metric":
     """A metric that has analysed the references, and can score several systems against them."""
     from sacrebleu import CHRF, TER
 
@@ -351,20 +354,21 @@ def scorer_of(name: str, references: References, language: str, ignore_case: boo
     if name == "bleu":
         # sacreBLEU warns if hypotheses look like tokens. `force` silences it if the references are tokens too.
         force = is_tokenised(known[0])
-        return bleu(known[0], language, tokenize, references=known, lowercase=ignore_case, force=force)
+        return bleu(known[0], scoring, references=known, lowercase=scoring.ignore_case, force=force)
     if name == "chrf":
-        return CHRF(references=known, lowercase=ignore_case)
+        return CHRF(references=known, lowercase=scoring.ignore_case)
     if name == "chrf++":
-        return CHRF(word_order=2, references=known, lowercase=ignore_case)
+        return CHRF(word_order=2, references=known, lowercase=scoring.ignore_case)
     if name == "ter":
-        by_characters = not has_spaces_between_sentences(language or _written_as(known[0]))  # Chinese and Japanese
+        # Chinese and Japanese are.
+        by_characters = not has_spaces_between_sentences(scoring.language or _written_as(known[0]))
         return TER(references=known, normalized=by_characters, asian_support=by_characters)
     if name == "bleu_legacy_tok":
-        return _legacy_bleu(known, language)
+        return _legacy_bleu(known, scoring.language)
     raise TranslationError(f"{name!r} is not a metric; choose from {', '.join(METRICS)}")
 
 
-def bleu(texts: Iterable[str | None], language: str = "", tokenize: str = AUTO, **options: Any) -> "Metric":
+def bleu(texts: Iterable[str | None], scoring: Scoring, **options: Any) -> "Metric":
     """sacreBLEU's BLEU with the tokens that are asked for, or those of the language.
 
     Args:
@@ -374,7 +378,9 @@ def bleu(texts: Iterable[str | None], language: str = "", tokenize: str = AUTO, 
     from sacrebleu import BLEU
 
     known = list(filter(None, texts))
-    tokens = bleu_tokens(language or _written_as(known)) if tokenize == AUTO else tokenize
+    tokens = scoring.tokenize
+    if tokens == AUTO:
+        tokens = bleu_tokens(scoring.language or _written_as(known))
     if tokens not in BLEU.TOKENIZERS:
         raise TranslationError(f"sacreBLEU has no tokens {tokens!r}; choose from {', '.join(BLEU.TOKENIZERS)}")
     together = " ".join(known) if tokens in _SPLIT_AT_SPACES else ""
@@ -396,7 +402,7 @@ def bleu_tokens(language: str) -> str:
         return "13a" if has_spaces(language) else "char" if has_spaces_between_sentences(language) else "zh"
     tokens, without = _DICTIONARIES[code]
     try:
-        bleu([], tokenize=tokens)
+        bleu([], Scoring(tokenize=tokens))
     except TranslationError as error:
         _say_once(f"BLEU of {language} has the tokens {without}: {error}")
         return without

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from seq2seq.config.evaluation import AUTO
-from seq2seq.evaluation.scores import bleu
+from seq2seq.evaluation.scores import PLAIN, Scoring, bleu
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
@@ -23,16 +22,15 @@ def sentence_chrf(hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 
 
 def sentence_bleu(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], language: str = "", tokenize: str = AUTO
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], scoring: Scoring = PLAIN
 ) -> list[float]:
     """BLEU of each sentence alone, smoothed, up to the longest n-grams that it has.
 
     Args:
         references: as in `sentence_chrf`.
-        language, tokenize: as in `corpus_scores`.
     """
     texts = chain.from_iterable(references)
-    metric = bleu(texts, language, tokenize, effective_order=True, force=True)  # `force`: no advice to detokenise
+    metric = bleu(texts, scoring, effective_order=True, force=True)  # `force`: no advice to detokenise
     return [
         float(metric.sentence_score(hypothesis, [text for text in known if text.strip()] or [""]).score)
         for hypothesis, known in zip(hypotheses, references, strict=True)

@@ -15,7 +15,7 @@ from torch import Tensor
 from seq2seq.config import RunConfig
 from seq2seq.decoding import plan_batches
 from seq2seq.decoding.search import pad_sources, search
-from seq2seq.evaluation.scores import check_before_work, corpus_scores, difference_interval
+from seq2seq.evaluation.scores import Scoring, check_before_work, corpus_scores, difference_interval
 from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.model import masks
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
@@ -159,8 +159,7 @@ def _scored(
     seconds: float,
 ) -> Ablation:
     known = [list(each) for each in references]
-    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
-    scores = corpus_scores(plain, known, language=language, tokenize=tokenize)
+    scores = corpus_scores(plain, known, scoring=Scoring.of(config))
     bleu, chrf = scores["bleu"].score, scores["chrf"].score
     return Ablation(
         n_sentences=len(plain),
@@ -180,12 +179,10 @@ def _losses(
     bleu: float,
     chrf: float,
 ) -> Iterator[Loss]:
-    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
+    scoring = Scoring.of(config)
     for part, without in texts.items():
-        scores = corpus_scores(without, references, language=language, tokenize=tokenize)
-        low, high = difference_interval(
-            without, plain, references, n_samples=_N_SAMPLES, language=language, tokenize=tokenize
-        )
+        scores = corpus_scores(without, references, scoring=scoring)
+        low, high = difference_interval(without, plain, references, _N_SAMPLES, scoring)
         yield Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high)
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from seq2seq.evaluation.scores import without_minus_zero
-from seq2seq.inspection.ablating import Ablation, Loss
+from seq2seq.inspection.ablating import Ablation
 from seq2seq.inspection.attention_kinds import KINDS, TITLES
-from seq2seq.inspection.head_figures import FIGURES
 from seq2seq.inspection.heads import HeadReport
 
-_FIGURE_HEADINGS = {"punctuation": "marks"}
+_HEADINGS = {"punctuation": "marks"}
 
 
 def heads_as_text(report: HeadReport) -> str:
@@ -28,25 +29,16 @@ def heads_as_text(report: HeadReport) -> str:
 
 def _table(report: HeadReport, kind: str) -> list[str]:
     """A row for each layer and head, counted from 1."""
-    columns = {_FIGURE_HEADINGS.get(name, name): report.figures[kind][name] for name in FIGURES}
-    if kind == "cross":
-        found = report.alignment
-        columns |= {"AER": found.error_rate, "precision": found.precision, "recall": found.recall}
-    losses = report.ablation.of("head") if report.ablation else {}
-    headings = ["head", *columns, *(["BLEU lost", "95% from", "to"] if losses else [])]
-    rows = []
-    n_layers, n_heads = report.figures[kind]["entropy"].shape
-    for layer in range(n_layers):
-        for head in range(n_heads):
-            name = f"{layer + 1}.{head + 1}"
-            values = [f"{values[layer, head]:.2f}" for values in columns.values()]
-            rows.append([name, *values, *(_lost(losses[f"{kind} {name}"]) if losses else [])])
-    return _aligned([headings, *rows])
+    columns = report.table(kind)
+    rows = [["head", *(_HEADINGS.get(name, name) for name in columns)]]
+    for layer, head in np.ndindex(report.figures[kind]["entropy"].shape):
+        rows.append([f"{layer + 1}.{head + 1}", *(_number(values[layer, head]) for values in columns.values())])
+    return _aligned(rows)
 
 
 def _ablation(ablation: Ablation) -> list[str]:
     rows = [
-        [loss.name.replace("_", "-"), *_lost(loss), f"{without_minus_zero(loss.chrf):.2f}"]
+        [loss.name.replace("_", "-"), *map(_number, (loss.bleu, loss.bleu_low, loss.bleu_high, loss.chrf))]
         for kind in ("layer", "sublayer")
         for loss in ablation.of(kind).values()
     ]
@@ -57,8 +49,8 @@ def _ablation(ablation: Ablation) -> list[str]:
     ]
 
 
-def _lost(loss: Loss) -> list[str]:
-    return [f"{without_minus_zero(value):.2f}" for value in (loss.bleu, loss.bleu_low, loss.bleu_high)]
+def _number(value: float) -> str:
+    return f"{without_minus_zero(value):.2f}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

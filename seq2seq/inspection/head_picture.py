@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seq2seq.inspection.attention_kinds import KINDS
-from seq2seq.inspection.head_figures import FIGURES
 from seq2seq.inspection.heads import HeadReport
 from seq2seq.reports import style
 from seq2seq.reports.attention_matrix import draw_matrix
@@ -15,35 +14,22 @@ from seq2seq.reports.attention_matrix import draw_matrix
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LOST = "BLEU lost"
-_AER = "AER"
+_NOT_DRAWN = ("95% from", "to", "precision", "recall")
 _SIZE = (2.1, 1.9)  # inches of a panel
 
 
 def draw_heads(report: HeadReport, file: Path) -> None:
     """Draw all figures. The ending of the file's name chooses the format: .png, .svg or .pdf."""
-    columns = [*FIGURES, *([_LOST] if report.ablation else []), _AER]  # only cross-attention has the last one
+    tables = {kind: report.table(kind) for kind in KINDS}
+    columns = [name for name in tables["cross"] if name not in _NOT_DRAWN]  # only cross-attention has all of them
     with style.grid(len(KINDS), len(columns), _SIZE) as (figure, axes):
-        for row, kind in zip(axes, KINDS, strict=True):
-            found = _figures(report, kind)
+        for row, (kind, found) in zip(axes, tables.items(), strict=True):
             for axis, name in zip(row, columns, strict=True):
                 if name in found:
                     _draw(axis, found[name], kind, name)
                 else:
                     axis.set_axis_off()
         style.save(figure, file)
-
-
-def _figures(report: HeadReport, kind: str) -> dict[str, NDArray[np.float64]]:
-    found = dict(report.figures[kind])
-    if kind == "cross":
-        found[_AER] = report.alignment.error_rate
-    if report.ablation:
-        losses = report.ablation.of("head")
-        shape = found["entropy"].shape
-        lost = [losses[f"{kind} {layer + 1}.{head + 1}"].bleu for layer, head in np.ndindex(shape)]
-        found[_LOST] = np.array(lost).reshape(shape)
-    return found
 
 
 def _draw(axis: "Axes", values: NDArray[np.float64], kind: str, name: str) -> None:

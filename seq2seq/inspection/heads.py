@@ -67,6 +67,22 @@ class HeadReport:
     seconds: float
     ablation: Ablation | None = None
 
+    def table(self, kind: str) -> dict[str, NDArray[np.float64]]:
+        """All that is known of the heads of a kind, by the name of its column; each (layers, heads)."""
+        found = dict(self.figures[kind])
+        shape = found["entropy"].shape
+        if self.ablation:
+            losses = self.ablation.of("head")
+            each = [losses[f"{kind} {layer + 1}.{head + 1}"] for layer, head in np.ndindex(shape)]
+            names = {"BLEU lost": "bleu", "95% from": "bleu_low", "to": "bleu_high"}
+            found |= {
+                title: np.array([getattr(loss, name) for loss in each]).reshape(shape) for title, name in names.items()
+            }
+        if kind == "cross":
+            aligned = self.alignment
+            found |= {"AER": aligned.error_rate, "precision": aligned.precision, "recall": aligned.recall}
+        return found
+
     def as_json(self) -> dict[str, Any]:
         """Plain types, rounded to what can be read."""
         content: dict[str, Any] = _plain(dataclasses.asdict(self))

@@ -31,7 +31,7 @@ class KeyValueCache:
     """
 
     def __init__(self) -> None:
-        self._rooms: tuple[Tensor, Tensor] | None = None  # of keys (B, G, P, K) and of values (B, G, P, V)
+        self._stored: tuple[Tensor, Tensor] | None = None  # of keys (B, G, P, K) and of values (B, G, P, V)
 
     def write(self, k: Tensor, v: Tensor, place: int, length: int) -> tuple[Tensor, Tensor]:
         """Store new tokens, and return the keys (B, G, P, K) and values (B, G, P, V) of all places.
@@ -42,37 +42,37 @@ class KeyValueCache:
             place: where the first of them goes.
             length: the number of places, P.
         """
-        if self._rooms is None:
+        if self._stored is None:
             # Zeros, because a weight of 0 does not hide a NaN.
-            self._rooms = (
+            self._stored = (
                 k.new_zeros(*k.shape[:2], length, k.size(-1)),
                 v.new_zeros(*v.shape[:2], length, v.size(-1)),
             )
-        for room, new in zip(self._rooms, (k, v), strict=True):
-            room.narrow(2, place, new.size(2)).copy_(new)
-        return self._rooms
+        for buffer, new in zip(self._stored, (k, v), strict=True):
+            buffer.narrow(2, place, new.size(2)).copy_(new)
+        return self._stored
 
     def select(self, sentences: Tensor) -> None:
         """Keep these sentences, in this order; a sentence may come several times."""
-        if self._rooms is not None:  # else nothing is stored yet
-            k, v = self._rooms
-            self._rooms = k.index_select(0, sentences), v.index_select(0, sentences)
+        if self._stored is not None:  # else nothing is stored yet
+            k, v = self._stored
+            self._stored = k.index_select(0, sentences), v.index_select(0, sentences)
 
     def keep(self, places: Tensor) -> None:
         """Keep the tokens at these places, (B, P'), in this order. A place may come twice."""
-        assert self._rooms is not None
-        k, v = self._rooms
+        assert self._stored is not None
+        k, v = self._stored
         sentences, heads, length, _ = k.shape
         # Rows of one matrix are several times as fast as `gather`, which copies number by number.
         first_rows = torch.arange(0, sentences * heads * length, length, device=places.device)
         rows = (first_rows.view(sentences, heads, 1) + places[:, None]).flatten()  # (B, G, P') -> (B G P')
-        self._rooms = _rows(k, rows), _rows(v, rows)
+        self._stored = _rows(k, rows), _rows(v, rows)
 
 
-def _rows(room: Tensor, rows: Tensor) -> Tensor:
+def _rows(buffer: Tensor, rows: Tensor) -> Tensor:
     """The rows with these numbers of all heads of all sentences: (B, G, P, K) -> (B, G, P', K)."""
-    sentences, heads, _, d_head = room.shape
-    return room.view(-1, d_head).index_select(0, rows).view(sentences, heads, -1, d_head)
+    sentences, heads, _, d_head = buffer.shape
+    return buffer.view(-1, d_head).index_select(0, rows).view(sentences, heads, -1, d_head)
 
 
 @dataclass
@@ -89,9 +89,9 @@ class DecoderState:
     n_steps: int = 0  # tokens in each hypothesis
 
     def take_step(self, n_hypotheses: int) -> int:
-        """Make room for one new token of each hypothesis, which only that hypothesis sees; returns the first place."""
+        """Add one new token of each hypothesis, which only that hypothesis sees; returns the place of the first."""
         if self.n_past + n_hypotheses > self.ancestry.size(-1):
-            self._make_room(n_hypotheses)
+            self._compact(n_hypotheses)
         start = self.n_past
         self.n_past += n_hypotheses
         if self.pattern is not None:
@@ -121,7 +121,7 @@ class DecoderState:
         for past in self.past:
             past.select(sentences)
 
-    def _make_room(self, n_hypotheses: int) -> None:
+    def _compact(self, n_hypotheses: int) -> None:
         """Drop the tokens that belong to no hypothesis, or are out of reach, and add free places.
 
         The hypotheses of most beams share all but their latest tokens, so few tokens are left.
@@ -130,7 +130,7 @@ class DecoderState:
         n_free = n_hypotheses
         if self.pattern is not None and self.pattern.reach < math.inf:
             is_used &= self.n_steps - self.positions <= self.pattern.reach
-            n_free = max(n_free, ROUND)  # a full window never has fewer tokens: make room for several steps
+            n_free = max(n_free, ROUND)  # a full window never has fewer tokens: free places for several steps
         n_used = int(is_used.sum(-1).max()) if self.n_past else 0
         length = -(-(n_used + n_free) // ROUND) * ROUND
         if self.n_past:

@@ -4,7 +4,8 @@ Everything is read from run directories. What is compared is recipes: a run, or 
 recipe with the first one, on each test set that both have translated.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -22,6 +23,7 @@ from seq2seq.reports.tables import label
 from seq2seq.reports.verdict import SIGNIFICANT
 
 Scores = Mapping[str, Mapping[str, Measured]]  # by metric, and by the label of a run or recipe
+_INCIDENTAL = re.compile(r"\|(?:bs|ar|seed|version):[^|]*")  # of a signature: it leaves the score as it is
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def compare(
         raise RunError(
             f"--test-method ar compares single runs, and {several[0].label} are one recipe; take bs, or name one"
         )
-    sets = {name: _compare_on(name, groups, metrics, method, languages[1]) for name in _test_sets(read, tests, method)}
+    sets = {name: _compare_on(name, groups, metrics, method) for name in _test_sets(read, tests, method)}
     # The validations of a run that is not finished may be on fewer sentences than the choice of its weights.
     alike = [
         group for group in groups if all(run.is_finished and not _differ(first, run, "valid") for run in group.runs)
@@ -122,7 +124,7 @@ def compare(
     valid = _together(
         _by_metric({run.label: run.valid for run in read}, metrics), groups, alike if first.is_finished else []
     )
-    notes = list(_notes(read, sets, method))
+    notes = list(_notes(read, valid, sets, method))
     comparison = Comparison(read, groups, languages, method, _differing(read), notes, valid, sets)
     there = {name.rpartition("/")[2] for name in comparison.scores}
     if missing := [metric for metric in metrics if metric not in there]:
@@ -159,15 +161,13 @@ def _test_sets(runs: Sequence[ComparedRun], wanted: Sequence[str], method: str) 
     return [name for name in names if not wanted or name in wanted]
 
 
-def _compare_on(
-    test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str, language: str
-) -> ComparedTestSet:
+def _compare_on(test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str) -> ComparedTestSet:
     """The scores that runs kept of a test set, and those of tests in their place."""
     scores = _by_metric({run.label: run.tests.get(test, {}) for recipe in recipes for run in recipe.runs}, metrics)
     translated = [recipe for recipe in recipes if all(test in run.translated for run in recipe.runs)]
     runs = [run for recipe in translated for run in recipe.runs]
     if method != "none" and len(runs) > 1 and translated[0] is recipes[0]:
-        for metric, by_label in _tested(test, translated, metrics, method, language).items():
+        for metric, by_label in _tested(test, translated, metrics, method).items():
             scores[metric] = scores.get(metric, {}) | by_label
     in_order = {metric: scores[metric] for metric in METRICS if metric in scores}
     n_sentences = len(runs[0].run.hypotheses(test)) if runs else None
@@ -175,21 +175,20 @@ def _compare_on(
 
 
 def _tested(
-    test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str, language: str
+    test: str, recipes: Sequence[Recipe], metrics: Sequence[str], method: str
 ) -> dict[str, dict[str, Measured]]:
     """The scores of all runs and recipes on a test set, and the tests of each recipe but the first one against that."""
     runs = [run for recipe in recipes for run in recipe.runs]
     references = runs[0].run.references(test)
     for other in runs[1:]:
         _check_references(test, runs[0].run, other.run, references)
+    scorings = [run.run.scoring(test) for run in runs]
     found = recipe_tests(
         [[run.run.hypotheses(test) for run in recipe.runs] for recipe in recipes],
         references,
         metrics or _shared_metrics(test, runs),
         method,
-        language,
-        ignore_case=any(run.run.ignored_case(test) for run in runs),
-        tokenize=runs[0].run.tokenize(),
+        replace(scorings[0], ignore_case=any(scoring.ignore_case for scoring in scorings)),
     )
     return {metric: dict(_measured(recipes, each)) for metric, each in found.items()}
 
@@ -260,10 +259,17 @@ def _together(scores: Scores, recipes: Sequence[Recipe], alike: Sequence[Recipe]
                     by_label.get(recipe.label, Measured(mean(values))), deviation=stdev(values)
                 )
             there |= own
-            if recipe in alike and recipe is not recipes[0] and first in there and recipe.label in there:
+            both = [by_label[run.label] for each in (recipes[0], recipe) for run in each.runs if run.label in by_label]
+            is_there = recipe is not recipes[0] and first in there and recipe.label in there
+            if recipe in alike and is_there and _alike(both):
                 difference = there[recipe.label].score - there[first].score
                 there[recipe.label] = replace(there[recipe.label], difference=difference)
     return found
+
+
+def _alike(scores: Iterable[Measured]) -> bool:
+    """Whether scores were computed in one way, as far as their signatures tell."""
+    return len({_INCIDENTAL.sub("", each.signature) for each in scores if each.signature}) <= 1
 
 
 def _differ(one: ComparedRun, other: ComparedRun, split: str) -> bool:
@@ -272,7 +278,16 @@ def _differ(one: ComparedRun, other: ComparedRun, split: str) -> bool:
     return in_one is not None and in_other is not None and in_one != in_other
 
 
-def _notes(runs: Sequence[ComparedRun], sets: Mapping[str, ComparedTestSet], method: str) -> Iterator[str]:
+def _kept_and_shown(run: ComparedRun, sets: Mapping[str, ComparedTestSet]) -> Iterator[tuple[Measured, Measured]]:
+    """Each score of a test set as the run kept it, and as it stands in the comparison."""
+    for name, kept in run.tests.items():
+        scores = sets[name].scores if name in sets else {}
+        yield from ((each, scores[metric][run.label]) for metric, each in kept.items() if metric in scores)
+
+
+def _notes(
+    runs: Sequence[ComparedRun], valid: Scores, sets: Mapping[str, ComparedTestSet], method: str
+) -> Iterator[str]:
     """What else differs than the models; nothing of runs that did not keep which files they read."""
     first, *others = runs
     meaning = {
@@ -293,10 +308,16 @@ def _notes(runs: Sequence[ComparedRun], sets: Mapping[str, ComparedTestSet], met
         yield f"{', '.join(training)}: not finished, so not tested{validated}"
     if method != "none" and others and not first.translated and any(other.translated for other in others):
         yield f"nothing is tested against {first.label}, which has translated no test set; name a finished run first"
-    for name, test in sets.items():
-        for metric, scores in test.scores.items():
-            if len({each.signature for each in scores.values() if each.signature}) > 1:
-                yield f"{metric} of test set {name} was not computed alike by all runs, see the signatures"
+    for name, of_metrics in {
+        "valid": valid,
+        **{f"test set {name}": test.scores for name, test in sets.items()},
+    }.items():
+        for metric, scores in of_metrics.items():
+            if not _alike(scores.values()):
+                yield f"{metric} of {name} is compared only where it was computed alike, see the signatures"
+    again = [run.label for run in runs if not all(_alike(pair) for pair in _kept_and_shown(run, sets))]
+    if again:
+        yield f"{', '.join(again)}: scored here as all others, and so not as in its own report"
     n_tested = max(
         (sum(each.is_tested for each in scores.values()) for test in sets.values() for scores in test.scores.values()),
         default=0,

@@ -85,7 +85,8 @@ def _scores(run: RunDirectory, config: DataConfig) -> list[dict[str, Any]]:
             "metrics": [_score(name, score) for name, score in metrics.items()],
             "augmentations": [
                 _score(name.removeprefix(f"{test}/"), others["bleu"])
-                | {"change": others["bleu"].score - metrics["bleu"].score, "ignores_case": run.ignored_case(name)}
+                | {"change": others["bleu"].score - metrics["bleu"].score}
+                | {"ignores_case": run.scoring(name).ignore_case}
                 for name, others in scores.items()
                 if clean_of.get(name) == test and "bleu" in others and "bleu" in metrics
             ],

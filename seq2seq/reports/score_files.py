@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seq2seq.config.evaluation import AUTO
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.holm import corrected
-from seq2seq.evaluation.scores import Interval, check_before_work, paired_tests, report
+from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work, paired_tests, report
 
 STDIN = Path("-")
 
@@ -53,11 +52,8 @@ def score_files(
     baselines: Sequence[Path],
     source: Path | None,
     metrics: Sequence[str],
-    language: str = "",
+    scoring: Scoring = PLAIN,
     method: str = "bs",
-    *,
-    ignore_case: bool = False,
-    tokenize: str = AUTO,
 ) -> tuple[int, list[ScoredFile]]:
     """Score files, with 95% intervals, and test the first one against the baselines.
 
@@ -67,7 +63,6 @@ def score_files(
         references: line n of each is a reference of sentence n. In a further one, a blank line is none.
         source: what was translated, to count what came out as it went in; None: nothing is counted.
         metrics: any of `scores.METRICS`.
-        language, tokenize: of the translations, and of BLEU, as in `corpus_scores`.
         method: of the paired tests (`scores.paired_tests`).
     Returns:
         The number of sentences, and the hypotheses and each baseline with their scores.
@@ -76,7 +71,7 @@ def score_files(
             language.
         CorpusError: a file cannot be read.
     """
-    check_before_work(tokenize)
+    check_before_work(scoring.tokenize)
     outputs = [hypotheses, *baselines]
     paths = [*outputs, *references, *([source] if source else [])]
     if paths.count(STDIN) > 1:
@@ -91,19 +86,10 @@ def score_files(
     translations, others = texts[: len(outputs)], texts[len(outputs) :]
     known = list(zip(*others[: len(references)], strict=True))
     if not baselines:
-        scores = [report(texts[0], known, metrics, language=language, ignore_case=ignore_case, tokenize=tokenize)]
+        scores = [report(texts[0], known, metrics, scoring=scoring)]
         tests: list[dict[str, Against]] = [{}]
     else:
-        found = paired_tests(
-            texts[0],
-            translations[1:],
-            known,
-            metrics,
-            method,
-            language=language,
-            ignore_case=ignore_case,
-            tokenize=tokenize,
-        )
+        found = paired_tests(texts[0], translations[1:], known, metrics, method, scoring=scoring)
         scores = [{metric: pairs[0].baseline for metric, pairs in found.items()}]
         scores += [{metric: pairs[n].system for metric, pairs in found.items()} for n in range(len(baselines))]
         families = {

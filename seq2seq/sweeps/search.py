@@ -8,22 +8,21 @@ import dataclasses
 import math
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
-from seq2seq.artifacts.lease import LeaseTakenError, is_leased, leased
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name
+from seq2seq.artifacts.lease import is_leased
+from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name
+from seq2seq.config.command import AUTO, path_word
 from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
-from seq2seq.sweeps.space import Space, Value, read_space, word
+from seq2seq.sweeps.space import Space, Value, read_space, short, word
 from seq2seq.training.processes import TRAIN
 
 if TYPE_CHECKING:  # an extra
     import optuna
-    from optuna.trial import TrialState
 
 POLL_S = 0.3  # seconds between two looks at the trials
 ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "not yet", "WAITING": "not yet"}
@@ -33,47 +32,35 @@ MOST_FAILED = 3  # trials that fail before any other ends: then it is not their 
 class Trial:
     """One trial at work: a run in a process of its own, whose validations are reported to Optuna."""
 
-    def __init__(self, search: "Search", trial: "optuna.Trial", lease: ExitStack) -> None:
+    def __init__(self, search: "Search", trial: "optuna.Trial", lease: FileLock) -> None:
         """lease: that of the trial, which this worker has until it has told how the trial ended."""
-        self._search, self._trial, self.lease, self.number = search, trial, lease, trial.number
-        self.job = job_of(self.number, search.space, search.words, trial.params)
-        self._run = search.sweep.run(self.job.name)
-        self._n_reported = len(search.study.trials[self.number].intermediate_values)
-        self._n_bytes = -1
+        self._search, self._trial, self.lease = search, trial, lease
+        self.name, words = job_of(trial.number, search.space, trial.params)
+        self._run = search.sweep.run(self.name)
+        self._n_reported = len(search.study.trials[trial.number].intermediate_values)
+        self._n_bytes = 0
         self._is_pruned = False
         while is_leased(self._run.lease_file):  # a worker has died, and its run still saves
             time.sleep(POLL_S)
-        search.sweep.forget_error(self.job.name)
-        note(f"trial {self.number}: {self._run.path}")
-        log = search.sweep.log_file(self.job.name)
-        self.process = JobProcess(search.sweep.words(self.job), search.command, log)
+        search.sweep.forget_error(self.name)
+        note(f"trial {trial.number}: {self._run.path}")
+        words = [*search.words, *words, path_word("run_dir", self._run.path), f"resume={AUTO}"]
+        self.process = JobProcess(words, search.command, search.sweep.log_file(self.name))
 
-    def has_ended(self) -> bool:
-        """Report what is new. If the run has ended, tell Optuna how."""
+    def how_it_ended(self) -> str:
+        """Report what is new. If the run has ended, tell Optuna how, and return that; else an empty text."""
         status = self.process.poll()
         if self._reports() and not self._is_pruned and status is None and self._trial.should_prune():
             self._is_pruned = True
             self.process.stop()
-        if status is None:
-            return False
-        value, state = self._end(status)
-        # Together, or another worker could find the trial at work and nobody at it.
-        with self._search.alone(), self.lease:
-            self._search.study.tell(self._trial, value, state)
-        found = f"{self._search.space.metric} {value:.4g}" if value is not None else self._error()
-        note(f"trial {self.number}: {', '.join(filter(None, [ENDS[state.name], found]))}")
-        return True
-
-    def has_failed(self) -> bool:
-        return bool(self._error())
+        return "" if status is None else self._end(status)
 
     def _reports(self) -> bool:
         """Report the validations that are new to the study, by their number from 1; whether there was one."""
         file = self._run.metrics_file
-        n_bytes = file.stat().st_size if file.is_file() else -1
-        if n_bytes == self._n_bytes:
+        if not file.is_file() or file.stat().st_size == self._n_bytes:
             return False
-        self._n_bytes = n_bytes
+        self._n_bytes = file.stat().st_size
         values = [metric.value for metric in self._run.metrics() if metric.name == self._search.space.metric]
         new = values[self._n_reported :]
         for number, value in enumerate(new, start=self._n_reported + 1):
@@ -81,24 +68,27 @@ class Trial:
         self._n_reported += len(new)
         return bool(new)
 
-    def _end(self, status: int) -> "tuple[float | None, TrialState]":
-        """What the run has reached, and how it ended. If it failed, the reason is written down."""
+    def _end(self, status: int) -> str:
         from optuna.trial import TrialState
 
-        reason = self._error() or why_it_failed(status)
+        sweep, metric, value = self._search.sweep, self._search.space.metric, math.nan
         if self._run.is_scored:
-            selection, metric = self._run.selection(), self._search.space.metric
+            selection = self._run.selection()
             value = selection.valid[selection.selected][metric.removeprefix("valid/")]
-            if math.isfinite(value):
-                return value, TrialState.COMPLETE
-            reason = f"{metric} is not a number"
+        if math.isfinite(value):
+            state, found = TrialState.COMPLETE, f"{metric} {value:.4g}"
         elif self._is_pruned:
-            return None, TrialState.PRUNED
-        self._search.sweep.write_error(self.job.name, reason)
-        return None, TrialState.FAIL
-
-    def _error(self) -> str:
-        return self._search.sweep.error(self.job.name)
+            state, found = TrialState.PRUNED, ""
+        else:
+            reason = f"{metric} is not a number" if self._run.is_scored else why_it_failed(status)
+            sweep.write_error(self.name, sweep.error(self.name) or reason)
+            state, found = TrialState.FAIL, sweep.error(self.name)
+        # Together, or another worker could find the trial at work and nobody at it.
+        with self._search.alone():
+            self._search.study.tell(self._trial, value if state == TrialState.COMPLETE else None, state)
+            self.lease.release()
+        note(f"trial {self._trial.number}: {', '.join(filter(None, [ENDS[state.name], found]))}")
+        return state.name
 
 
 class Search:
@@ -137,80 +127,71 @@ class Search:
             KeyboardInterrupt, SystemExit: a signal came. The trials have saved; how to go on is told at the end.
         """
         running: list[Trial] = []
-        n_failed = n_done = 0
+        ends: list[str] = []
         try:
             while True:
-                while len(running) < n_at_once and (trial := self._next({trial.number for trial in running})):
-                    running.append(trial)
+                while len(running) < n_at_once and (found := self._next()):
+                    running.append(Trial(self, *found))
                 if not running:
                     return
                 time.sleep(POLL_S)
-                for trial in [trial for trial in running if trial.has_ended()]:
-                    running.remove(trial)
-                    n_done += 1
-                    n_failed += trial.has_failed()
-                    if n_failed == n_done == MOST_FAILED:
-                        logs = self.sweep.log_file(trial.job.name).parent
+                for trial in list(running):
+                    if end := trial.how_it_ended():
+                        running.remove(trial)
+                        ends.append(end)
+                    if ends == ["FAIL"] * MOST_FAILED:
+                        logs = self.sweep.log_file(trial.name).parent
                         raise RunError(f"the first {MOST_FAILED} trials failed; see {logs} for what they said")
         except BaseException as error:
             for trial in running:
                 trial.process.stop()
             for trial in running:
                 trial.process.wait()
-                trial.lease.close()
+                trial.lease.release()
             tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path)}")
             raise
 
-    def _next(self, ours: set[int]) -> Trial | None:
-        """A trial that another worker has left, or a new one; None if there are enough."""
+    def _next(self) -> "tuple[optuna.Trial, FileLock] | None":
+        """A trial that another worker has left, or a new one, with its lease; None if there are enough."""
         import optuna
 
         with self.alone():
             trials = self.study.get_trials(deepcopy=False)
             for each in trials:
-                if each.state.name == "RUNNING" and each.number not in ours and (lease := self._leased(each.number)):
+                if each.state.name == "RUNNING" and (lease := self._leased(each.number)):
                     study_id = self._storage.get_study_id_from_name(self.study.study_name)
                     trial_id = self._storage.get_trial_id_from_study_id_trial_number(study_id, each.number)
-                    trial = optuna.Trial(self.study, trial_id)
-                    break
-            else:
-                n_begun = sum(each.state.name != "WAITING" for each in trials)
-                if n_begun >= self.space.trials:
-                    return None
-                # Seeded by the number of the trial: a sampler that starts anew with one seed would repeat itself.
-                self.study.sampler = optuna.samplers.TPESampler(
-                    seed=self.space.seed * 100_003 + n_begun, n_startup_trials=self.space.random_trials
-                )
-                trial = self.study.ask(self.space.distributions())
-                lease = self._leased(trial.number)
-        assert lease is not None  # nobody else knows of a new one yet
-        return Trial(self, trial, lease)
+                    return optuna.Trial(self.study, trial_id), lease
+            n_begun = sum(each.state.name != "WAITING" for each in trials)
+            if n_begun >= self.space.trials:
+                return None
+            # Seeded by the number of the trial: a sampler that starts anew with one seed would repeat itself.
+            self.study.sampler = optuna.samplers.TPESampler(
+                seed=self.space.seed * 100_003 + n_begun, n_startup_trials=self.space.random_trials
+            )
+            trial = self.study.ask(self.space.distributions())
+            lease = self._leased(trial.number)
+            assert lease is not None  # nobody else knows of a new one yet
+            return trial, lease
 
     def alone(self) -> FileLock:
         """While one worker has this, no other looks for a trial, or tells how one ended."""
-        self.sweep.path.mkdir(parents=True, exist_ok=True)
         return FileLock(self.sweep.study_lock)
 
-    def _leased(self, number: int) -> ExitStack | None:
-        """The lease of a trial; None if another worker has it."""
-        file = self.sweep.worker_lease_file(number)
-        file.parent.mkdir(exist_ok=True)
-        stack = ExitStack()
+    def _leased(self, number: int) -> FileLock | None:
+        """The lease of a trial; None if some worker has it."""
+        lease = FileLock(self.sweep.worker_lease_file(number))
         try:
-            stack.enter_context(leased(file))
-        except LeaseTakenError:
+            lease.acquire(blocking=False)
+        except Timeout:
             return None
-        return stack
+        return lease
 
 
-def job_of(number: int, space: Space, words: Sequence[str], params: Mapping[str, Value]) -> Job:
-    """The run of a trial."""
-    name = job_name(number, [f"{key}={_short(params[key])}" for key in space.space])
-    return Job(name, [*words, *(word(key, params[key]) for key in space.space)])
-
-
-def _short(value: Value) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def job_of(number: int, space: Space, params: Mapping[str, Value]) -> tuple[str, list[str]]:
+    """The name of a trial's run, and the words that it does not share."""
+    name = job_name(number, [f"{key}={short(params[key], 3)}" for key in space.space])
+    return name, [word(key, params[key]) for key in space.space]
 
 
 def words_of_trials(space: Space, words: Sequence[str]) -> list[str]:
@@ -232,20 +213,17 @@ def begin_search(sweep: SweepDirectory, space: Space, words: Sequence[str]) -> N
     Raises:
         ConfigError: the directory holds something else.
     """
-    content = {"words": list(words), "space": dataclasses.asdict(space)}
-    sweep.path.mkdir(parents=True, exist_ok=True)
     with FileLock(sweep.study_lock):
         if sweep.is_sweep or sweep.is_run:
             raise ConfigError(f"run_dir={sweep.path} holds something else than a search; name another run_dir")
-        if sweep.is_search:
-            found, theirs = read_search(sweep)
-            if (dataclasses.replace(found, trials=space.trials), theirs) != (space, content["words"]):
-                raise ConfigError(
-                    f"run_dir={sweep.path} holds another search; name another run_dir, or go on with it as it is: "
-                    f"{command('search', sweep.path)}"
-                )
-        else:
-            sweep.write_search(content)
+        if not sweep.is_search:
+            sweep.write_search({"words": list(words), "space": dataclasses.asdict(space)})
+        found, theirs = read_search(sweep)
+        if (dataclasses.replace(found, trials=space.trials), theirs) != (space, list(words)):
+            raise ConfigError(
+                f"run_dir={sweep.path} holds another search; name another run_dir, or go on with it as it is: "
+                f"{command('search', sweep.path)}"
+            )
 
 
 def read_search(sweep: SweepDirectory) -> tuple[Space, list[str]]:

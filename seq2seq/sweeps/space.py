@@ -13,14 +13,11 @@ space:
 """
 
 import json
-import math
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seq2seq.config import RunConfig, describe, unknown_key
+from seq2seq.config import RunConfig, unknown_key
 from seq2seq.config.command import path_word
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.config.trainer import FALLING
@@ -31,25 +28,13 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 Value = float | int | str | bool | None
-_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_/][\w./-]*", re.ASCII | re.IGNORECASE)  # a text to Hydra
-
-
-@dataclass(kw_only=True)
-class Axis:
-    """The values of a key: numbers from `low` to `high`, both included, or one of `choices`."""
-
-    low: float | None = None
-    high: float | None = None
-    step: float | None = None
-    log: bool = False
-    choices: list[Any] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
 class Space:
     """What a search varies, how, and how long."""
 
-    space: dict[str, Axis] = field(default_factory=dict)
+    space: dict[str, dict[str, Any]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     metric: str = "valid/bleu"
     trials: int = 20
@@ -76,6 +61,17 @@ class Space:
                 _distribution(key, axis)
             except ValueError as error:
                 yield f"{key}: {error}"
+            except TypeError:  # Optuna's class has no such arguments
+                yield f"{key}: needs numbers low and high, perhaps with step or log; or a list of choices, and no more"
+
+    def samples(self) -> Iterator[list[str]]:
+        """Words for all keys; together they have each choice, and both ends of each range."""
+        values = [
+            [word(key, value) for value in axis.get("choices", (axis.get("low"), axis.get("high")))]
+            for key, axis in self.space.items()
+        ]
+        for number in range(max(map(len, values))):
+            yield [words[min(number, len(words) - 1)] for words in values]
 
 
 def find_space(name: str) -> Space:
@@ -88,15 +84,15 @@ def find_space(name: str) -> Space:
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
 
-    file, preset = Path(name), conf_dir() / "search" / f"{name}.yaml"
-    if not file.exists() and not preset.is_file():
-        names = ", ".join(sorted(path.stem for path in preset.parent.glob("*.yaml")))
-        raise ConfigError(f"{name} is neither a file, nor a search's directory, nor a space in conf/search: {names}")
+    presets = {file.stem: file for file in sorted((conf_dir() / "search").glob("*.yaml"))}
     try:
-        content = OmegaConf.load(file if file.exists() else preset)
+        return read_space(OmegaConf.load(presets.get(name, name)), name)
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"{name} is neither a file, nor a search's directory, nor a space in conf/search: {', '.join(presets)}"
+        ) from error
     except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(f"{name}: cannot be read as YAML ({' '.join(str(error).split())})") from error
-    return read_space(content, name)
 
 
 def read_space(content: Any, where: str) -> Space:
@@ -126,52 +122,32 @@ def read_space(content: Any, where: str) -> Space:
 
 def word(key: str, value: Value) -> str:
     """The word of `train.py` that gives a key a value."""
-    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+    if isinstance(value, str):
         return path_word(key, value)
-    if isinstance(value, float):
-        return f"{key}={value:.10g}"  # a step of 0.1 would leave 0.30000000000000004
-    return f"{key}={json.dumps(value) if value is None or isinstance(value, bool) else value}"
+    # A step of 0.1 would leave 0.30000000000000004.
+    return f"{key}={short(value, 10) if isinstance(value, float) else json.dumps(value)}"
 
 
-def _distribution(key: str, axis: Axis) -> "BaseDistribution":
+def short(value: Value, digits: int) -> str:
+    """A value for people: a fraction has so many digits at most."""
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def _distribution(key: str, axis: Mapping[str, Any]) -> "BaseDistribution":
     """
     Raises:
-        ValueError: the key has no such values.
+        ValueError, TypeError: the key has no such values.
     """
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    marks, is_group = classes(RunConfig), (conf_dir() / key).is_dir() and key != "search"
+    marks, is_group = classes(RunConfig), (conf_dir() / key).is_dir()
     if key not in marks and not is_group:
         raise ValueError(unknown_key(key))
     if key == "trainer.monitor" or marks.get(key) == RUNTIME:
         raise ValueError("cannot be searched, since it decides nothing that is computed")
-    if axis.choices:
-        if axis != Axis(choices=axis.choices) or len(set(map(str, axis.choices))) < len(axis.choices):
-            raise ValueError("choices must differ, and cannot be combined with low, high, step or log")
-        for value in axis.choices:
-            _check_choice(key, value, is_group)
-        return CategoricalDistribution(axis.choices)
     kind = None if is_group else type(value_of(RunConfig(), key))
+    if "choices" in axis:
+        return CategoricalDistribution(**axis)
     if kind not in (int, float):
         raise ValueError("is not a number, so it needs {choices: [...]}")
-    low, high, step = axis.low, axis.high, axis.step
-    if low is None or high is None or not math.isfinite(high - low) or (step or 0) > high - low:
-        raise ValueError("needs low, high and perhaps step, which leads from low to high; or choices")
-    if kind is float:
-        return FloatDistribution(low, high, log=axis.log, step=step)
-    if any(number != int(number) for number in (low, high, step or 1)):
-        raise ValueError("the key takes whole numbers only")
-    return IntDistribution(int(low), int(high), log=axis.log, step=1 if step is None else int(step))
-
-
-def _check_choice(key: str, value: Any, is_group: bool) -> None:
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
-    if not isinstance(value, str if is_group else Value):
-        raise ValueError(f"{value!r} is not {'the name of a preset' if is_group else 'one text or number'}")
-    if not is_group:
-        try:
-            OmegaConf.update(OmegaConf.structured(RunConfig), key, value)
-        except OmegaConfBaseException as error:
-            raise ValueError(describe(error).removeprefix(f"{key}: ")) from error
+    return FloatDistribution(**axis) if kind is float else IntDistribution(**axis)

@@ -1,59 +1,54 @@
-"""What a search has found: its trials as a table, and the best one as a command."""
+"""What a search has found: its trials as a table, and the best one as a preset."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.config.compose import as_preset
 from seq2seq.errors import command
+from seq2seq.files import write_text
+from seq2seq.reports.tables import Table, as_markdown
 from seq2seq.sweeps.search import ENDS, Search, job_of
-from seq2seq.sweeps.space import Space
+from seq2seq.sweeps.space import Space, short
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 
+def report(search: Search) -> str:
+    """The table, the reason of each failure, and how to train with the best trial, whose preset is written."""
+    trials, paragraphs = search.study.trials, []
+    for trial in trials:
+        if trial.state.name == "FAIL":
+            error = search.sweep.error(job_of(trial.number, search.space, trial.params)[0])
+            paragraphs.append(f"trial {trial.number} failed: {error}")
+    if any(trial.state.name == "COMPLETE" for trial in trials):
+        paragraphs.append(_best(search, search.study.best_trial))
+    return "\n\n".join([table(search.space, trials), *paragraphs])
+
+
 def table(space: Space, trials: "Sequence[FrozenTrial]") -> str:
     """A Markdown table with a row for each trial: the finished ones by what they reached, then the others."""
     header = ["trial", space.metric, "how it ended", "validations", "minutes", *space.space]
-    rows = [header, ["---"] * len(header)]
+    rows = []
     for trial in sorted(trials, key=lambda trial: _rank(trial, space)):
-        value = f"{trial.value:.4g}" if trial.value is not None and trial.state.name == "COMPLETE" else ""
+        value = short(trial.value, 4) if trial.value is not None and trial.state.name == "COMPLETE" else ""
         minutes = f"{trial.duration.total_seconds() / 60:.1f}" if trial.duration else ""
-        settings = [_cell(trial.params[key]) for key in space.space]
+        settings = [short(trial.params[key], 4) for key in space.space]
         n = len(trial.intermediate_values)
         rows.append([str(trial.number), value, ENDS[trial.state.name], str(n), minutes, *settings])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return as_markdown(Table("trials", header, rows))
 
 
-def best(sweep: SweepDirectory, space: Space, words: Sequence[str], trials: "Sequence[FrozenTrial]") -> str:
-    """The best trial as a command; empty if none has finished."""
-    finished = [trial for trial in trials if trial.state.name == "COMPLETE"]
-    if not finished:
-        return ""
-    first = min(finished, key=lambda trial: _rank(trial, space))
-    job = job_of(first.number, space, words, first.params)
+def _best(search: Search, trial: "FrozenTrial") -> str:
+    name, words = job_of(trial.number, search.space, trial.params)
+    preset, others = as_preset([*search.words, *words], f"Trial {trial.number} of a search: {name}")
+    write_text(search.sweep.best_file, preset)
     return (
-        f"best: trial {first.number}, {space.metric} {first.value:.4g}, {sweep.path / job.name}\n"
-        f"{command('train', *job.words)}"
+        f"best: trial {trial.number}, {search.space.metric} {trial.value:.4g}, {search.sweep.path / name}\n"
+        f"{command('train', f'--config-dir={search.sweep.path}', 'experiment=best', *others)}"
     )
 
 
-def report(search: Search) -> str:
-    """Both, and the reason of each failure."""
-    trials = search.study.trials
-    lines = [table(search.space, trials)]
-    for trial in trials:
-        if trial.state.name == "FAIL":
-            name = job_of(trial.number, search.space, search.words, trial.params).name
-            lines.append(f"trial {trial.number} failed: {search.sweep.error(name)}")
-    return "\n\n".join(filter(None, ["\n".join(lines), best(search.sweep, search.space, search.words, trials)]))
-
-
-def _rank(trial: "FrozenTrial", space: Space) -> tuple[int, float, int]:
-    if trial.state.name != "COMPLETE" or trial.value is None:
-        return list(ENDS).index(trial.state.name), 0.0, trial.number
-    return 0, trial.value if space.minimizes else -trial.value, trial.number
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _rank(trial: "FrozenTrial", space: Space) -> tuple[int, float]:
+    value = trial.value if trial.state.name == "COMPLETE" and trial.value is not None else 0.0
+    return list(ENDS).index(trial.state.name), value if space.minimizes else -value

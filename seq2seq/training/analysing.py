@@ -23,6 +23,7 @@ from seq2seq.dataset.batches import collate
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
 from seq2seq.errors import command
+from seq2seq.evaluation.scores import Scoring
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import EOS
@@ -69,9 +70,7 @@ def _keep_analyses(model: Transformer, prepared: Prepared, config: RunConfig, ru
             training_text=training_text,
             alignments=looks.alignments(store, hypotheses),
             domains=_domains(test, store),
-            ignore_case=test.ignores_case,
-            language=config.data.tgt_lang,
-            tokenize=config.evaluation.tokenize,
+            scoring=Scoring.of(config, ignore_case=test.ignores_case),
         )
         attention = looks.maps(store, analysis.sentences)
         run.write_analysis(name, dataclasses.replace(analysis, attention=attention).as_json())

@@ -69,7 +69,7 @@ def _found_on_device(config: RunConfig, tokenizer: Tokenizer, machine: Machine, 
     n_reserved += sum(4 * p.numel() for p in module.parameters()) * (config.trainer.ema_decay > 0)
     longest, precision = longest_sentence(config), _precision(machine)
     candidates = _candidates(MOST_ON_GPU, longest)
-    found = next((n for n in candidates if fits(module, roomy(n, longest), precision, n_reserved)), 0)
+    found = next((n for n in candidates if fits(module, beyond_budget(n, longest), precision, n_reserved)), 0)
     del module
     gc.collect()  # a module and what adds up its gradients know each other
     if machine.accelerator == "cuda":
@@ -124,12 +124,12 @@ class WorstBatch(pl.Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, TranslationModule)
-        room, is_cpu = available_memory(), pl_module.device.type == "cpu"
-        if (is_cpu and room is None) or split_by(trainer):  # a trial that fails would leave the others waiting
+        available, is_cpu = available_memory(), pl_module.device.type == "cpu"
+        if (is_cpu and available is None) or split_by(trainer):  # a trial that fails would leave the others waiting
             return
         shape = self.data.largest
         trainer.strategy.barrier()  # all ranks of a machine know what is available before one of them takes it
-        with limited_memory(room // trainer.num_devices if is_cpu and room is not None else None):
+        with limited_memory(available // trainer.num_devices if is_cpu and available is not None else None):
             divisor = self._divisor(pl_module, shape, trainer)
         if trainer.world_size > 1:
             worst = torch.tensor(divisor, device=pl_module.device)
@@ -150,7 +150,7 @@ class WorstBatch(pl.Callback):
             if fits(module, shape, trainer.precision_plugin, n_reserved):
                 return divisor
             divisor *= 2
-            shape = roomy(self.config.batch.max_tokens // divisor, longest)
+            shape = beyond_budget(self.config.batch.max_tokens // divisor, longest)
         return _NEVER
 
     def _sentence(self, shape: Shape, divisor: int, *, is_new: bool) -> str:
@@ -169,7 +169,7 @@ class WorstBatch(pl.Callback):
         return f"{what}; end other programs, or use {keys}{anew}, whose steps are of the same size"
 
 
-def roomy(max_tokens: int, longest: int) -> Shape:
+def beyond_budget(max_tokens: int, longest: int) -> Shape:
     """A batch that is larger than any that a budget allows: if it fits, the budget does, with something to spare.
 
     Args:

@@ -32,6 +32,7 @@ from seq2seq.evaluation.scores import (
     TEST_METRICS,
     VALID_METRICS,
     Interval,
+    Scoring,
     report,
     without_minus_zero,
 )
@@ -70,7 +71,6 @@ def finish_run(
     Each rank decodes its share; the first one scores the tests and writes.
     """
     model, config = module.model, module.config
-    language, tokenize = config.data.tgt_lang, config.evaluation.tokenize
     valid: dict[str, dict[str, float]] = {}
     winner: tuple[Goodness, str, Weights, list[str]] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
@@ -99,21 +99,15 @@ def finish_run(
         if not is_first_rank:
             continue  # its intervals take long
         references = references_of(store)
-        run.write_test(name, language, hypotheses, references)
+        run.write_test(name, config.data.tgt_lang, hypotheses, references)
         run.write_sources(name, config.data.src_lang, [store.src_text(i) for i in range(len(store))])
         metrics_of_test = ROBUSTNESS_METRICS if test.clean else TEST_METRICS
-        tests[name] = report(
-            hypotheses,
-            references,
-            metrics_of_test,
-            language=language,
-            ignore_case=test.ignores_case,
-            tokenize=tokenize,
-        )
+        scoring = Scoring.of(config, ignore_case=test.ignores_case)
+        tests[name] = report(hypotheses, references, metrics_of_test, scoring=scoring)
     if is_first_rank:
         run.write_scores(tests)
         known = references_of(validation.store)
-        intervals = report(on_valid, known, VALID_METRICS, language=language, tokenize=tokenize)
+        intervals = report(on_valid, known, VALID_METRICS, scoring=Scoring.of(config))
         run.write_selection(Selection(selected, step, valid, intervals, model.n_parameters))
     return Outcome(run.path, selected, valid, tests)
 

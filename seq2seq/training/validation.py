@@ -24,7 +24,7 @@ from seq2seq.config.sources import SourceFiles
 from seq2seq.dataset.batches import Pairs, collate, valid_batches
 from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.search import decode_ids
-from seq2seq.evaluation.scores import VALID_METRICS, Score, corpus_scores
+from seq2seq.evaluation.scores import VALID_METRICS, Score, Scoring, corpus_scores
 from seq2seq.evaluation.sentences import sentence_chrf
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
@@ -217,8 +217,7 @@ class Validation:
         return metrics | {name: score.score for name, score in scores.items()}
 
     def _scores(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Score]:
-        language, tokenize = self.config.data.tgt_lang, self.config.evaluation.tokenize
-        return corpus_scores(hypotheses, references, VALID_METRICS, language, tokenize=tokenize)
+        return corpus_scores(hypotheses, references, VALID_METRICS, Scoring.of(self.config))
 
     def outputs(self, model: Transformer, store: PairStore) -> list[str]:
         """The translations of a corpus, on every rank."""

@@ -5,16 +5,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from seq2seq.analysis.alignment import pharaoh
-from seq2seq.config.evaluation import AUTO
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.exit_status import note
 from seq2seq.translation.text.health import Finding
 from seq2seq.translation.text.rewriting import Change
+
+if TYPE_CHECKING:  # it imports sacreBLEU's helpers, which only scores need
+    from seq2seq.evaluation.scores import Scoring
 
 _BEFORE_ALIGNMENT = " ||| "  # as Marian and fast_align write it
 
@@ -149,8 +151,7 @@ def print_scores(
     references: Sequence[Path],
     other: Path | None,
     typography: str,
-    language: str = "",
-    tokenize: str = AUTO,
+    scoring: "Scoring",
 ) -> None:
     """Print BLEU, chrF and TER of translations with intervals, and a comparison with other ones, to stderr.
 
@@ -158,18 +159,17 @@ def print_scores(
         references: files with known translations, of which line n goes with translation n.
         other: a file with other translations of the same lines, if there is one.
         typography: what the translations were written with; a part of each signature.
-        language, tokenize: of the translations, and of BLEU, as in `scores.corpus_scores`.
     """
     from seq2seq.evaluation import scores  # it imports sacrebleu, which only scores need
 
     known = list(read_aligned(references))
-    for name, score in scores.report(hypotheses, known, language=language, tokenize=tokenize).items():
+    for name, score in scores.report(hypotheses, known, scoring=scoring).items():
         about = f"{score.signature}  typography:{typography or 'none'}"
         note(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {about}")
     if other is None:
         return
     note(f"\npaired bootstrap against {other}:")
-    tests = scores.paired_test(list(read_lines(other)), hypotheses, known, language=language, tokenize=tokenize)
+    tests = scores.paired_test(list(read_lines(other)), hypotheses, known, scoring=scoring)
     for name, test in tests.items():
         ours, theirs = test.system.score, test.baseline.score
         significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"

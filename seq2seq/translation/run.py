@@ -47,7 +47,7 @@ def translate(request: TranslationRequest) -> None:
     """
     inputs = check_inputs(request)
     if request.references:
-        from seq2seq.evaluation.scores import check_before_work  # only scores need it
+        from seq2seq.evaluation.scores import Scoring, check_before_work  # only scores need it
 
         check_before_work(request.tokenize)
     check_destination(request.output, [*inputs, *(("--model", model) for model in request.models)])
@@ -61,8 +61,8 @@ def translate(request: TranslationRequest) -> None:
         work = _Work(translator, request, n_lines)
         hypotheses = work.write() if is_stream(request.output) else work.make()
     if request.references and hypotheses is not None:
-        typography, language = request.options.typography, translator.config.data.tgt_lang
-        print_scores(hypotheses, request.references, request.compare, typography, language, request.tokenize)
+        scoring = Scoring(translator.config.data.tgt_lang, request.tokenize)
+        print_scores(hypotheses, request.references, request.compare, request.options.typography, scoring)
 
 
 class _Work:
@@ -204,6 +204,7 @@ class _Work:
         request, translator = self.request, self.translator
         return {
             "model": translator.fingerprint,
+            "language": translator.config.data.tgt_lang,  # for scores of what is joined
             "weights": request.engine.weights,
             "engine": type(translator.engine).__name__,
             "precision": translator.engine.precision,

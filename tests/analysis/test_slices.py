@@ -7,6 +7,7 @@ import sacrebleu
 
 from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import AnalysedSentence, Slice
+from seq2seq.evaluation.scores import Scoring
 
 BARE = AnalysedSentence(1, None, "A dog runs.", ("A dog ran.",), 0.0, 0.0)
 
@@ -80,4 +81,5 @@ def test_a_slice_is_scored_as_a_corpus_with_an_interval_if_it_is_large_enough() 
 def test_slices_ignore_case_as_the_test_set_does() -> None:
     sentences = [replace(of_words(3), hypothesis="A DOG RUNS FAST.", references=("A dog runs fast.",))] * 30
     for some in (sentences, sentences[:3]):
-        assert tables(some)["source length"][0].bleu < tables(some, ignore_case=True)["source length"][0].bleu == 100
+        with_case, without = (tables(some, Scoring(ignore_case=each))["source length"][0] for each in (False, True))
+        assert with_case.bleu < without.bleu == 100

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
-from seq2seq.artifacts.sweep_directory import Job, SweepDirectory, job_name, refuse_secrets
+from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name, refuse_secrets
 from seq2seq.config.command import path_word
 from seq2seq.errors import ConfigError, RunError
 
@@ -52,14 +52,6 @@ def test_a_run_knows_its_place_by_where_it_lies(tmp_path: Path) -> None:
     assert sweep.place("007_seed=7") == SweepPlace("mine", 7)
     assert sweep.place("by_hand") == SweepPlace("mine", 0)
     assert SweepDirectory.of_run(sweep.path) is None
-
-
-def test_a_job_begins_with_its_words_and_goes_on_from_what_it_saved(tmp_path: Path) -> None:
-    sweep, job = SweepDirectory(tmp_path), Job("000", ["seed=7"])
-    assert sweep.words(job) == ["seed=7", f"run_dir='{tmp_path}/000'"]
-    sweep.run("000").checkpoints.mkdir(parents=True)
-    sweep.run("000").last.touch()
-    assert sweep.words(job) == [f"resume='{tmp_path}/000'"]
 
 
 def test_the_words_are_read_back_and_the_jobs_found(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from seq2seq.cli import main as cli
 from seq2seq.corpus.compression import zstd
-from seq2seq.evaluation.scores import Interval, corpus_scores
+from seq2seq.evaluation.scores import Interval, Scoring, corpus_scores
 from seq2seq.reports.score_files import Against, ScoredFile
 from seq2seq.reports.score_forms import scores_as_text
 from tests.sacrebleu_program import printed_by_sacrebleu
@@ -155,7 +155,7 @@ def test_the_legacy_score_needs_a_language(files: dict[str, Path], capsys: pytes
     message = refused(capsys, files["good"], "--reference", files["ref"], "--metrics", "bleu_legacy_tok")
     assert message == "error: bleu_legacy_tok splits words by the rules of a language; name that of the translations\n"
     found = as_json(capsys, files["good"], "--reference", files["ref"], "--language", "en")["hypotheses"]["scores"]
-    expected = corpus_scores(GOOD, REFERENCES, ["bleu_legacy_tok"], "en")["bleu_legacy_tok"].score
+    expected = corpus_scores(GOOD, REFERENCES, ["bleu_legacy_tok"], Scoring("en"))["bleu_legacy_tok"].score
     assert found["bleu_legacy_tok"]["score"] == expected
 
 

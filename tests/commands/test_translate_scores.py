@@ -53,7 +53,9 @@ def test_scores_are_the_same_in_every_form(
 def test_bleu_has_the_tokens_that_are_asked_for(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
     reference = write(tmp_path / "ref", reversed(REFERENCES))
     status, _, err = trained("--reference", reference, "--tokenize", "char", "--quiet", stdin=LEARNED)
-    expected = scores.corpus_scores(translations, read(reference), ["bleu"], tokenize="char")["bleu"].score
+    expected = scores.corpus_scores(translations, read(reference), ["bleu"], scores.Scoring(tokenize="char"))[
+        "bleu"
+    ].score
     assert status == 0 and reported(err)["bleu"][0] == pytest.approx(expected, abs=0.006)
     assert "|tok:char|" in reported(err)["bleu"][2]
     assert "--tokenize" in trained.refusal("--tokenize", "char", stdin=LEARNED)

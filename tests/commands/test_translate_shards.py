@@ -107,14 +107,17 @@ def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:
     )
 
 
-def test_a_joined_text_can_be_scored(cli: Cli, tmp_path: Path) -> None:
-    given = ("--input", write(tmp_path / "in"), "--typography", "fr", "--json")
+@pytest.mark.parametrize("reference", [TEXT, "医生看见米饭。\n" * TEXT.count("\n")], ids=["French", "Chinese"])
+def test_a_joined_text_is_scored_as_by_translate(cli: Cli, tmp_path: Path, reference: str) -> None:
+    """With the language of the model, whatever script the reference has."""
+    given, known = ("--input", write(tmp_path / "in"), "--typography", "fr", "--json"), tmp_path / "known"
+    write(known, reference)
     shard(cli, "1/1", *given, "--output", tmp_path / "out")
-    status, _, expected = cli(*given, "--output", tmp_path / "one", "--reference", tmp_path / "in")
+    status, _, expected = cli(*given, "--output", tmp_path / "one", "--reference", known)
     assert status == 0
-    status, err = joined(tmp_path / "out", "--reference", tmp_path / "in")
+    status, err = joined(tmp_path / "out", "--reference", known)
     assert status == 0
-    assert err.splitlines()[1:] == expected.splitlines()[-3:] and "BLEU" in err.upper()
+    assert err.splitlines()[1:] == expected.splitlines()[-3:] and "tok:13a" in err
 
 
 # --- what is refused ---

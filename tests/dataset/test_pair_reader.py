@@ -38,9 +38,9 @@ def reader_of(tokenizer, seed=1, rate=0.0, tag_dropout=0.0, shares=None):
     return PairReader(store, tokenizer, epoch, seed, segment=segment, tag_dropout=tag_dropout)
 
 
-def read(reader, epoch=0, rows=range(40), room=200):
+def read(reader, epoch=0, rows=range(40), most=200):
     """The rows as (source, target)."""
-    return list(zip(*reader.read(Rows(np.array(rows), room, room), epoch), strict=True))
+    return list(zip(*reader.read(Rows(np.array(rows), most, most), epoch), strict=True))
 
 
 def test_what_is_drawn_is_a_function_of_seed_epoch_and_row(tokenizer):
@@ -61,9 +61,9 @@ def test_two_rows_of_a_pair_are_drawn_apart(tokenizer):
     assert sum(a == b for a, b in zip(rows[:40], rows[40:], strict=True)) < 10
 
 
-def test_a_side_without_room_for_any_segmentation_gets_the_best_one(tokenizer):
+def test_a_side_without_a_segmentation_that_fits_gets_the_best_one(tokenizer):
     best = tokenizer.encode(SENTENCES)
-    rows = read(reader_of(tokenizer, rate=0.95), room=max(map(len, best)))
+    rows = read(reader_of(tokenizer, rate=0.95), most=max(map(len, best)))
     assert rows == list(zip(best, best[::-1], strict=True))
 
 
@@ -71,10 +71,10 @@ def test_an_augmented_pair_is_read_as_it_is_stored_where_one_of_its_sides_does_n
     reader, best = reader_of(tokenizer, shares={"upper": 1.0}), tokenizer.encode(SENTENCES)
     upper = tokenizer.encode([sentence.upper() for sentence in SENTENCES])
     assert all(len(long) > len(short) for long, short in zip(upper, best, strict=True))
-    room = int(np.median([len(row) for row in upper]))
-    fits = [len(src) <= room and len(tgt) <= room for src, tgt in zip(upper, upper[::-1], strict=True)]
+    most = int(np.median([len(row) for row in upper]))
+    fits = [len(src) <= most and len(tgt) <= most for src, tgt in zip(upper, upper[::-1], strict=True)]
     assert 0 < sum(fits) < 40
-    assert read(reader, room=room) == [
+    assert read(reader, most=most) == [
         (upper[i], upper[39 - i]) if fits[i] else (best[i], best[39 - i]) for i in range(40)
     ]
 
@@ -83,16 +83,16 @@ def test_a_segmentation_that_does_not_fit_is_drawn_again(tokenizer):
     """What is read has the chances of the sampler, limited to what fits; after four draws it is the best one."""
     text, n = SENTENCES[0], 6000
     best = len(tokenizer.encode([text])[0])
-    room = best + 5
+    most = best + 5
     segment, draw = RandomSegmentation(tokenizer, 0.1), random.Random(0).random
     unlimited = Counter(len(segment(text, draw)) for _ in range(n))
-    fitting = sum(times for length, times in unlimited.items() if length <= room) / n
+    fitting = sum(times for length, times in unlimited.items() if length <= most) / n
     assert 0.3 < fitting < 0.7
     reader = reader_of(tokenizer, rate=0.1)
-    found = Counter(len(read(reader, epoch, [0], room)[0][0]) for epoch in range(n))
-    assert max(found) == room
+    found = Counter(len(read(reader, epoch, [0], most)[0][0]) for epoch in range(n))
+    assert max(found) == most
     given_up = (1 - fitting) ** 4
-    for length in range(best, room + 1):
+    for length in range(best, most + 1):
         expected = (1 - given_up) * unlimited[length] / n / fitting + given_up * (length == best)
         assert found[length] / n == pytest.approx(expected, abs=0.03)
 

@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 
 from seq2seq.evaluation.legacy_tokens import moses_tokens
-from seq2seq.evaluation.scores import corpus_scores, paired_test
+from seq2seq.evaluation.scores import Scoring, corpus_scores, paired_test
 from tests.places import SHARED
 
 MULTI30K = SHARED / "multi30k"
@@ -53,11 +53,11 @@ def test_legacy_bleu_of_raw_text_is_plain_bleu_of_the_official_tokens(language: 
     plain = sacrebleu.BLEU(tokenize="none", lowercase=True, smooth_method="none", force=True)
     expected = plain.corpus_score(every_third_is_another(official), [official]).score
     assert 50 < expected < 90
-    found = corpus_scores(every_third_is_another(raw), raw, ["bleu_legacy_tok"], language)["bleu_legacy_tok"]
+    found = corpus_scores(every_third_is_another(raw), raw, ["bleu_legacy_tok"], Scoring(language))["bleu_legacy_tok"]
     assert found.score == pytest.approx(expected, abs=1e-9)
     assert f"|tok:moses-{language}+norm-" in found.signature
 
-    tokenised = corpus_scores(every_third_is_another(official), official, ["bleu_legacy_tok"], language)
+    tokenised = corpus_scores(every_third_is_another(official), official, ["bleu_legacy_tok"], Scoring(language))
     assert tokenised["bleu_legacy_tok"].score == pytest.approx(expected, abs=1e-9)
     assert tokenised["bleu_legacy_tok"].signature == str(plain.get_signature())
 
@@ -69,7 +69,9 @@ def every_third_is_another(sentences: list[str]) -> list[str]:
 
 def test_tokens_are_scored_as_they_are_but_for_case() -> None:
     tokens = ["l&apos; herbe est verte .", "il n&apos; y a rien ."]
-    score = corpus_scores([line.upper() for line in tokens], tokens, ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    score = corpus_scores([line.upper() for line in tokens], tokens, ["bleu_legacy_tok"], Scoring("fr"))[
+        "bleu_legacy_tok"
+    ]
     assert score.score == pytest.approx(100)
     assert "case:lc" in score.signature and "|tok:none|" in score.signature
 
@@ -77,7 +79,7 @@ def test_tokens_are_scored_as_they_are_but_for_case() -> None:
 def test_two_kinds_of_bleu_are_compared_side_by_side() -> None:
     references = ["L'herbe est verte.", "Il n'y a rien du tout ici."] * 5
     baseline = ["L'herbe verte.", "Il n'y a rien ici."] * 5
-    both = paired_test(baseline, references, references, ["bleu", "bleu_legacy_tok"], 50, "fr")
+    both = paired_test(baseline, references, references, ["bleu", "bleu_legacy_tok"], 50, Scoring("fr"))
     assert both["bleu"] == paired_test(baseline, references, references, ["bleu"], 50)["bleu"]
     assert both["bleu_legacy_tok"].system.score == pytest.approx(100)
     assert both["bleu_legacy_tok"].baseline.score != both["bleu"].baseline.score

@@ -18,6 +18,7 @@ from seq2seq.errors import TranslationError
 from seq2seq.evaluation.scores import (
     METRICS,
     Interval,
+    Scoring,
     _say_once,
     bleu_tokens,
     check_before_work,
@@ -101,16 +102,18 @@ def test_scores_without_case_are_those_of_the_sacrebleu_command(
     (tmp_path / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
     words = (tmp_path / "references", "-i", tmp_path / "hypotheses", *arguments, "-w", 8)
     printed = json.loads(printed_by_sacrebleu(*words))
-    score = corpus_scores(capitals, REFERENCES, [metric], ignore_case=True)[metric]
+    score = corpus_scores(capitals, REFERENCES, [metric], Scoring(ignore_case=True))[metric]
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
     assert "|case:lc|" in score.signature
-    assert score.score == pytest.approx(corpus_scores(HYPOTHESES, REFERENCES, [metric], ignore_case=True)[metric].score)
+    assert score.score == pytest.approx(
+        corpus_scores(HYPOTHESES, REFERENCES, [metric], Scoring(ignore_case=True))[metric].score
+    )
 
 
 def test_intervals_and_paired_tests_ignore_case_where_they_are_told_to() -> None:
     capitals = [text.upper() for text in HYPOTHESES]
-    intervals = report(capitals, REFERENCES, METRICS, n_samples=20, language="en", ignore_case=True)
-    paired = paired_test(capitals, HYPOTHESES, REFERENCES, METRICS, 20, "en", ignore_case=True)
+    intervals = report(capitals, REFERENCES, METRICS, 20, Scoring("en", ignore_case=True))
+    paired = paired_test(capitals, HYPOTHESES, REFERENCES, METRICS, 20, Scoring("en", ignore_case=True))
     for metric, interval in intervals.items():
         assert paired[metric].baseline.score == pytest.approx(interval.score) == paired[metric].system.score
         assert paired[metric].baseline.signature == interval.signature
@@ -157,13 +160,15 @@ def test_several_files_of_references_score_as_on_the_sacrebleu_command_line(tmp_
 def test_the_legacy_score_takes_several_references() -> None:
     words, others = ["a b c d e", "f g h i"], ["a b c x e", ""]
     hypotheses = ["a b c x e", "f g h i"]
-    (score,) = corpus_scores(hypotheses, list(zip(words, others, strict=True)), ["bleu_legacy_tok"], "en").values()
+    (score,) = corpus_scores(
+        hypotheses, list(zip(words, others, strict=True)), ["bleu_legacy_tok"], Scoring("en")
+    ).values()
     assert score.score == pytest.approx(100)
-    assert corpus_scores(hypotheses, words, ["bleu_legacy_tok"], "en")["bleu_legacy_tok"].score < 90
+    assert corpus_scores(hypotheses, words, ["bleu_legacy_tok"], Scoring("en"))["bleu_legacy_tok"].score < 90
 
 
 def test_a_sentence_whose_references_are_all_blank_counts_as_one_blank_reference() -> None:
-    several = corpus_scores(["a b c d", "x"], [["a b c d", "a b"], ["", " "]], METRICS, "en")
+    several = corpus_scores(["a b c d", "x"], [["a b c d", "a b"], ["", " "]], METRICS, Scoring("en"))
     assert several["bleu"].score == corpus_scores(["a b c d", "x"], [["a b c d", "a b"], [""]])["bleu"].score
 
 
@@ -204,7 +209,7 @@ TOKENS = {
 @pytest.mark.parametrize("language", TOKENS)
 def test_bleu_has_tokens_of_the_language_whatever_the_script_looks_like(language: str) -> None:
     assert bleu_tokens(language) == TOKENS[language]
-    signature = corpus_scores(["a b"], ["a b"], ["bleu"], language)["bleu"].signature
+    signature = corpus_scores(["a b"], ["a b"], ["bleu"], Scoring(language))["bleu"].signature
     assert f"|tok:{TOKENS[language]}" in signature  # MeCab's signature goes on with its version
 
 
@@ -237,7 +242,7 @@ def test_scores_of_near_perfect_translations_are_high_and_those_of_the_sacrebleu
     for metric, options in (("bleu", ("--tokenize", TOKENS[language])), ("chrf", ()), ("ter", asian)):
         words = (tmp_path / "ref", "-i", tmp_path / "hyp", "-m", metric, "-w", 8, *options)
         printed = json.loads(printed_by_sacrebleu(*words))
-        score = corpus_scores(hypotheses, references, [metric], language)[metric]
+        score = corpus_scores(hypotheses, references, [metric], Scoring(language))[metric]
         assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
         by_script = corpus_scores(hypotheses, references, [metric])[metric]
         assert by_script == score or (language, metric) == ("ko", "bleu")  # Korean has spaces, as far as one sees
@@ -248,11 +253,13 @@ def test_scores_of_near_perfect_translations_are_high_and_those_of_the_sacrebleu
 def test_tokens_are_those_that_are_asked_for_in_every_score() -> None:
     hypotheses, references = NEAR_PERFECT["fr"]
     expected = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="char").score
-    found = corpus_scores(hypotheses, references, ["bleu", "chrf"], "fr", tokenize="char")
-    assert found["bleu"].score == expected != corpus_scores(hypotheses, references, ["bleu"], "fr")["bleu"].score
-    assert found["chrf"] == corpus_scores(hypotheses, references, ["chrf"], "fr")["chrf"]
-    intervals = report(hypotheses, references, ["bleu"], 10, "fr", tokenize="char")
-    paired = paired_test(hypotheses, hypotheses, references, ["bleu"], 10, "fr", tokenize="char")
+    found = corpus_scores(hypotheses, references, ["bleu", "chrf"], Scoring("fr", "char"))
+    assert (
+        found["bleu"].score == expected != corpus_scores(hypotheses, references, ["bleu"], Scoring("fr"))["bleu"].score
+    )
+    assert found["chrf"] == corpus_scores(hypotheses, references, ["chrf"], Scoring("fr"))["chrf"]
+    intervals = report(hypotheses, references, ["bleu"], 10, Scoring("fr", "char"))
+    paired = paired_test(hypotheses, hypotheses, references, ["bleu"], 10, Scoring("fr", "char"))
     assert intervals["bleu"].score == paired["bleu"].baseline.score == pytest.approx(expected)
     assert all("|tok:char|" in each.signature for each in (found["bleu"], intervals["bleu"], paired["bleu"].system))
 
@@ -275,7 +282,7 @@ def test_tokens_that_are_unknown_or_not_installed_are_refused_in_a_sentence() ->
 def test_japanese_without_its_dictionary_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     _say_once.cache_clear()
     for _ in range(2):
-        corpus_scores(*NEAR_PERFECT["ja"], ["bleu"], "ja")
+        corpus_scores(*NEAR_PERFECT["ja"], ["bleu"], Scoring("ja"))
     (record,) = caplog.records
     assert record.getMessage() == (
         "BLEU of ja has the tokens char: the tokens ja-mecab of BLEU need pip install 'sacrebleu[ja]'"
@@ -289,7 +296,7 @@ def test_text_almost_without_spaces_that_is_split_at_spaces_is_pointed_out_once(
     _say_once.cache_clear()
     hypotheses, references = NEAR_PERFECT["th" if language == "th" else "zh"]
     for _ in range(2):
-        corpus_scores(hypotheses, references, ["bleu"], language, tokenize=tokenize)
+        corpus_scores(hypotheses, references, ["bleu"], Scoring(language, tokenize))
     (record,) = caplog.records
     assert record.getMessage().startswith("the references have almost no spaces, and BLEU splits at spaces; choose ")
 
@@ -297,11 +304,11 @@ def test_text_almost_without_spaces_that_is_split_at_spaces_is_pointed_out_once(
 def test_spaced_text_and_fitting_tokens_are_no_reason_to_warn(caplog: pytest.LogCaptureFixture) -> None:
     _say_once.cache_clear()
     spaced = [" ".join(line) for line in NEAR_PERFECT["zh"][1]]
-    corpus_scores(spaced, spaced, ["bleu"], "zh", tokenize="none")
-    corpus_scores(*NEAR_PERFECT["fr"], ["bleu"], "fr")
+    corpus_scores(spaced, spaced, ["bleu"], Scoring("zh", "none"))
+    corpus_scores(*NEAR_PERFECT["fr"], ["bleu"], Scoring("fr"))
     for language in ("zh", "th"):
-        corpus_scores(*NEAR_PERFECT[language], ["bleu"], language)
-        corpus_scores(*NEAR_PERFECT[language], ["chrf", "ter"], "en")
+        corpus_scores(*NEAR_PERFECT[language], ["bleu"], Scoring(language))
+        corpus_scores(*NEAR_PERFECT[language], ["chrf", "ter"], Scoring("en"))
     assert not caplog.records
 
 
@@ -348,7 +355,7 @@ def test_edits_of_chinese_and_japanese_are_of_characters(hypothesis: str, refere
 
 
 def test_the_signatures_say_what_was_measured() -> None:
-    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
+    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, Scoring("en"))
     version = sacrebleu.__version__
     moses = f"moses-en+norm-{sacremoses.__version__}"
     assert {name: score.signature for name, score in scores.items()} == {
@@ -361,7 +368,7 @@ def test_the_signatures_say_what_was_measured() -> None:
 
 
 def test_references_against_themselves_are_perfect() -> None:
-    scores = corpus_scores(REFERENCES, REFERENCES, METRICS, "en")
+    scores = corpus_scores(REFERENCES, REFERENCES, METRICS, Scoring("en"))
     assert [scores[name].score for name in METRICS] == pytest.approx([100, 100, 100, 0, 100])
 
 
@@ -370,7 +377,7 @@ def test_without_a_choice_bleu_and_chrf_are_measured() -> None:
 
 
 def test_blank_hypotheses_score_nothing() -> None:
-    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS, "en")
+    scores = corpus_scores(["", ""], REFERENCES[:2], METRICS, Scoring("en"))
     assert [scores[name].score for name in METRICS] == [0, 0, 0, 100, 0]  # TER: every word is missing
 
 
@@ -399,9 +406,13 @@ def test_legacy_bleu_asks_for_the_language() -> None:
 
 def test_legacy_bleu_has_no_smoothing_and_no_case_and_splits_as_moses_does() -> None:
     # By hand: of `l' homme n' a rien .`, 5 of 6 tokens, 3 of 5 pairs, 2 of 4 triples and 1 of 3 quadruples match.
-    score = corpus_scores(["L'homme n’a rien."], ["l’homme n'a pas."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    score = corpus_scores(["L'homme n’a rien."], ["l’homme n'a pas."], ["bleu_legacy_tok"], Scoring("fr"))[
+        "bleu_legacy_tok"
+    ]
     assert score.score == pytest.approx(100 * ((5 / 6) * (3 / 5) * (2 / 4) * (1 / 3)) ** 0.25)
-    score = corpus_scores(["Une femme assise."], ["Un homme assis."], ["bleu_legacy_tok"], "fr")["bleu_legacy_tok"]
+    score = corpus_scores(["Une femme assise."], ["Un homme assis."], ["bleu_legacy_tok"], Scoring("fr"))[
+        "bleu_legacy_tok"
+    ]
     assert score.score == 0  # no quadruple matches; sacreBLEU's smoothing would count a part of one
 
 
@@ -430,11 +441,11 @@ def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path)
 
 
 def test_a_report_has_an_interval_for_each_score() -> None:
-    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=50, language="en")
-    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS, "en")
+    found = report(HYPOTHESES, REFERENCES, METRICS, 50, Scoring("en"))
+    plain = corpus_scores(HYPOTHESES, REFERENCES, METRICS, Scoring("en"))
     assert list(found) == list(METRICS)
     for name, interval in found.items():
-        assert interval == report(HYPOTHESES, REFERENCES, [name], n_samples=50, language="en")[name]
+        assert interval == report(HYPOTHESES, REFERENCES, [name], 50, Scoring("en"))[name]
         assert interval.score == plain[name].score
         assert interval.signature.replace("|bs:50|seed:12345", "") == plain[name].signature
         assert abs(interval.mean - interval.score) < 2 * interval.half_width
@@ -442,8 +453,8 @@ def test_a_report_has_an_interval_for_each_score() -> None:
 
 
 def test_intervals_are_those_that_sacrebleu_gives_the_baseline_of_a_paired_test() -> None:
-    found = report(HYPOTHESES, REFERENCES, METRICS, n_samples=300, language="en")
-    for name, test in paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en").items():
+    found = report(HYPOTHESES, REFERENCES, METRICS, 300, Scoring("en"))
+    for name, test in paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, 300, Scoring("en")).items():
         assert dataclasses.astuple(found[name]) == pytest.approx(dataclasses.astuple(test.baseline))
 
 
@@ -469,7 +480,7 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: 
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
-    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, n_samples=300, language="en")[metric]
+    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, 300, Scoring("en"))[metric]
     assert [in_print(interval) for interval in (found.baseline, found.system)] == scores
     assert p_value is not None and f"{found.p_value:.4f}" == p_value[1]
     assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
@@ -492,9 +503,9 @@ def test_approximate_randomisation_is_that_of_the_sacrebleu_command(metric: str,
 
 def test_several_systems_are_tested_as_each_of_them_alone() -> None:
     systems = [OTHERS, REFERENCES, HYPOTHESES]
-    found = paired_tests(HYPOTHESES, systems, REFERENCES, METRICS, n_samples=50, language="en")
+    found = paired_tests(HYPOTHESES, systems, REFERENCES, METRICS, n_samples=50, scoring=Scoring("en"))
     for number, system in enumerate(systems):
-        alone = paired_test(HYPOTHESES, system, REFERENCES, METRICS, 50, "en")
+        alone = paired_test(HYPOTHESES, system, REFERENCES, METRICS, 50, Scoring("en"))
         assert {metric: scores[number] for metric, scores in found.items()} == alone
 
 

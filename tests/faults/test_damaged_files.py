@@ -127,7 +127,7 @@ def test_a_run_directory(tmp_path_factory: pytest.TempPathFactory, data: st.Data
     run = RunDirectory(fresh_copy(_made_once(tmp_path_factory, "run_directory", write)))
     damage(run.path, data)
     readers: list[Callable[[], Any]] = [run.config, run.languages, run.selection, run.scores, run.metrics, run.tests]
-    readers += [lambda: run.metrics_of("test"), lambda: run.ignored_case("test")]
+    readers += [lambda: run.scoring("test")]
     readers += [lambda: run.hypotheses("test"), lambda: run.references("test"), lambda: run.sources("test")]
     readers += [lambda: analyse(run, "test")]
     for read in readers:

@@ -44,7 +44,7 @@ SOME = [  # of these
 
 @pytest.fixture(params=["fill", "limit"] if IS_NIGHTLY else ["fill" if can_mount() else "limit"])
 def place(request: pytest.FixtureRequest, whole_run: Path, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """What happens to a disk, and the disk, which has just the room that a run asks for."""
+    """What happens to a disk, and the disk, which has just the space that a run asks for."""
     if request.param == "limit":
         yield "limit", tmp_path
         return

@@ -102,12 +102,12 @@ def test_a_long_random_search_equals_decoding_each_hypothesis_anew(changes: dict
     search = Search(build(**changes), seed)
     # Seeds differ in how soon hypotheses of a beam have a common ancestor: at once, late, or never.
     spread = (1, 2, 5)[seed % 3]
-    n_rooms, rooms = 0, None
+    n_buffers, buffers = 0, None
     for step in range(60):
         logits = search.step()
         torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
-        if rooms is not (rooms := search.state.past[0]._rooms):
-            n_rooms += 1
+        if buffers is not (buffers := search.state.past[0]._stored):
+            n_buffers += 1
         assert search.state.ancestry.size(-1) <= rounded(search.n_places)
         if step in (20, 35, 41):
             search.drop_a_sentence()
@@ -116,11 +116,11 @@ def test_a_long_random_search_equals_decoding_each_hypothesis_anew(changes: dict
         else:
             width = search.random.choice([5, 5, 5, 3, 1] if seed > 2 else [5])
             search.extend(width, spread)
-    assert n_rooms - 3 >= 5  # made anew not only because sentences left
+    assert n_buffers - 3 >= 5  # made anew not only because sentences left
 
 
 @torch.inference_mode()
-def test_tokens_that_nobody_descends_from_take_no_room() -> None:
+def test_tokens_that_nobody_descends_from_take_no_place() -> None:
     search = Search(build(), seed=0)
     sizes = set()
     for _ in range(24):  # 24 common ancestors and the 5 latest tokens: not more than 32
@@ -131,7 +131,7 @@ def test_tokens_that_nobody_descends_from_take_no_room() -> None:
 
 
 @torch.inference_mode()
-def test_hypotheses_that_share_nothing_have_room_each() -> None:
+def test_hypotheses_that_share_nothing_have_a_place_each() -> None:
     search = Search(build(), seed=0)
     search.step()
     search.extend(width=5, spread=1)
@@ -147,11 +147,11 @@ def test_free_places_hide_what_was_in_them() -> None:
     search = Search(build(), seed=3)
     for _ in range(20):
         logits = search.step()
-        rooms = search.state.past[0]._rooms
-        assert rooms is not None and all(room.isfinite().all() for room in rooms)
+        buffers = search.state.past[0]._stored
+        assert buffers is not None and all(buffer.isfinite().all() for buffer in buffers)
         torch.testing.assert_close(logits, search.uncached(), atol=1e-4, rtol=1e-4)
-        for room in rooms:
-            room[:, :, search.state.n_past :] = 100.0
+        for buffer in buffers:
+            buffer[:, :, search.state.n_past :] = 100.0
         search.extend(width=5, spread=2)
 
 
@@ -181,7 +181,7 @@ def test_a_long_random_search_with_a_variant_of_attention(changes: dict[str, Any
 
 @torch.inference_mode()
 def test_a_step_reads_no_more_than_the_window() -> None:
-    """Five hypotheses that share nothing: 5 tokens each, and room for those to come."""
+    """Five hypotheses that share nothing: 5 tokens each, and places for those to come."""
     search = Search(build(window=4), seed=0)
     search.step()
     search.extend(width=5, spread=1)
@@ -191,5 +191,5 @@ def test_a_step_reads_no_more_than_the_window() -> None:
         sizes.append(search.state.ancestry.size(-1))
         search.go_on()
     assert max(sizes) == rounded(5 * 4 + ROUND)
-    rooms = search.state.past[0]._rooms
-    assert rooms is not None and rooms[0].size(2) == max(sizes)
+    buffers = search.state.past[0]._stored
+    assert buffers is not None and buffers[0].size(2) == max(sizes)

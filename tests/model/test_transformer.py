@@ -178,7 +178,7 @@ def test_a_search_with_many_hypotheses_equals_decoding_each_of_them(data: st.Dat
             prefixes = torch.cat([prefixes.gather(1, parent[..., None].expand(-1, -1, steps)), tokens], -1)
 
 
-def test_the_cache_grows_past_its_first_room() -> None:
+def test_the_cache_grows_past_its_first_buffer() -> None:
     model, (src, _) = build().eval(), batch()
     tokens = torch.randint(4, 31, (3, 40))
     with torch.inference_mode():

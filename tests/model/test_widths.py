@@ -203,7 +203,7 @@ def test_the_cache_shrinks_by_heads_for_each_group(n_groups: int) -> None:
         with torch.inference_mode():
             state = model.start(torch.randint(4, 31, (3, 7)), max_length=20)
             model.step(state, torch.randint(4, 31, (3, 1)))
-        kept = [*state.memory, *(past._rooms or () for past in state.past)]
+        kept = [*state.memory, *(past._stored or () for past in state.past)]
         numbers.append(sum(tensor.numel() for pair in kept for tensor in pair))
     assert numbers[0] == numbers[1] * 6 / n_groups
 

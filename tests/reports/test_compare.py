@@ -316,8 +316,30 @@ def test_scores_that_were_not_computed_alike_are_pointed_out(
     scored(poor, "news", "lc", "bleu")
     scored(good, "news", "mixed", "bleu")
     assert notes(capsys, poor, good, "--test-method", "none") == [
-        "bleu of test set news was not computed alike by all runs, see the signatures"
+        "bleu of test set news is compared only where it was computed alike, see the signatures"
     ]
+    found = compared(capsys, poor, good, "--test-method", "none")["tests"]["news"]["metrics"]["bleu"]
+    assert found["B"]["difference"] is None
+    other = (good / "scores.json").read_text().replace("case:mixed", "case:lc").replace("|eff:no", "|eff:no|version:9")
+    (good / "scores.json").write_text(other)
+    assert not notes(capsys, poor, good, "--test-method", "none")  # versions do not matter
+    assert (
+        compared(capsys, poor, good, "--test-method", "none")["tests"]["news"]["metrics"]["bleu"]["B"]["difference"]
+        == 0
+    )
+
+
+def test_scores_that_are_computed_anew_with_other_tokens_are_pointed_out(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run, tokens in ((poor, "13a"), (good, "char")):
+        signature = f"nrefs:1|bs:1000|seed:12345|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:1.0"
+        score = {"score": 1.0, "mean": 1.0, "half_width": 1.0, "signature": signature}
+        (run / "scores.json").write_text(json.dumps({"news": {"bleu": score}}))
+    assert notes(capsys, poor, good) == ["B: scored here as all others, and so not as in its own report"]
+    found = compared(capsys, poor, good)["tests"]["news"]["metrics"]["bleu"]
+    assert found["B"]["difference"] == found["B"]["score"] - found["A"]["score"]
+    assert all("|tok:13a|" in each["signature"] for each in found.values())
 
 
 def test_so_many_runs_that_no_difference_can_be_more_than_chance(

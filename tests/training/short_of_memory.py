@@ -37,12 +37,12 @@ hardware.keep_freed_memory = lambda: None  # what is freed would count, and its 
 hardware.speed_up_cpu()
 if os.environ.get("RANK", "0") in "{only}":
     in_use = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_DATA, (in_use + ({room} << 20), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_DATA, (in_use + ({memory} << 20), resource.RLIM_INFINITY))
 front_door("train")
 """
 
 
-def script(folder: Path, room: int, patch: str = "", only: str = "01") -> Path:
+def script(folder: Path, memory: int, patch: str = "", only: str = "01") -> Path:
     """A `train.py` that gets so many MiB more than it has after its imports.
 
     Args:
@@ -50,7 +50,7 @@ def script(folder: Path, room: int, patch: str = "", only: str = "01") -> Path:
         only: the ranks that this is true of.
     """
     path = folder / "train.py"
-    path.write_text(_SCRIPT.format(room=room, patch=patch, only=only))
+    path.write_text(_SCRIPT.format(memory=memory, patch=patch, only=only))
     return path
 
 

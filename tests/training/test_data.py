@@ -122,21 +122,21 @@ def test_batches_of_drawn_segmentations_keep_their_budget_and_their_number(corpu
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.1, 0.01])
-def test_most_segmentations_fit_and_rooms_are_not_empty(corpus, rate):
+def test_most_segmentations_fit_and_batches_are_full(corpus, rate):
     loader = loader_of(corpus, data__train="large", tokenizer__subword_regularization=rate, tokenizer__vocab_size=290)
     reader, store, n_epochs = loader.reader, loader.pairs, 4
     assert isinstance(reader, PairReader) and reader.segment is not None
     draw = random.Random(0).random
-    read, n_drawn, n_expected, n_room = [], 0, 0, 0
+    read, n_drawn, n_expected, n_planned = [], 0, 0, 0
     for epoch in range(n_epochs):
         for rows in planned(loader, epoch):
             for pair, ids in zip(rows.numbers, reader.read(rows, epoch)[1], strict=True):
                 n_drawn += ids != store.tgt(pair).tolist()
                 n_expected += reader.segment(reader.store.tgt_text(pair), draw) != store.tgt(pair).tolist()
                 read.append(ids)
-            n_room += len(rows.numbers) * rows.max_tgt
+            n_planned += len(rows.numbers) * rows.max_tgt
     assert 0.6 * n_expected < n_drawn <= 1.1 * n_expected
-    assert sum(map(len, read)) <= n_room < 1.4 * sum(map(len, read))
+    assert sum(map(len, read)) <= n_planned < 1.4 * sum(map(len, read))
 
 
 def test_a_temperature_repeats_the_small_source(corpus):

@@ -1,4 +1,4 @@
-"""The room that checkpoints need, against files of real runs."""
+"""The space that checkpoints need, against files of real runs."""
 
 import logging
 import shutil
@@ -52,14 +52,14 @@ def warnings_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Callable[..
 
 
 def write(run: RunDirectory, **sizes: int) -> None:
-    """Checkpoints of so many bytes, which take no room."""
+    """Checkpoints of so many bytes, which take no space."""
     run.checkpoints.mkdir(exist_ok=True)
     for name, size in sizes.items():
         with (run.checkpoints / f"{name.replace('_', '-')}.ckpt").open("wb") as file:
             file.truncate(size)
 
 
-def test_a_disk_without_room_for_the_next_save_ends_the_run(disk: Any, warnings_of: Any, tmp_path: Path) -> None:
+def test_a_disk_without_space_for_the_next_save_ends_the_run(disk: Any, warnings_of: Any, tmp_path: Path) -> None:
     disk(STATE + 2 * MODEL - 1)  # the state, the best weights and the latest ones
     with pytest.raises(RunError) as caught:
         warnings_of()
@@ -74,7 +74,7 @@ def test_a_disk_without_room_for_the_next_save_ends_the_run(disk: Any, warnings_
         warnings_of({"trainer.average_last": 0})
 
 
-def test_a_disk_without_room_for_all_saves_is_warned_about(disk: Any, warnings_of: Any, tmp_path: Path) -> None:
+def test_a_disk_without_space_for_all_saves_is_warned_about(disk: Any, warnings_of: Any, tmp_path: Path) -> None:
     needed = 2 * STATE + (1 + 2 + 1 + 1) * MODEL  # best, two to average, the winner, and one being written
     disk(needed)
     assert warnings_of() == []

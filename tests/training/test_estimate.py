@@ -62,7 +62,7 @@ def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConf
     assert found.total_steps == 2 * found.steps_per_epoch
 
 
-def test_the_room_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, RunConfig]) -> None:
+def test_the_space_on_the_disk_is_that_of_the_checkpoints(wide: tuple[Estimate, RunConfig]) -> None:
     found, config = wide
     files = {(f.stat().st_ino, f.stat().st_size) for f in Path(config.run_dir, "checkpoints").iterdir()}
     assert found.checkpoints == pytest.approx(sum(size for _, size in files), rel=0.08)
@@ -140,7 +140,7 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
 @needs_limits
 def test_a_run_that_does_not_fit_has_the_same_error(corpus: Path, tmp_path: Path) -> None:
     words = arguments(corpus, tmp_path / "run", large())
-    done = command(*words, "--estimate", script=script(tmp_path, room=500))
+    done = command(*words, "--estimate", script=script(tmp_path, memory=500))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=4096 needs more memory than there is for")
     assert not (tmp_path / "run").exists()

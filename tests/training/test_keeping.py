@@ -58,7 +58,7 @@ def test_the_best_validations_are_kept_with_their_metrics(kept: RunDirectory) ->
         assert content["global_step"] == step
         assert content["metrics"]["loss"] == pytest.approx(found[step], rel=1e-6)
         assert content["metrics"].keys() > {"bleu", "chrf"}
-    assert kept.best.samefile(kept.best_at(best[0]))  # costs no further room
+    assert kept.best.samefile(kept.best_at(best[0]))  # takes no more of the disk
     assert names(kept, "recent-*") == ["recent-00000012.ckpt", "recent-00000015.ckpt"]
 
 

@@ -179,7 +179,7 @@ def assert_same_weights(run_dir: Path, rich: Path) -> None:
 @pytest.mark.nightly
 @needs_limits
 def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp_path: Path) -> None:
-    train = script(tmp_path, room=420, patch=NO_TRIAL, only="0")
+    train = script(tmp_path, memory=420, patch=NO_TRIAL, only="0")
     done = command(*arguments(rich / "corpus", tmp_path / "run", SAME | NO_TEST), script=train)
     assert done.returncode == 0, done.stderr
     assert "memory ran out for a batch of" in done.stderr

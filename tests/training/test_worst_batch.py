@@ -39,7 +39,7 @@ def test_a_run_ends_at_once_that_needs_more_than_the_memory_that_is_available(co
     """Linux would have promised more, and killed the process that uses it."""
     patch = "fitting.available_memory = lambda: 350 << 20"
     keys = large(batch__max_tokens=2048)
-    done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, room=1 << 20, patch=patch))
+    done = command(*arguments(corpus, tmp_path / "run", keys), script=script(tmp_path, memory=1 << 20, patch=patch))
     last = done.stderr.splitlines()[-1]
     assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
     assert last.startswith("error: batch.max_tokens=2048 needs more memory than there is for a batch of "), last

@@ -76,8 +76,8 @@ def download(url: str, folder: Path, *, title: str, most: int | None = None, pat
         most: bytes, such as the size that the catalogue has; None: as many as the server says.
     Raises:
         OtherBytes: there are more than `most`.
-        CorpusError: nothing answers, it has no such file, it never comes to an end, or there is no room. What has come
-            stays.
+        CorpusError: nothing answers, it has no such file, it never comes to an end, or the disk is full. What has
+            come stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     content = folder / "content"
@@ -88,7 +88,7 @@ def download(url: str, folder: Path, *, title: str, most: int | None = None, pat
             return content
         except OSError as error:
             if error.errno in _DISK_IS_FULL:
-                raise CorpusError(_no_room(folder, most)) from error
+                raise CorpusError(_no_space(folder, most)) from error
             raise
         except _Cut as cut:
             n_failed = 1 if _length(content) - farthest >= patience.least else n_failed + 1
@@ -121,7 +121,7 @@ def _attempt(url: str, folder: Path, title: str, most: int | None, patience: Pat
             length = answer.headers.get("Content-Length", "")
             n_all = n_have + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
             if n_all is not None and n_all - n_have > shutil.disk_usage(folder).free:
-                raise CorpusError(_no_room(folder, n_all))
+                raise CorpusError(_no_space(folder, n_all))
             whole = f" of {readable_size(n_all)}" if n_all is not None else ""
             logger.info("downloading %s%s from %s", title, whole, printable(urlsplit(answer.url).hostname or ""))
             with content.open("ab" if n_have else "wb") as file, progress() as tell:
@@ -217,7 +217,7 @@ def _validator(answer: requests.Response) -> str:
     return tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")
 
 
-def _no_room(folder: Path, size: int | None) -> str:
+def _no_space(folder: Path, size: int | None) -> str:
     """What to tell where a disk is full."""
     needs = f"{readable_size(size)} do not fit" if size is not None else "no room is left"
     free = readable_size(shutil.disk_usage(folder).free)

@@ -59,7 +59,7 @@ def unpack(archive: Path, folder: Path, wanted: Collection[str] | None = None) -
         CorpusError: a file that is wanted and not there, or that would lie outside the folder; a damaged archive, or
             one that is too large.
     """
-    room = archive.stat().st_size * _MOST_TIMES_LARGER + _ALWAYS_ALLOWED
+    n_left = archive.stat().st_size * _MOST_TIMES_LARGER + _ALWAYS_ALLOWED
     names: list[str] = []
     try:
         for name, size, content in _zipped(archive) if zipfile.is_zipfile(archive) else _tarred(archive):
@@ -67,8 +67,8 @@ def unpack(archive: Path, folder: Path, wanted: Collection[str] | None = None) -
             names.append(posixpath.normpath(name))
             if wanted is not None and names[-1] not in wanted:
                 continue
-            room -= size
-            if room < 0:
+            n_left -= size
+            if n_left < 0:
                 raise CorpusError(
                     f"{archive}: unpacks to more than {_MOST_TIMES_LARGER} times its size, which no text does; remove "
                     "it, and fetch it from a publisher that you trust"

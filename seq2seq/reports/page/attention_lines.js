@@ -7,8 +7,8 @@ function drawLines(index, view, width) {
   const grids = chosenHeads(view).map((head) => [head, chosenGrid(view, head)]);
   const [queries, keys] = [names(view.queries), names(view.keys)];
   const strip = Math.min(12, 48 / Math.max(grids.length, 1)); // the coloured squares of a head
-  const room = grids.length * strip + 4; // for the squares of a word, beside the lines
-  const gap = Math.max(50 + room, Math.min(width * 0.34, 260));
+  const margin = grids.length * strip + 4; // for the squares of a word, beside the lines
+  const gap = Math.max(50 + margin, Math.min(width * 0.34, 260));
   const [left, right] = [(width - gap) / 2, (width + gap) / 2];
   const most = Math.max(3, Math.floor((left - 12) / 8.2));
   const height = Math.max(queries.length, keys.length) * ROW + 8;
@@ -32,11 +32,11 @@ function drawLines(index, view, width) {
       if (!isShown || weight < (isOne ? LEAST_SEEN : LEAST_LINE)) return null;
       const line = svg("line", {
         class: colour(head), ...marked(head, from, to, weight), y1: y(from) + shift, y2: y(to) + shift,
-        x1: left + (q == null && isOne ? room : 0), x2: right - (q == null ? 0 : room),
+        x1: left + (q == null && isOne ? margin : 0), x2: right - (q == null ? 0 : margin),
         "stroke-opacity": (isOne ? Math.sqrt(weight) : weight).toFixed(3),
       });
       if (!isOne) return line;
-      const [x, place] = q != null ? [right - room + 4 + n * strip, to] : [left + room - 4 - (n + 1) * strip, from];
+      const [x, place] = q != null ? [right - margin + 4 + n * strip, to] : [left + margin - 4 - (n + 1) * strip, from];
       return [line, svg("rect", {
         class: colour(head), x, y: y(place) - ROW / 2 + 2, width: strip, height: ROW - 4,
         "fill-opacity": weight.toFixed(3),

@@ -19,8 +19,8 @@ function range(values) {
   if (usual > 0 && high > 1.5 * usual) high = 1.2 * usual; // the first steps of a loss would press all others flat
   if (low > 0 && low < (high - low) * 1.5) low = 0; // a scale from 0 where it costs little
   if (high === low) high = low + 1;
-  const room = (high - low) * 0.04;
-  return [low ? low - room : 0, high + room];
+  const margin = (high - low) * 0.04;
+  return [low ? low - margin : 0, high + margin];
 }
 
 const nearest = (values, to) =>
@@ -106,15 +106,15 @@ function reach(scores) {
   const known = scores.filter(({ score }) => score != null);
   const low = Math.min(...known.map(({ score, half_width: half = 0 }) => score - half));
   const high = Math.max(...known.map(({ score, half_width: half = 0 }) => score + half));
-  const room = Math.max(0, 2 - (high - low)) / 2;
-  return [Math.max(0, low - room), high + room];
+  const margin = Math.max(0, 2 - (high - low)) / 2;
+  return [Math.max(0, low - margin), high + margin];
 }
 
 /* How much each piece of a translation looks at each piece of its source. */
 function heatMap({ source_pieces: columns, target_pieces: rows, weights }) {
   const size = 22;
-  const room = (words) => Math.max(...words.map((word) => word.length)) * 7 + 10;
-  const [left, top] = [room(rows), room(columns)];
+  const margin = (words) => Math.max(...words.map((word) => word.length)) * 7 + 10;
+  const [left, top] = [margin(rows), margin(columns)];
   const square = { width: size - 1, height: size - 1 };
   const cell = (weight, i, j) =>
     svg("rect",

@@ -176,7 +176,7 @@ def test_a_file_that_does_not_fit_is_not_begun(server: Server, tmp_path: Path, m
     assert not (tmp_path / "partial/content").exists()
 
 
-def test_what_is_there_counts_when_room_is_looked_for(
+def test_what_is_there_counts_when_space_is_looked_for(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.files["/a.gz"] = TEXT

@@ -25,10 +25,10 @@ MUTANTS = [
         tests=["tests/dataset/test_plan.py::test_a_plan_is_a_function_of_its_arguments"],
     ),
     Mutant(
-        fault="a batch may have one pair more than its budget has room for",
+        fault="a batch may have one pair more than its budget allows",
         file="seq2seq/dataset/plan.py",
-        text="room_end = start + max_tokens // longest",
-        becomes="room_end = start + max_tokens // longest + 1",
+        text="budget_end = start + max_tokens // longest",
+        becomes="budget_end = start + max_tokens // longest + 1",
         tests=["tests/dataset/test_plan.py::test_every_pair_is_in_one_batch_within_the_budget"],
     ),
     Mutant(
@@ -191,16 +191,16 @@ MUTANTS = [
         tests=["tests/dataset/test_pair_reader.py::test_what_is_drawn_is_a_function_of_seed_epoch_and_row"],
     ),
     Mutant(
-        fault="a drawn segmentation may have one token more than there is room for",
+        fault="a drawn segmentation may have one token more than fits",
         file="seq2seq/dataset/pair_reader.py",
-        text="if len(ids) <= room",
-        becomes="if len(ids) <= room + 1",
+        text="if len(ids) <= most",
+        becomes="if len(ids) <= most + 1",
         tests=["tests/dataset/test_pair_reader.py::test_a_segmentation_that_does_not_fit_is_drawn_again"],
     ),
     Mutant(
         fault="an augmented target may be longer than its batch",
         file="seq2seq/dataset/pair_reader.py",
-        text=" and len(ids[1]) <= room.max_tgt:",
+        text=" and len(ids[1]) <= rows.max_tgt:",
         becomes=":",
         tests=[
             "tests/dataset/test_pair_reader.py::"

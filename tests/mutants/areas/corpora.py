@@ -97,7 +97,7 @@ MUTANTS = [
     Mutant(
         fault="an archive may fill the disk",
         file="seq2seq/corpus/named/unpack.py",
-        text="            if room < 0:",
+        text="            if n_left < 0:",
         becomes="            if False:",
         tests=[f"{UNPACK}::test_what_becomes_too_large_is_stopped"],
     ),

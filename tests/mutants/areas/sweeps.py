@@ -10,8 +10,8 @@ MUTANTS = [
     Mutant(
         fault="another worker looks for a trial while one tells how its trial ended",
         file="seq2seq/sweeps/search.py",
-        text="with self._search.alone(), self.lease:",
-        becomes="with self.lease:",
+        text="with self._search.alone():",
+        becomes="if True:",
         tests=[f"{SEARCH}::test_how_a_trial_ended_is_told_while_no_other_worker_looks"],
     ),
     Mutant(
@@ -36,11 +36,11 @@ MUTANTS = [
         tests=[f"{SWEEP}::test_what_no_sweep_can_do_is_told_before_it_does_anything"],
     ),
     Mutant(
-        fault="an interrupted job begins anew",
-        file="seq2seq/artifacts/sweep_directory.py",
-        text="if run.has_checkpoints:\n            return [path_word",
-        becomes="if not run:\n            return [path_word",
-        tests=[f"{NAMES}::test_a_job_begins_with_its_words_and_goes_on_from_what_it_saved"],
+        fault="an interrupted trial does not go on",
+        file="seq2seq/sweeps/search.py",
+        text=', f"resume={AUTO}"]',
+        becomes="]",
+        tests=["tests/faults/test_stopped_sweeps.py::test_an_interrupted_search_goes_on_with_what_it_left"],
     ),
     Mutant(
         fault="a path with a quote is cut off",
@@ -59,8 +59,8 @@ MUTANTS = [
     Mutant(
         fault="the worst trial is called the best",
         file="seq2seq/sweeps/trial_table.py",
-        text="trial.value if space.minimizes else -trial.value",
-        becomes="trial.value",
+        text="value if space.minimizes else -value",
+        becomes="value",
         tests=[f"{SEARCH}::test_a_table_has_the_best_first_and_those_that_did_not_finish_last"],
     ),
     Mutant(
@@ -85,10 +85,17 @@ MUTANTS = [
         tests=[f"{SWEEP}::test_the_same_command_goes_on_and_a_job_that_fails_stops_no_other"],
     ),
     Mutant(
-        fault="whole numbers are searched without the step that the space gives",
-        file="seq2seq/sweeps/space.py",
-        text="step=1 if step is None else int(step)",
-        becomes="step=1",
-        tests=["tests/sweeps/test_space.py::test_a_space_is_one_of_optuna"],
+        fault="a search begins with values that a key cannot have",
+        file="seq2seq/commands/search.py",
+        text="composed([*words, *sample])",
+        becomes="composed(words)",
+        tests=[f"{SEARCH}::test_a_value_that_a_key_cannot_have_is_told_before_any_trial"],
+    ),
+    Mutant(
+        fault="the preset of the best trial has not the presets that its words choose",
+        file="seq2seq/config/compose.py",
+        text='[*recipes, *choices, "_self_"]',
+        becomes='[*recipes, "_self_"]',
+        tests=["tests/config/test_compose.py", f"{SEARCH}::test_trials_are_runs_and_one_that_fails_stops_no_other"],
     ),
 ]

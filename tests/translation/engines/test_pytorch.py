@@ -206,7 +206,7 @@ def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> 
         ({"sampling": True}, r"required phrases \(terms\) have no meaning with decoding.sampling=true"),
     ],
 )
-def test_searches_without_room_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
+def test_searches_without_places_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
     tested, config = engine(), DecodingConfig(**changes)
     tested.check(config, Needs(attention=True, prefixes=True))
     with pytest.raises(ConfigError, match=message):

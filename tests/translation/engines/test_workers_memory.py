@@ -50,11 +50,11 @@ def short_of_memory() -> None:
     sentences = [Sentence([4 + 20 * i + j for j in range(1 + i % 7)], number=i) for i in range(900)]
     works: list[Callable[..., Any]] = [search_shortly, score, attend]
     expected = [work(large, sentences) for work in works]
-    # Threads share one heap, which then has holes: they need more room.
-    for forks, room in ((False, 320 << 20), (True, 160 << 20)):
+    # Threads share one heap, which then has holes: they need more memory.
+    for forks, extra in ((False, 320 << 20), (True, 160 << 20)):
         large.forks = forks
         n_pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = n_pages * os.sysconf("SC_PAGE_SIZE") + room
+        limit = n_pages * os.sysconf("SC_PAGE_SIZE") + extra
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         for work in works[:2]:
             with pytest.raises(RuntimeError) as caught:
