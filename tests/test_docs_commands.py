@@ -73,6 +73,8 @@ OF_OTHERS = {
     "--all",
     "--exclude-editable",
     "--exclude",
+    "--cpus",
+    "--cpuset-cpus",
     "--echo",
     "--file",
     "--interactive",
