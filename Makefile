@@ -101,24 +101,21 @@ mutants: $(VENV)/dev.stamp  ## put deliberate faults into the code, one at a tim
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: lint
-lint: $(VENV)/dev.stamp  ## check style, types, and that docs/ shows imports and options as they are
+lint: $(VENV)/dev.stamp  ## check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python docs/draw_house.py --check
-	$(BIN)/python docs/write_options.py --check
 
-.PHONY: picture
-picture: $(VENV)/dev.stamp  ## write what docs/ has from the code: the picture of architecture.md, and options.md
-	$(BIN)/python docs/draw_house.py
-	$(BIN)/python docs/write_options.py
+.PHONY: docs
+docs: $(VENV)/dev.stamp  ## build the site into site/; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 .PHONY: pictures
 pictures: $(VENV)/dev.stamp  ## draw docs/images with Chromium: make pictures RUN=RUN_DIR BACK=RUN_DIR; runs of Multi30k, to English and back
 	PYTHONPATH=. $(BIN)/python docs/draw_pictures.py $(RUN) $(BACK)
 
 .PHONY: check
-check: lint test  ## check style and types, then run all tests: what a change has to pass
+check: lint test  ## check style and types, then run all tests, of the site too: what a change has to pass
 
 .PHONY: format
 format: $(VENV)/dev.stamp  ## rewrite the code to the project's style
@@ -130,7 +127,7 @@ install: $(VENV)/dev.stamp  ## make .venv with everything a developer needs
 
 .PHONY: clean
 clean:  ## remove caches and builds; keep runs/ and .venv
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov \
+	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov \
 		constraints-lowest.txt
 	find . -name __pycache__ -not -path './.venv*' -not -path './runs/*' -prune -exec rm -rf {} +
 

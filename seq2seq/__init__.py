@@ -29,7 +29,7 @@ def __dir__() -> list[str]:
 
 
 def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -> RunConfig:
-    """The configuration of a new run, checked:  seq2seq.config(["experiment=demo", "optim.lr=1e-3"]).model.d_model
+    """The configuration of a new run, checked:  `seq2seq.config(["experiment=demo", "optim.lr=1e-3"]).model.d_model`
 
     Args:
         words: as of `train.py`.
@@ -48,7 +48,7 @@ def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -
 def train(
     words: Sequence[str], *, config_dir: str | Path | None = None, callbacks: "Sequence[pl.Callback]" = ()
 ) -> "Outcome":
-    """Train in this process:  seq2seq.train(["experiment=demo"]).tests["test"]["bleu"].score
+    """Train in this process:  `seq2seq.train(["experiment=demo"]).tests["test"]["bleu"].score`
 
     Ctrl-C, and the stop button of a notebook, let the run finish its step and save. Progress goes to stderr.
 
@@ -69,7 +69,7 @@ def train(
 
 
 def load(path: str | Path | Sequence[str | Path], **settings: "Unpack[EngineSettings]") -> "Translator":
-    """A trained model, ready to translate:  seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text
+    """A trained model, ready to translate:  `seq2seq.load("runs/demo").translate(["Un chat dort."])[0].text`
 
     Args:
         path: a run directory, a checkpoint file or a model directory; several are an ensemble.

@@ -72,7 +72,7 @@ def _module(command: str) -> ModuleType:
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:
-    """If a shell asks for completions, answer and end. docs/commands.md says how to switch completion on."""
+    """If a shell asks for completions, answer and end. docs/configuration.md says how to switch completion on."""
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 

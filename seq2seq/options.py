@@ -1,7 +1,7 @@
 """Options on a command line, and arguments from Python. How both are explained and checked.
 
 An option of `translate.py` is a row of a table, which is a class: `top_k: Annotated[int, Option("at most K", "K")]`.
-Its flag, `--help`, the keyword from Python, its name in messages and a row in docs/options.md come from there.
+Its flag, `--help`, the keyword from Python, its name in messages and a row on the site come from there.
 """
 
 import argparse

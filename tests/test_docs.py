@@ -1,53 +1,9 @@
-"""The documentation names what there is."""
+"""How the documentation is written. tests/test_site.py follows its links."""
 
 import re
-from pathlib import Path
 
-from seq2seq.config import RunConfig
-from tests.documentation import keys, pages
+from tests.documentation import pages
 from tests.places import ROOT
-
-# conf/search has search spaces, which are no presets.
-GROUPS = [path for path in (ROOT / "conf").iterdir() if path.is_dir() and path.name != "search"]
-
-
-def test_the_page_of_keys_has_each_once_with_its_default() -> None:
-    page = (ROOT / "docs/configuration.md").read_text()
-    rows = re.findall(r"^\| `([\w.]+)` \| `(.*?)` \| .+ \|$", page, re.M)
-    assert rows == [(key, repr(default).replace("'", '"')) for key, default in keys(RunConfig)]
-
-
-def test_the_page_of_keys_has_each_preset() -> None:
-    page = (ROOT / "docs/configuration.md").read_text()
-    groups = dict(re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*) \|$", page, re.M))
-    found = {name: re.findall(r"\w+", choices) for name, choices in groups.items()}
-    assert found == {path.name: sorted(file.stem for file in path.glob("*.yaml")) for path in GROUPS}
-
-
-def test_each_key_has_a_comment_where_it_is_defined() -> None:
-    mute = []
-    for key, _ in keys(RunConfig):
-        *section, field = key.split(".")
-        file = ROOT / "seq2seq/config" / f"{section[-1] if section else 'run'}.py"
-        if not re.search(rf"^    {field}: .*  # \S", file.read_text(), re.M):
-            mute.append(key)
-    assert not mute
-
-
-def anchors(page: Path) -> set[str]:
-    """The fragments by which GitHub links to the headings of `page`."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-def test_every_relative_link_leads_somewhere() -> None:
-    broken = []
-    for page in pages():
-        for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
-            there = page.parent / target if target else page
-            if not there.exists() or (anchor and anchor not in anchors(there)):
-                broken.append(f"{page.relative_to(ROOT)}: {target}#{anchor}")
-    assert not broken
 
 
 def test_the_rows_of_a_table_have_equally_many_cells() -> None:

@@ -1,5 +1,5 @@
 """Each command does its work on what `make demo` installs, with the options that it has by itself; or it names what to
-install, and so does docs/commands.md."""
+install, and so does the page of commands."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import reference
 from seq2seq.cli import command_names
 from seq2seq.commands import corpus, wandb
 from tests.places import ROOT
@@ -63,12 +64,11 @@ def all_end_well(folder: Path, python: Path, missing: set[str]) -> None:
     found = dict(zip([*COMMANDS, *EXTRAS], json.loads(done.stdout), strict=True))
     for name in COMMANDS:
         assert found[name][0] == 0, f"{name}: {found[name][1]}"
-    page = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    page = reference.content("commands")
     for name, (_, package) in EXTRAS.items():
         status, message = found[name]
         assert status == 2 and "pip install" in message and message.count("\n") == 1, message
-        (row,) = re.findall(rf"^\| `{name}` \|.*", page, re.MULTILINE)
-        assert f"needs `{package}`" in row
+        assert f"needs the package {package}" in page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
 
 
 def test_each_command_does_without_the_packages_of_extras(tmp_path: Path) -> None:

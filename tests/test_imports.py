@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from docs.draw_house import FRONT, imported_modules, imports, modules
-from docs.draw_house import room as package_of
+from docs.packages import FRONT, imported_modules, imports, modules, package
 from tests.imported import imported_by
 
 pytestmark = pytest.mark.slow
 
-# Those of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator and its
-# `train` a run, so for all others it stands above both.
+# The packages of one stage do not know each other. FRONT is `seq2seq/__init__.py`: its `load` imports the translator
+# and its `train` a run, so for all others it stands above both.
 STAGES = [
     ("masking",),
     ("characters", "errors", "vocabulary", "files", "cores"),
@@ -65,18 +64,18 @@ def named(module: str, *packages: str) -> list[str]:
 
 
 def ways(part: str, *packages: str) -> Iterator[str]:
-    """Every chain of imports from a part of the house to one of these packages."""
+    """Every chain of imports from a part of the project to one of these libraries."""
     for module in modules_of(part):
         for end, chain in chains(module).items():
             yield from (" imports ".join([*chain, name]) for name in named(end, *packages))
 
 
 def packages_with(*packages: str) -> set[str]:
-    return {package_of(module) for module in modules() if named(module, *packages)}
+    return {package(module) for module in modules() if named(module, *packages)}
 
 
 def test_every_package_has_a_stage() -> None:
-    assert {package_of(module) for module in modules()} == set(STAGE_OF)
+    assert {package(module) for module in modules()} == set(STAGE_OF)
 
 
 def test_text_flows_one_way() -> None:
@@ -84,13 +83,13 @@ def test_text_flows_one_way() -> None:
         " imports ".join(chain)
         for module in modules()
         for reached, chain in chains(module).items()
-        if package_of(reached) != package_of(module) and STAGE_OF[package_of(reached)] >= STAGE_OF[package_of(module)]
+        if package(reached) != package(module) and STAGE_OF[package(reached)] >= STAGE_OF[package(module)]
     ]
     assert not sorted(backwards, key=len)
 
 
 def test_no_import_hides_behind_a_computed_name() -> None:
-    # The command line finds the files of commands/, which it imports anyway. A plugin is no part of the house.
+    # The command line finds the files of commands/, which it imports anyway. A plugin is no part of the project.
     found = {module: set(named(module, "importlib", "runpy")) for module in modules()}
     harmless = {"importlib.metadata.distributions", "importlib.util.find_spec"}  # they import nothing
     found = {module: names for module, names in found.items() if names - harmless}
@@ -100,7 +99,7 @@ def test_no_import_hides_behind_a_computed_name() -> None:
 
 @pytest.mark.parametrize("part", ["model", "decoding", "training.loss", "training.optimizer"])
 def test_the_model_its_loss_and_the_search_know_tensors_and_not_files(part: str) -> None:
-    reached = {package_of(module) for start in modules_of(part) for module in chains(start)}
+    reached = {package(module) for start in modules_of(part) for module in chains(start)}
     assert reached <= {"masking", "errors", "vocabulary", "plugins", "config", "model", part.partition(".")[0]}
     assert not [name for module in modules_of(part) for name in named(module, "pathlib", "os", "io", "tempfile")]
 
@@ -146,10 +145,8 @@ def test_only_what_composes_and_what_sweeps_knows_hydra() -> None:
 
 
 def test_lightning_stays_in_training() -> None:
-    assert packages_with("pytorch_lightning") == {
-        "training",
-        FRONT,
-    }  # the type of the callbacks that a program may give
+    # The package itself names the type of the callbacks that a program may give.
+    assert packages_with("pytorch_lightning") == {"training", FRONT}
 
 
 def test_nothing_that_starts_quickly_imports_torch() -> None:

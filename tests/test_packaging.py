@@ -170,7 +170,7 @@ def test_everything_the_declared_dependencies_bring_along_is_pinned() -> None:
 
 def test_every_declared_dependency_is_explained() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    explained = set(re.findall(r"^\*\*([\w.-]+)\*\*", text, flags=re.MULTILINE))
+    explained = set(re.findall(r"^\| \*\*([\w.-]+)\*\* \|", text, flags=re.MULTILINE))
     assert {req.name for req in declared()} == explained
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from types import ModuleType
 
-# What `--help` and docs/commands.md name first, and what they name after it.
+# What `--help` and the site name first, and what they name after it.
 FIRST = ("corpus", "train", "translate", "score", "compare", "report", "attention", "export", "wandb")
 MORE = ("prepare", "search", "join", "heads", "encode")
 

@@ -21,7 +21,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         choices=FORMATS,
-        help="of the weights: safetensors for PyTorch, ctranslate2 for CTranslate2; give it twice for both",
+        help="of the weights: safetensors for PyTorch, or ctranslate2, which needs the package ctranslate2; give it "
+        "twice for both",
     )
     add(
         "--quantization",

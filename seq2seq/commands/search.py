@@ -12,7 +12,10 @@ from seq2seq.options import positive
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Search for the best values of keys: runs whose values Optuna chooses, and a table of them."
+    parser.description = (
+        "Search for the best values of keys: runs whose values Optuna chooses, and a table of them. It needs the "
+        "package optuna."
+    )
     parser.add_argument(
         "space",
         metavar="SPACE",

@@ -1,7 +1,7 @@
 """What a run is: typed sections with their defaults and checks, one file for each section.
 
 Hydra composes the files under `conf/`. `read_config` turns the result once into these objects, and nothing after
-that knows Hydra. A default stands here and nowhere else. `docs/configuration.md` lists every key.
+that knows Hydra. A default stands here and nowhere else. The site lists every key (docs/reference.py).
 """
 
 from seq2seq.config.batch import BatchConfig

@@ -129,7 +129,7 @@ def describe(error: "OmegaConfBaseException") -> str:
         return f"{key} has no value here; add {key}=... to the command"
     if isinstance(error, (ConfigKeyError, AttributeError)):
         return unknown_key(key)
-    return f"{key}: {str(error).splitlines()[0]}; see the comments in conf/ for what {key} takes"
+    return f"{key}: {str(error).splitlines()[0]}; the comments in seq2seq/config/ say what it takes"
 
 
 def unknown_key(key: str) -> str:

@@ -7,7 +7,7 @@ corpus:multi30k/train             text that is fetched by its name (seq2seq/corp
                                   opus:Tatoeba/v2023-04-12, hf:wmt14/fr-en
 https://HOST/FILE#sha256=DIGEST   a prefix or a file there; also {url: URL, sha256: DIGEST}, and in {src: ..., tgt: ...}
 {source: SOURCE, tag: NAME}       one of these, with a tag that says what kind of text it is
-{source: SOURCE, augmentation: NAMES} a test set as people write it (seq2seq/corpus/augmentation/); also with a tag
+{source: SOURCE, augmentation: NAMES}  a test set as people write it (seq2seq/corpus/augmentation/); also with a tag
 {source: SOURCE, weight: 2}       training text that an epoch has twice; 0: not at all, 0.5: half of it, in turn
 """
 

@@ -1,6 +1,8 @@
-"""Pairs from tables. A TSV is plain: its quotes are text. A CSV is quoted as spreadsheets quote.
+"""Pairs from tables, a cell for each of `data.tsv_columns`.
 
-The first line may be a header: names of languages, or words such as source and target.
+A TSV is plain: its quotes are text, and a file whose quotes could all be those of a spreadsheet is refused. A CSV is
+quoted as spreadsheets quote, and has whichever of `,`, `;` and tabs gives as many cells as there are columns. The
+first line may be a header: names of languages, or words such as source and target.
 """
 
 import csv

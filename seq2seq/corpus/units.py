@@ -1,8 +1,10 @@
 """Pairs from the files of translators and of programs: TMX, XLIFF 1.2 and PO.
 
 A pair is a unit that has text in both languages. `fr` finds `fr-CA`, too. White space within a text, line breaks
-included, becomes one space. Codes of a format (`bpt`, `ept`, `ph`, `it`, `ut`) are left out; text in `g`, `mrk` and
-`hi` is not. XML is read in memory that does not grow with the file, and nothing outside of it is ever opened.
+included, becomes one space. A target of XLIFF in the state `new` or `needs-...` is not finished, and left out; so are
+messages of PO that are fuzzy, obsolete or plural. The header of PO says the language of `msgstr`. Codes of a format
+(`bpt`, `ept`, `ph`, `it`, `ut`) are left out; text in `g`, `mrk` and `hi` is not. XML is read in memory that does not
+grow with the file, and nothing outside of it is ever opened.
 """
 
 import re

@@ -49,7 +49,23 @@ def open_page(browser: Any, file: Path) -> None:
 
 
 def requests(browser: Any, file: Path) -> list[str]:
-    """The addresses that a page has asked for, itself included. The browser's own pages do not count."""
+    """The addresses that a page has asked for, itself included."""
+    return wanted(browser, file.as_uri())[0]
+
+
+def wanted(browser: Any, start: str) -> tuple[list[str], list[str]]:
+    """What pages whose addresses begin with `start` have asked for, and what of it failed.
+
+    The browser's own pages do not count.
+    """
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-    return [str(each["request"]["url"]) for each in sent if each["documentURL"] == file.as_uri()]
+    sent: dict[str, str] = {}
+    failed = []
+    for message in messages:
+        method, params = message["method"], message["params"]
+        if method == "Network.requestWillBeSent" and params["documentURL"].startswith(start):
+            sent[params["requestId"]] = str(params["request"]["url"])
+        has_failed = method == "Network.responseReceived" and params["response"]["status"] >= 400
+        if (has_failed or method == "Network.loadingFailed") and params["requestId"] in sent:
+            failed.append(sent[params["requestId"]])
+    return [*sent.values()], failed
