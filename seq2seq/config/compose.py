@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -34,7 +35,8 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
     if config_dir is not None:
         readable_words.append(f"hydra.searchpath=[{path_word('', _checked(Path(config_dir)))[1:]}]")
     ConfigStore.instance().store(name="schema", node=RunConfig)
-    context = HydraConfig.instance().cfg  # of a program that uses Hydra itself
+    hydra, context = GlobalHydra.instance().hydra, HydraConfig.instance().cfg  # of a program that uses Hydra itself
+    GlobalHydra.instance().clear()
     try:
         with telling_errors(), initialize_config_dir(str(conf_dir()), job_name="train", version_base="1.3"):
             cfg = compose("train", readable_words, return_hydra_config=True)
@@ -46,6 +48,7 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
         import_plugins(cfg.plugins)
         yield Composed(cfg, overrides)
     finally:
+        GlobalHydra.instance().hydra = hydra
         HydraConfig.instance().cfg = context
 
 

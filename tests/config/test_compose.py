@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 
 from seq2seq.config.compose import as_preset, composed
+from seq2seq.files import conf_dir
 
 FILES = ["data=files", "data.dir=somewhere"]
 
@@ -33,3 +36,11 @@ def test_a_preset_composes_what_the_words_do(tmp_path: Path, words: list[str]) -
 def test_words_that_no_preset_can_hold_are_named() -> None:
     text, others = as_preset(["hydra.verbose=true", "seed=3", "~data.test"], "made by a test")
     assert others == ["hydra.verbose=true", "~data.test"] and "hydra" not in text
+
+
+def test_a_program_that_uses_hydra_itself_composes_a_run_and_keeps_its_own() -> None:
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        own = GlobalHydra.instance().hydra
+        with composed(["seed=3"]) as job:
+            assert job.cfg.seed == 3
+        assert own is not None and GlobalHydra.instance().hydra is own

@@ -1,27 +1,9 @@
 """Which keys of a configuration differ from those of its recipe."""
 
 import dataclasses
-from pathlib import Path
 
-import pytest
-from hydra import compose, initialize_config_dir
-from hydra.core.config_store import ConfigStore
-
-from seq2seq.config import RunConfig, read_config
-from seq2seq.files import conf_dir
+from seq2seq.config import RunConfig
 from seq2seq.reports.preset import preset, settings
-from tests.places import ROOT
-
-RECIPES = sorted(path.stem for path in Path(ROOT / "conf/experiment").glob("*.yaml"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["", *RECIPES])
-def test_a_recipe_is_what_hydra_makes_of_it(name: str) -> None:
-    ConfigStore.instance().store(name="schema", node=RunConfig)
-    words = ["run_dir=", *([f"experiment={name}"] if name else [])]
-    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-        assert preset(name) == read_config(compose("train", words))
 
 
 def test_only_what_differs_from_the_recipe_is_marked() -> None:

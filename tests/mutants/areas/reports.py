@@ -60,13 +60,6 @@ MUTANTS = [
         tests=["tests/reports/test_run_page.py::test_an_analysis_of_other_translations_is_left_out_and_told"],
     ),
     Mutant(
-        fault="the choices of a recipe are made in vain",
-        file="seq2seq/reports/preset.py",
-        text='chosen[group.removeprefix("override ").removeprefix("/")] = option',
-        becomes='chosen.setdefault(group.removeprefix("override ").removeprefix("/"), option)',
-        tests=["tests/reports/test_preset.py::test_a_recipe_is_what_hydra_makes_of_it"],
-    ),
-    Mutant(
         fault="a thinned curve shows some of its values and not their means",
         file="seq2seq/reports/curves.py",
         text="sum(part) / len(part)",
