@@ -4,6 +4,7 @@ The figures are means over a test set; docs/attention.md says what they tell.
 """
 
 import argparse
+import shutil
 from pathlib import Path
 
 from seq2seq.options import device, not_negative_integer, positive
@@ -89,4 +90,4 @@ def run(args: argparse.Namespace) -> None:
             write_json(file, report.as_json())
         else:
             draw_heads(report, file)
-    print(heads_as_text(report))
+    print(heads_as_text(report, shutil.get_terminal_size().columns))

@@ -22,7 +22,9 @@ def files(tmp_path: Path) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def heads(trained_run: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def heads(trained_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    monkeypatch.setenv("COLUMNS", "200")
+
     def run(*arguments: object, model: Path = trained_run) -> str:
         main(["heads", "--model", str(model), "--device", "cpu", *map(str, arguments)])
         return capsys.readouterr().out
@@ -49,7 +51,7 @@ def test_all_heads_stand_in_the_table_the_json_and_the_picture(
     table = heads(*files, "--ablation", 4, "--output", numbers, drawn).splitlines()
     found = json.loads(numbers.read_text())
     assert table[0].endswith(": 8 pairs of src, tgt")
-    rows = [line.split() for line in table if line.startswith("  1.")]
+    rows = [line.split() for line in table if line.startswith("1.")]
     assert len(rows) == 12  # four heads of three kinds
     for row, head in zip(rows[8:], range(4), strict=True):
         assert float(row[1]) == pytest.approx(found["figures"]["cross"]["entropy"][0][head], abs=0.006)
