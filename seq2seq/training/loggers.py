@@ -120,7 +120,7 @@ class MetricsCsv(Logger):
 
     Args:
         resumed_step: optimizer steps done by the run that is continued. Rows of later steps, left by a run that
-            died after its last checkpoint, are dropped. (Lightning counts from 0 here: the first step is 0.)
+            died after its last checkpoint, are dropped, and so are the scores of an earlier end.
     """
 
     name, version = "csv", ""
@@ -133,9 +133,11 @@ class MetricsCsv(Logger):
     @rank_zero_only
     def _begin(self, resumed_step: int) -> None:
         kept = [
-            (step, name, f"{value:.7g}", time) for step, name, value, time in self.run.metrics() if step < resumed_step
+            (step, name, f"{value:.7g}", time)
+            for step, name, value, time in self.run.metrics()
+            if step < resumed_step or (step == resumed_step and not name.startswith("test/"))
         ]
-        self.written = {(int(step), name) for step, name, *_ in kept if step == resumed_step - 1}  # of the latest step
+        self.written = {(int(step), name) for step, name, *_ in kept if step == resumed_step}  # of the latest step
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([METRICS_HEADER, *kept])
         write_text(self.run.metrics_file, text.getvalue())

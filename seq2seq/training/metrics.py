@@ -107,11 +107,11 @@ class Counters(pl.Callback):
             self.spent[what] += time.perf_counter() - began
 
     def log_row(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
-        """Give all loggers the metrics of the latest step."""
+        """Give all loggers the metrics after the latest step: a row's step is the number of steps done."""
         with self.timed("tracking"):
             row = {**metrics, TOKENS: int(self.n_tgt_tokens), HOURS: self.seconds / 3600}
-            for logger in module.loggers:  # which count steps from 0, as Lightning does
-                logger.log_metrics(row, module.n_steps - 1)
+            for logger in module.loggers:
+                logger.log_metrics(row, module.n_steps)
 
     @property
     def seconds(self) -> float:

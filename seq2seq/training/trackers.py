@@ -279,8 +279,8 @@ class Tracking(pl.Callback):
             table = table_of_samples(self.validation.samples(self.config.logger.n_samples), step)
             maps = self.validation.attention
             for tracker in trackers:
-                tracker.attempt(lambda t: t.log_sentences("valid/samples", table, step - 1))
-                tracker.attempt(lambda t: t.log_attention(maps, step - 1))
+                tracker.attempt(lambda t: t.log_sentences("valid/samples", table, step))
+                tracker.attempt(lambda t: t.log_attention(maps, step))
 
 
 def table_of_samples(samples: Sequence[Sample], step: int) -> Table:

@@ -47,7 +47,7 @@ def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for path, hypotheses in zip(paths, (GOOD, REFERENCES, POOR), strict=True):
         translated(path, hypotheses)
-        logged(path, (9, "train/loss", 5.0, 1000.0), (69, "train/loss", 4.0, 1360.0), (70, "test/news/bleu", 9, 2800.0))
+        logged(path, (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 1360.0), (70, "test/news/bleu", 9, 2800.0))
     return sweep
 
 
@@ -206,12 +206,12 @@ def test_an_unfinished_run_is_shown_with_what_it_has(
     training = started_run(tmp_path / "training", RunConfig(seed=7))
     logged(
         training,
-        (9, "train/loss", 5.0, 1000.0),
-        (9, "valid/bleu", 12.5, 1000.0),
-        (9, "valid/loss", 4.0, 1000.0),
-        (29, "train/loss", 4.0, 4600.0),
-        (29, "valid/bleu", 20.0, 4600.0),
-        (29, "valid/news/bleu", 30.0, 4600.0),
+        (10, "train/loss", 5.0, 1000.0),
+        (10, "valid/bleu", 12.5, 1000.0),
+        (10, "valid/loss", 4.0, 1000.0),
+        (30, "train/loss", 4.0, 4600.0),
+        (30, "valid/bleu", 20.0, 4600.0),
+        (30, "valid/news/bleu", 30.0, 4600.0),
     )
     begun = started_run(tmp_path / "begun")
     out = printed(capsys, runs[0], training, begun, runs[2])

@@ -9,17 +9,17 @@ from tests.reports.full_runs import ended_run, logged, started_run
 
 def test_the_cost_is_what_was_logged() -> None:
     rows = [
-        Metric(9, "train/tgt_tokens_per_s", 100.0, "5000.0"),
-        Metric(9, "train/process_memory_gb", 1.5, "5000.0"),
-        Metric(9, "progress/tgt_tokens", 700.0, "5000.0"),
-        Metric(9, "progress/hours", 0.5, "5000.0"),
-        Metric(19, "train/tgt_tokens_per_s", 300.0, "5100.0"),
-        Metric(19, "train/process_memory_gb", 1.25, "5100.0"),
-        Metric(19, "train/device_memory_gb", 7.0, "5100.0"),
-        Metric(19, "progress/tgt_tokens", 1500.0, "5100.0"),
-        Metric(19, "progress/hours", 0.75, "5100.0"),
-        Metric(29, "train/tgt_tokens_per_s", 120.0, "5200.0"),
-        Metric(30, "test/news/bleu", 20.0, "8600.0"),  # logged with the number of steps, not with that of the last one
+        Metric(10, "train/tgt_tokens_per_s", 100.0, "5000.0"),
+        Metric(10, "train/process_memory_gb", 1.5, "5000.0"),
+        Metric(10, "progress/tgt_tokens", 700.0, "5000.0"),
+        Metric(10, "progress/hours", 0.5, "5000.0"),
+        Metric(20, "train/tgt_tokens_per_s", 300.0, "5100.0"),
+        Metric(20, "train/process_memory_gb", 1.25, "5100.0"),
+        Metric(20, "train/device_memory_gb", 7.0, "5100.0"),
+        Metric(20, "progress/tgt_tokens", 1500.0, "5100.0"),
+        Metric(20, "progress/hours", 0.75, "5100.0"),
+        Metric(30, "train/tgt_tokens_per_s", 120.0, "5200.0"),
+        Metric(30, "test/news/bleu", 20.0, "8600.0"),
     ]
     assert logged_cost(rows) == Cost(
         n_parameters=None,
@@ -33,7 +33,7 @@ def test_the_cost_is_what_was_logged() -> None:
 
 
 def test_hours_of_older_runs_are_those_of_their_file() -> None:
-    rows = [Metric(9, "train/loss", 4.0, "5000.0"), Metric(19, "train/loss", 3.0, "6800.0")]
+    rows = [Metric(10, "train/loss", 4.0, "5000.0"), Metric(20, "train/loss", 3.0, "6800.0")]
     assert logged_cost(rows).hours == pytest.approx(0.5)
     assert logged_cost([]) == Cost(None, None, None, None, None, None, None)
 
@@ -41,5 +41,5 @@ def test_hours_of_older_runs_are_those_of_their_file() -> None:
 def test_a_finished_run_has_kept_its_steps_whatever_it_logged(tmp_path: Path) -> None:
     finished, training = ended_run(tmp_path / "a", 20.0, step=72), started_run(tmp_path / "b")
     for run in (finished, training):
-        logged(run, (9, "train/loss", 5.0, 1000.0), (69, "train/loss", 4.0, 1360.0))
+        logged(run, (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 1360.0))
     assert (cost(RunDirectory(finished)).steps, cost(RunDirectory(training)).steps) == (72, 70)

@@ -86,7 +86,7 @@ def assert_measured_as_by_one(config, validated, step):
         model.load_state_dict({name.removeprefix("model."): weight for name, weight in weights.items()})
         return model
 
-    logged = {each.name.removeprefix("valid/"): each.value for each in run.metrics() if each.step == step - 1}
+    logged = {each.name.removeprefix("valid/"): each.value for each in run.metrics() if each.step == step}
     for name, value in Validation(prepared.valid, prepared.tokenizer, config).while_training(load(validated)).items():
         assert logged[name] == pytest.approx(value, rel=1e-4), name
     model = load(checkpoint(run.path, "model.ckpt")["state_dict"]).eval()

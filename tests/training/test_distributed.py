@@ -49,7 +49,7 @@ def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
     assert (trained["position"]["n_done"], trained["position"]["world_size"]) == (3, 2)
     assert json.loads((run_dir / "scores.json").read_text()).keys() == {"test"}
     losses = [each for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
-    assert [each.step for each in losses] == [0, 1, 2]
+    assert [each.step for each in losses] == [1, 2, 3]
     assert [each.value for each in losses] == pytest.approx(nlls, rel=1e-4)  # of both processes
     assert done.stderr.count("translate with:") == 1
     assert_measured_as_by_one(tiny_config(corpus, run_dir, changes), checkpoint(run_dir, VALIDATED)["state_dict"], 2)

@@ -56,7 +56,7 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
             for name, value in values.items():
                 assert not is_same or torch.equal(torch.as_tensor(value), torch.as_tensor(state_after[key][name]))
     rows = [each for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/skipped_steps"]
-    assert [(each.step + 1, each.value) for each in rows][:2] == [(4, 1), (5, 2)] and rows[-1].value == 3
+    assert [(each.step, each.value) for each in rows][:2] == [(4, 1), (5, 2)] and rows[-1].value == 3
     assert caplog.text.count("is skipped: its gradient is not finite") == 3
     assert checkpoint(config.run_dir)["skipped"] == [3, 0]
 

@@ -39,7 +39,7 @@ def names(run: RunDirectory, kind: str = "*") -> list[str]:
 
 def losses(run: RunDirectory) -> dict[int, float]:
     """Of each validation, by the number of steps that were done."""
-    return {each.step + 1: each.value for each in run.metrics() if each.name == "valid/loss"}
+    return {each.step: each.value for each in run.metrics() if each.name == "valid/loss"}
 
 
 def same_weights(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:

@@ -76,7 +76,7 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     both = read_run(run_dir)
     assert set(both["ids"]) == set(first["ids"])
     steps = [row["trainer/global_step"] for row in both["history"] if "train/loss" in row]
-    assert steps == list(range(7))
+    assert steps == list(range(1, 8))
 
 
 def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
@@ -232,20 +232,21 @@ def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeyp
 def test_metrics_are_appended_and_cut_at_the_step_that_is_continued(tmp_path):
     run = RunDirectory(tmp_path)
     log = MetricsCsv(run)
-    log.log_metrics({"a,b": 1 / 3, "epoch": 4.0}, 0)
-    log.log_metrics({"loss": 2.5}, 1)
-    log.log_metrics({"loss": float("nan")}, 2)
+    log.log_metrics({"a,b": 1 / 3, "epoch": 4.0}, 1)
+    log.log_metrics({"loss": 2.5}, 2)
+    log.log_metrics({"test/en/bleu": 30}, 2)
+    log.log_metrics({"loss": float("nan")}, 3)
     assert run.metrics_file.read_text().startswith("step,metric,value,unix_time\n")
     assert [row.split(",")[:-1] for row in run.metrics_file.read_text().splitlines()[1:]] == [
-        ["0", '"a', 'b"', "0.3333333"], ["1", "loss", "2.5"], ["2", "loss", "nan"],
+        ["1", '"a', 'b"', "0.3333333"], ["2", "loss", "2.5"], ["2", "test/en/bleu", "30"], ["3", "loss", "nan"],
     ]  # fmt: skip
-    again = MetricsCsv(run, resumed_step=2)  # two steps were done: 0 and 1
-    again.log_metrics({"loss": 7}, 2)
+    again = MetricsCsv(run, resumed_step=2)
+    again.log_metrics({"loss": 7}, 3)
     assert [each[:3] for each in run.metrics()] == [
-        (0, "a,b", 0.3333333), (1, "loss", 2.5), (2, "loss", 7.0),
+        (1, "a,b", 0.3333333), (2, "loss", 2.5), (3, "loss", 7.0),
     ]  # fmt: skip
     with run.metrics_file.open("a") as file:
-        file.write("3,loss,2")  # a power cut came before the .5
-    assert [each.step for each in run.metrics()] == [0, 1, 2]
+        file.write("4,loss,2")  # a power cut came before the .5
+    assert [each.step for each in run.metrics()] == [1, 2, 3]
     MetricsCsv(run)
     assert run.metrics() == [] and RunDirectory(Path("/nowhere")).metrics() == []

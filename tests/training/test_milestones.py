@@ -28,7 +28,7 @@ SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1, "data
 
 def values(run_dir: Path | str, name: str) -> dict[int, float]:
     """A metric by the number of optimizer steps that were done."""
-    return {each.step + 1: each.value for each in RunDirectory(Path(run_dir)).metrics() if each.name == name}
+    return {each.step: each.value for each in RunDirectory(Path(run_dir)).metrics() if each.name == name}
 
 
 class CutOff(Exception):

@@ -72,7 +72,7 @@ def let_fail(server: WandbServer, status: int) -> None:
 def is_whole(run_dir: Path) -> bool:
     """Whether the run came to its end, and `metrics.csv` has each step once."""
     run = RunDirectory(run_dir)
-    return run.is_scored and [m.step for m in run.metrics() if m.name == "train/loss"] == list(range(N_STEPS))
+    return run.is_scored and [m.step for m in run.metrics() if m.name == "train/loss"] == list(range(1, N_STEPS + 1))
 
 
 def test_an_online_run_arrives_and_goes_on_under_its_id(
@@ -88,7 +88,7 @@ def test_an_online_run_arrives_and_goes_on_under_its_id(
     ((run_id, run),) = server.runs.items()
     assert checkpoint(tmp_path / "run")["wandb_id"] == run_id
     steps = [(row["trainer/global_step"], row["train/loss"]) for row in run.history if "train/loss" in row]
-    assert [step for step, _ in steps] == list(range(N_STEPS))
+    assert [step for step, _ in steps] == list(range(1, N_STEPS + 1))
     in_csv = [each.value for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/loss"]
     assert [loss for _, loss in steps] == pytest.approx(in_csv, rel=1e-5)
     scores = json.loads((tmp_path / "run/scores.json").read_text())["test"]
@@ -221,7 +221,7 @@ def test_a_server_that_fails_in_the_middle_costs_nothing(
     uploading = [sys.executable, "-m", "wandb", *shlex.split(told)]
     subprocess.run(uploading, env=wandb_access.environment(), check=True, capture_output=True)
     ((_, run),) = server.runs.items()
-    assert [row["trainer/global_step"] for row in run.history if "train/loss" in row] == list(range(N_STEPS))
+    assert [row["trainer/global_step"] for row in run.history if "train/loss" in row] == list(range(1, N_STEPS + 1))
     assert run.summary["ended"] and run.exit_code == 0
     assert not any(is_told_text(content, corpus) for content in server.received)  # nobody asked for that
 

@@ -157,7 +157,7 @@ def test_early_stopping_counts_on(corpus, tmp_path):
     assert metrics(parts.run_dir) == found
 
     ends = [start["ended"] for start in RunDirectory(Path(parts.run_dir)).provenance()["starts"]]
-    best = f"{[row[0] for row in found if row[1] == 'valid/loss'][-3] + 1:,}"
+    best = f"{[row[0] for row in found if row[1] == 'valid/loss'][-3]:,}"
     why = f"after step {n_steps:,}: valid/loss was not better than at step {best} in trainer.patience=2 validations"
     assert ends == [f"after step {n_steps - 1:,}: SIGTERM told it to stop", why]
     for run in (RunDirectory(Path(each.run_dir)) for each in (whole, parts)):
@@ -168,7 +168,7 @@ def test_early_stopping_counts_on(corpus, tmp_path):
     whole.trainer.patience, whole.trainer.max_steps = 4, n_steps + 10
     train_with(whole, resume=True)
     more = metrics(whole.run_dir)
-    assert [row for row in more if row[0] < n_steps] == found
+    assert [row for row in more if row[0] <= n_steps] == found
     assert len([name for _, name, _ in more if name == "valid/loss"]) == len(losses) + 2
 
 
@@ -239,7 +239,7 @@ def test_a_crash_and_a_damaged_last_checkpoint_cost_only_the_steps_since_the_one
     config = config_of(corpus, tmp_path / "run", "plain")
     with pytest.raises(RuntimeError, match="power cut"):
         train_with(config, Crash(8))
-    assert max(step for step, *_ in metrics(config.run_dir)) == 6
+    assert max(step for step, *_ in metrics(config.run_dir)) == 7
     assert checkpoint(config.run_dir)["global_step"] == 5
     with pytest.raises(TrainingInterrupted):
         train_with(config, SignalAt(9), resume=True)

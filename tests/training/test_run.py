@@ -375,7 +375,7 @@ def test_a_time_limit_ends_the_run_with_its_tests_and_the_learning_rate_falls_un
     train_with(config, clock, resume=True)
     assert checkpoint(tmp_path / "run")["global_step"] == 20
     rows = RunDirectory(tmp_path / "run").metrics()
-    assert [each.step for each in rows if each.name == "valid/loss"] == [19]
+    assert [each.step for each in rows if each.name == "valid/loss"] == [20]
     rates = [each.value for each in rows if each.name == "train/lr"]
     by_hand = [5e-3 * min(n / 5, (1 + math.cos(math.pi * (n - 1) / 20)) / 2) for n in range(1, 21)]
     assert rates == pytest.approx(by_hand)

@@ -111,7 +111,7 @@ def test_all_parts_arrive_in_their_order_and_once(
     main(["wandb", "sync", str(sweep)])
     first, resumed = read_parts(sweep / "000")
     job = server.runs[first["id"]]
-    assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [0, 1, 2, 3]
+    assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [1, 2, 3, 4]
     assert [row["_step"] for row in job.history] == list(range(len(job.history)))
     assert job.exit_code == 0 and job.fields["jobType"] == "train" and job.fields["groupName"] == "my_sweep"
     assert len(server.runs) == 1

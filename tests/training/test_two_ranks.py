@@ -52,7 +52,7 @@ CHANGES: dict[str, Any] = {
 
 def last_logged(run_dir: Path) -> int:
     """The optimizer steps that `metrics.csv` has."""
-    return max((each.step + 1 for each in RunDirectory(run_dir).metrics()), default=0)
+    return max((each.step for each in RunDirectory(run_dir).metrics()), default=0)
 
 
 def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_path: Path) -> None:
