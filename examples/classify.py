@@ -1,7 +1,8 @@
 """Say which label a text has, with the encoder of a translation model:
 
     python examples/classify.py RUN kinds/train.tsv kinds/valid.tsv kinds/test.tsv
-    python examples/classify.py RUN kinds/train.tsv kinds/valid.tsv kinds/test.tsv --encoder frozen --predict input.fr > labels.txt
+    python examples/classify.py RUN kinds/train.tsv kinds/valid.tsv kinds/test.tsv --encoder frozen \
+        --predict input.fr > labels.txt
 
 Each line of the three files has a text, a tab and its label. The accuracy and the confusion matrix of the test set go
 to stderr, the labels of `--predict` to stdout, a line for each. See docs/classification.md.

@@ -20,8 +20,8 @@ from tests.places import ROOT
 from tests.processes import LIMIT_S
 
 OUTSIDE = re.compile(
-    r"wmt14|multi30k_tiny|lc\.norm\.tok|experiment=(tatoeba|mixed)$|opus:|sacrebleu:|wandb[: ]|corpus (find|get)"
-    r"|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
+    r"wmt14|multi30k_tiny|lc\.norm\.tok|(experiment|data)=(tatoeba|mixed)(?!.*data(\.dir)?=)|opus:|sacrebleu:"
+    r"|wandb[: ]|corpus (find|get)|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
 )
 SMALL = (
     "model.d_model=32 model.d_ff=64 tokenizer.vocab_size=600 optim.warmup_steps=4 batch.max_tokens=1024 "
@@ -76,11 +76,13 @@ def run(command: str, folder: Path, limit_s: float = 10 * LIMIT_S) -> subprocess
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages name."""
     folder = tmp_path_factory.mktemp("made")
-    lines = {
-        (part, language): (ROOT / f"data/sample/{part}.{language}").read_text(encoding="utf-8").splitlines()[:most]
-        for part, most in (("train", 1200), ("valid", 60), ("test", 40))
+    whole = {
+        (part, language): (ROOT / f"data/sample/{part}.{language}").read_text(encoding="utf-8").splitlines()
+        for part in ("train", "valid", "test")
         for language in ("fr", "en")
     }
+    most = {"train": 1200, "valid": 60, "test": 40}
+    lines = {(part, language): text[: most[part]] for (part, language), text in whole.items()}
 
     def write(name: str, text: list[str]) -> None:
         file = folder / name
@@ -97,7 +99,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language in ("fr", "en"):
         for name in ("input", "chat"):
             write(f"{name}.{language}", lines["test", language][:10])
-        write(f"corpus.{language}.gz", lines["train", language])
+        write(f"corpus.{language}.gz", whole["train", language])
         write(f"big.{language}.gz", lines["test", language])
     write("corpus.tsv", list(map("\t".join, zip(lines["train", "fr"], lines["train", "en"], strict=True))))
     for name in ("dev", "test"):

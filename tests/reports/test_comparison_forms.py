@@ -47,7 +47,8 @@ def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for path, hypotheses in zip(paths, (GOOD, REFERENCES, POOR), strict=True):
         translated(path, hypotheses)
-        logged(path, (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 1360.0), (70, "test/news/bleu", 9, 2800.0))
+        losses = (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 1360.0)
+        logged(path, *losses, (70, "test/news/bleu", 9, 2800.0))
     return sweep
 
 

@@ -176,8 +176,8 @@ MUTANTS = [
     Mutant(
         fault="a metric that will be logged again is kept",
         file="seq2seq/training/loggers.py",
-        text="self.run.metrics() if step < resumed_step",
-        becomes="self.run.metrics() if step <= resumed_step",
+        text="if step < resumed_step or",
+        becomes="if step <= resumed_step + 1 or",
         tests=["tests/training/test_loggers.py::test_metrics_are_appended_and_cut_at_the_step_that_is_continued"],
     ),
     Mutant(
