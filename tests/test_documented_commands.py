@@ -133,9 +133,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def guides() -> list[str]:
     found = [page.relative_to(ROOT).as_posix() for page in pages()]
-    return sorted(
-        page for page in found if "decisions" not in page and page != "CHANGELOG.md" and commands(ROOT / page)
-    )
+    return sorted(page for page in found if not re.search("decisions|learn|CHANGELOG", page) and commands(ROOT / page))
 
 
 @pytest.mark.nightly
