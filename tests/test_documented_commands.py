@@ -17,6 +17,7 @@ import pytest
 
 from tests.documentation import code_lines, pages, write_experiment, write_preset
 from tests.places import ROOT
+from tests.plugged import MODULE
 from tests.processes import LIMIT_S
 
 OUTSIDE = re.compile(
@@ -115,6 +116,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write("chat.jsonl", [json.dumps({"message": {"text": line}}) for line in lines["test", "fr"][:5]])
     write_preset(folder)
     write_experiment(folder)
+    (folder / "mine.py").write_text(MODULE)
+    preset = folder / "presets/experiment/focal.yaml"
+    preset.write_text(preset.read_text().replace("max_epochs: 5", "max_steps: 6"))
     for name in ("train.py", "translate.py", "examples"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "data/sample").symlink_to(ROOT / "data/sample")
