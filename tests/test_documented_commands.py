@@ -22,7 +22,7 @@ from tests.processes import LIMIT_S
 
 OUTSIDE = re.compile(
     r"wmt14|multi30k_tiny|lc\.norm\.tok|(experiment|data)=(tatoeba|mixed)(?!.*data(\.dir)?=)|opus:|sacrebleu:"
-    r"|wandb[: ]|corpus (find|get)|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
+    r"|wandb[: ]|corpus (find|get)|--push|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
 )
 SMALL = (
     "model.d_model=32 model.d_ff=64 tokenizer.vocab_size=600 optim.warmup_steps=4 batch.max_tokens=1024 "
@@ -123,6 +123,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).symlink_to(ROOT / name)
     (folder / "data/sample").symlink_to(ROOT / "data/sample")
     words = f"{SMALL} trainer.max_epochs=2 trainer.max_steps=20 trainer.val_every_n_steps=10 data=files data.dir=corpus"
+    words += " model.positions=sinusoidal"  # which transformers has, too
     for name, more in {
         "RUN_DIR": "seed=1",
         "OTHER_RUN_DIR": "seed=2",

@@ -3,6 +3,9 @@
 import dataclasses
 import re
 from collections.abc import Sequence
+from typing import Any
+
+import yaml
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import DROPOUTS, ModelConfig, RunConfig
@@ -13,6 +16,16 @@ from seq2seq.masking import masked
 _DESCRIBED = {"d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"}
 _DESCRIBED |= {"norm", "activation", "positions", "embeddings", *DROPOUTS}
 
+USE = (
+    "    seq2seq translate --model DIR --input FILE --output FILE",
+    "",
+    "or, in Python,",
+    "",
+    "    import seq2seq",
+    "",
+    '    seq2seq.load("DIR").translate(["..."])[0].text',
+)
+
 
 def model_card(
     config: RunConfig,
@@ -21,6 +34,7 @@ def model_card(
     weights: Sequence[str],
     run: RunDirectory | None,
     seen: SeenText | None = None,
+    use: Sequence[str] = USE,
 ) -> str:
     """The text of README.md, in Markdown.
 
@@ -28,6 +42,7 @@ def model_card(
         weights: a line of text for each form of the weights.
         run: the run with the scores, if it has ended; None if there is no run.
         seen: what the training text was like, if the model says so.
+        use: how to use it, in lines of Markdown.
     Raises:
         RunError: the files with the scores are damaged.
     """
@@ -54,15 +69,50 @@ def model_card(
         "",
         "## Use",
         "",
-        "    seq2seq translate --model DIR --input FILE --output FILE",
-        "",
-        "or, in Python,",
-        "",
-        "    import seq2seq",
-        "",
-        '    seq2seq.load("DIR").translate(["..."])[0].text',
+        *use,
     ]
     return "\n".join(lines) + "\n"
+
+
+def hub_metadata(config: RunConfig, run: RunDirectory | None) -> str:
+    """What a model card begins with on the Hugging Face hub: languages, terms of the text, scores; in YAML.
+
+    The hub knows licences of models, by names of its own. So ours are another one, which says whose they are.
+
+    Raises:
+        RunError: the files with the scores are damaged.
+    """
+    licences = {f"text: {each['licence']}": None for each in _fetched(run) if each["licence"]}
+    content: dict[str, Any] = {
+        "language": [config.data.src_lang, config.data.tgt_lang],
+        "library_name": "transformers",
+        "pipeline_tag": "translation",
+        "tags": ["translation", "seq2seq"],
+        **({"license": "other", "license_name": "; ".join(licences)} if licences else {}),
+    }
+    if run is not None and run.is_scored:
+        content["model-index"] = [
+            {
+                "name": config.name,
+                "results": [
+                    {
+                        "task": {"type": "translation", "name": f"{config.data.src_lang} to {config.data.tgt_lang}"},
+                        "dataset": {"type": config.data.name, "name": test},
+                        "metrics": [
+                            {
+                                "type": metric,
+                                "name": metric,
+                                "value": round(score.score, 2),
+                                "args": {"signature": score.signature},
+                            }
+                            for metric, score in scores.items()
+                        ],
+                    }
+                    for test, scores in run.scores().items()
+                ],
+            }
+        ]
+    return f"---\n{yaml.safe_dump(content, sort_keys=False, allow_unicode=True)}---\n\n"
 
 
 def _variant(model: ModelConfig) -> str:
@@ -75,10 +125,14 @@ def _variant(model: ModelConfig) -> str:
 
 
 def _origins(run: RunDirectory | None) -> list[str]:
+    return [f"- text: {masked(each['name'])} (licence: {each['licence'] or 'not known'})" for each in _fetched(run)]
+
+
+def _fetched(run: RunDirectory | None) -> list[dict[str, Any]]:
     """The corpora that were fetched by name, with their terms, which bind whoever passes the model on."""
     splits = run.provenance().get("data_report", {}).get("splits", {}) if run else {}
-    origins = splits.get("train", {}).get("origins", [])
-    return [f"- text: {masked(each['name'])} (licence: {each['licence'] or 'not known'})" for each in origins]
+    origins: list[dict[str, Any]] = splits.get("train", {}).get("origins", [])
+    return origins
 
 
 def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:

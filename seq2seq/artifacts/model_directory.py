@@ -14,6 +14,7 @@ checksums are compared when it is read.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,24 +98,37 @@ def write_model_directory(
         CheckpointError: `path` cannot be written; or it exists, and `overwrite` is False or it is not a model
             directory.
     """
-    if path.exists() and not (overwrite and is_model_directory(path)):
-        remedy = "add --force to replace it" if is_model_directory(path) else "choose another --output"
+    with appearing(path, is_model_directory, overwrite=overwrite) as building:
+        description = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "tokenizer_sha256": model.tokenizer_sha256,
+            "config": portable(model.config),
+            **model.stored_facts,
+        }
+        write_json(building / CONFIG, description)
+        (building / TOKENIZER).write_bytes(model.tokenizer)
+        (building / README).write_text(readme, encoding="utf-8")
+        write_weights(building)
+        sums = [f"{file_sha256(file)}  {file.relative_to(building).as_posix()}\n" for file in _summed(building)]
+        (building / SUMS).write_text("".join(sums), encoding="utf-8")
+
+
+@contextmanager
+def appearing(path: Path, is_ours: Callable[[Path], bool], *, overwrite: bool) -> Iterator[Path]:
+    """A directory to ship that the block fills, and that appears whole or not at all.
+
+    Args:
+        is_ours: whether an older directory is of the same kind; with `overwrite`, it is replaced.
+    Raises:
+        CheckpointError: `path` cannot be written; or it exists, and is not to be replaced.
+    """
+    if path.exists() and not (overwrite and is_ours(path)):
+        remedy = "add --force to replace it" if is_ours(path) else "choose another --output"
         raise CheckpointError(f"{path}: exists already{'' if overwrite else ', and is kept'}; {remedy}")
     try:
         with atomic_directory(path, replace=overwrite) as building:
-            description = {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "tokenizer_sha256": model.tokenizer_sha256,
-                "config": portable(model.config),
-                **model.stored_facts,
-            }
-            write_json(building / CONFIG, description)
-            (building / TOKENIZER).write_bytes(model.tokenizer)
-            (building / README).write_text(readme, encoding="utf-8")
-            write_weights(building)
-            sums = [f"{file_sha256(file)}  {file.relative_to(building).as_posix()}\n" for file in _summed(building)]
-            (building / SUMS).write_text("".join(sums), encoding="utf-8")
+            yield building
     except OSError as error:
         raise CheckpointError(
             f"{path}: cannot be written ({error.strerror or error}); choose another --output"

@@ -7,13 +7,13 @@ from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note
 from seq2seq.options import above_zero
 
-FORMATS = ("safetensors", "ctranslate2")
+FORMATS = ("safetensors", "ctranslate2", "transformers")
 QUANTIZATIONS = ("float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Turn a trained model into a directory to ship: weights, configuration, tokenizer, model card."
-    parser.epilog = "Before the directory appears, CTranslate2 and the original model translate the same 100 lines."
+    parser.epilog = "Before the directory appears, it and the original model translate the same 100 lines."
     add = parser.add_argument
     add("run_dir", type=Path, metavar="RUN", help="run directory, checkpoint file or model directory")
     add(
@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         required=True,
         choices=FORMATS,
         help="of the weights: safetensors for PyTorch, or ctranslate2, which needs the package ctranslate2; give it "
-        "twice for both",
+        "twice for both. transformers, alone, for the library of that name, which it needs, too",
     )
     add(
         "--quantization",
@@ -39,13 +39,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "0.01 for bfloat16, 0.002 for float16 and int16",
     )
     add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
-    add("--force", action="store_true", help="replace a model directory of that name")
-    add(
-        "--parity-input", type=Path, metavar="FILE", help="lines to compare CTranslate2 on; default: the validation set"
-    )
+    add("--force", action="store_true", help="replace an exported directory of that name")
+    add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
+    add("--push", metavar="OWNER/NAME", help="upload the directory for transformers to the Hugging Face hub")
 
 
 def run(args: argparse.Namespace) -> int:
+    if "transformers" in args.format:
+        return _for_transformers(args)
+    if args.push:
+        raise ConfigError("--push is for transformers; add --format transformers")
     if "ctranslate2" not in args.format:
         if args.quantization != "float32":
             raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
@@ -69,4 +72,30 @@ def run(args: argparse.Namespace) -> int:
         note(f"error: {error}")
         return 1
     print(f"wrote {output}; translate with: {command('translate', '--model', output)}")
+    return 0
+
+
+def _for_transformers(args: argparse.Namespace) -> int:
+    if set(args.format) != {"transformers"}:
+        raise ConfigError("--format transformers makes a directory of its own; export other formats by another command")
+    if args.quantization != "float32" or args.tolerance:
+        raise ConfigError(
+            "--quantization and --tolerance are for CTranslate2; transformers rounds weights when it loads"
+        )
+    from seq2seq.export.export import ParityError, export_for_transformers
+
+    if args.push:
+        from seq2seq.export.hub import check_push, push
+
+        check_push(args.push)
+    try:
+        output = export_for_transformers(
+            args.run_dir, output=args.output, overwrite=args.force, parity_input=args.parity_input
+        )
+    except ParityError as error:
+        note(f"error: {error}")
+        return 1
+    print(f"wrote {output}; its README.md has the lines that translate with it")
+    if args.push:
+        print(f"uploaded it to {push(output, args.push)}")
     return 0

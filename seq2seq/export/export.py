@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 
-from seq2seq.artifacts.model_card import model_card
+from seq2seq.artifacts.model_card import hub_metadata, model_card
 from seq2seq.artifacts.model_directory import (
     CTRANSLATE2,
+    README,
+    appearing,
     is_model_directory,
     write_model_directory,
     write_safetensors,
@@ -21,14 +23,18 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.decoding import Hypothesis
 from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export.conversion import convert
+from seq2seq.export.hugging_face import class_of, is_hugging_face_directory, write_hugging_face
+from seq2seq.export.hugging_face_engine import HuggingFaceEngine, require_transformers
 from seq2seq.files import bundled_corpus
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.translation.engines import Engine, Sentence
+from seq2seq.translation.engines import Sentence
 from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine, load, require_ctranslate2
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.options import EngineOptions
+from seq2seq.vocabulary import EOS
 
 N_LINES = 100  # to compare with
 _MOST_READ = 10 * N_LINES  # to find them
@@ -77,9 +83,7 @@ def export(
         CorpusError: there are no lines to compare with.
         ConfigError: CTranslate2 is not installed.
     """
-    trained = TrainedModel.read(source)
-    _check_finite(trained)
-    run = None if is_model_directory(source) else RunDirectory.of_checkpoint(trained.path)
+    trained, run, default = _read(source)
 
     def write_weights(directory: Path) -> None:
         if "safetensors" in formats:
@@ -92,7 +96,7 @@ def export(
             _write_ctranslate2(trained, directory, quantization, tolerance, lines, say)
 
     label = "-".join([*formats, quantization] if quantization != "float32" else formats)
-    output = output or (run.export if run else source.parent) / label
+    output = output or default / label
     weights = [
         "`model.safetensors`: weights for PyTorch"
         if name == "safetensors"
@@ -103,6 +107,86 @@ def export(
     card = model_card(trained.config, n_parameters, trained.tokenizer.vocab_size, weights, run, trained.seen)
     write_model_directory(output, trained.saved, card, write_weights, overwrite=overwrite)
     return output
+
+
+def export_for_transformers(
+    source: Path,
+    *,
+    output: Path | None = None,
+    overwrite: bool = False,
+    parity_input: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Write a directory that `transformers` loads, say how it compares with the model, and return its path.
+
+    Args:
+        source, parity_input: see `export`.
+        output: the directory to write; None for `transformers` beside the other exports of the run.
+        overwrite: replace such a directory of that name.
+    Raises:
+        ParityError: transformers computes something else than the original; nothing was written.
+        CheckpointError: there is no model, nothing in transformers is the same, its weights are not finite numbers, or
+            the directory cannot be written.
+        CorpusError: there are no lines to compare with.
+        ConfigError: transformers is not installed.
+    """
+    trained, run, default = _read(source)
+    config, tokenizer = trained.config, trained.tokenizer
+    kind = class_of(config.model, tokenizer.model_type)
+    require_transformers()
+    lines = find_lines(config, tokenizer, parity_input)
+    model = trained.build()
+    output = output or default / "transformers"
+    weights = [f"`model.safetensors`: weights for `{kind.architecture}` of transformers"]
+    card = model_card(config, model.n_parameters, tokenizer.vocab_size, weights, run, trained.seen, _USE)
+    with appearing(output, is_hugging_face_directory, overwrite=overwrite) as building:
+        (building / README).write_text(hub_metadata(config, run) + card, encoding="utf-8")
+        write_hugging_face(building, model, tokenizer, config.decoding)
+        engine = HuggingFaceEngine(building, config.model.max_length)
+        _check_ids(tokenizer, engine, lines.sources)
+        before = PyTorchEngine([model], torch.device("cpu"), "float32")
+        for beam_size in sorted({1, config.decoding.beam_size}):
+            decoding = replace(config.decoding, beam_size=beam_size, n_best=1)
+            parity = measure_parity(before, engine, tokenizer, decoding, lines.sources)
+            say(
+                f"seq2seq and transformers with a beam of {beam_size}, {len(lines.sources)} lines of {lines.origin}:\n"
+                f"{parity}"
+            )
+            _check_parity(parity, "transformers")
+    return output
+
+
+_USE = (
+    "    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer",
+    "",
+    '    tokenizer, model = AutoTokenizer.from_pretrained("DIR"), AutoModelForSeq2SeqLM.from_pretrained("DIR")',
+    '    batch = tokenizer(["..."], return_tensors="pt", padding=True)',
+    "    print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))",
+)
+
+
+def _read(source: Path) -> tuple[TrainedModel, RunDirectory | None, Path]:
+    """A model, the run that it is of, and the folder that its exports go to."""
+    trained = TrainedModel.read(source)
+    _check_finite(trained)
+    run = None if is_model_directory(source) else RunDirectory.of_checkpoint(trained.path)
+    return trained, run, run.export if run else source.parent
+
+
+def _check_ids(tokenizer: Tokenizer, engine: HuggingFaceEngine, lines: Sequence[str]) -> None:
+    for line, ours, theirs in zip(lines, tokenizer.encode(lines), engine.encode(lines), strict=True):
+        if [*ours, EOS] != theirs:
+            raise ParityError(
+                f"the tokenizer of transformers cuts {line[:60]!r} into other pieces; nothing was written"
+            )
+
+
+def _check_parity(parity: "Parity", name: str) -> None:
+    if parity.largest > _LARGEST_DIFFERENCE:
+        raise ParityError(
+            f"{name} gives a token a log-probability {parity.largest:.3g} from PyTorch's, more than "
+            f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
+        )
 
 
 def _check_finite(trained: TrainedModel) -> None:
@@ -152,11 +236,7 @@ def _write_ctranslate2(
 
     _, parity = compared(None)
     say(f"PyTorch and CTranslate2 in float32, {len(lines.sources)} lines of {lines.origin}:\n{parity}")
-    if parity.largest > _LARGEST_DIFFERENCE:
-        raise ParityError(
-            f"CTranslate2 gives a token a log-probability {parity.largest:.3g} from PyTorch's, more than "
-            f"{_LARGEST_DIFFERENCE:g}, so this is not the same model; nothing was written"
-        )
+    _check_parity(parity, "CTranslate2")
     if quantization == "float32":
         return
     engine, parity = compared(quantization)  # in the place of the float32 files
@@ -195,8 +275,18 @@ class Parity:
         )
 
 
+class Compared(Protocol):
+    """What a comparison needs of an `Engine`."""
+
+    max_length: int
+
+    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]: ...
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]: ...
+
+
 def measure_parity(
-    before: Engine, after: Engine, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Sequence[str]
+    before: Compared, after: Compared, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Sequence[str]
 ) -> Parity:
     """Translate the lines with both engines, and score the hypotheses of `before` with both.
 

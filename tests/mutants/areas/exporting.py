@@ -1,0 +1,59 @@
+"""Faults in a directory for transformers: another model or other tokens than those that were trained."""
+
+from tests.mutants.mutant import Mutant
+
+_FILE = "seq2seq/export/hugging_face.py"
+_TESTS = "tests/export/test_hugging_face.py"
+_VARIANTS = [f"{_TESTS}::test_every_variant_computes_the_same"]
+
+MUTANTS = [
+    Mutant(
+        fault="sines and cosines keep their order",
+        file=_FILE,
+        text="torch.cat([order[0::2], order[1::2]])",
+        becomes="order + 0",
+        tests=[f"{_TESTS}::test_what_transformers_saves_again_without_positions_computes_the_same"],
+    ),
+    Mutant(
+        fault="what adds to the residual stream adds to other channels",
+        file=_FILE,
+        text="return weight.detach()[order].contiguous()",
+        becomes="return weight.detach().contiguous()",
+        tests=_VARIANTS,
+    ),
+    Mutant(
+        fault="unk may be generated, and has a share of the probability",
+        file=_FILE,
+        text="hidden[0, [PAD, UNK, BOS]]",
+        becomes="hidden[0, [PAD, BOS]]",
+        tests=_VARIANTS,
+    ),
+    Mutant(
+        fault="a translation starts from the embedding of pad",
+        file=_FILE,
+        text="        weight[PAD] = weight[BOS]\n",
+        becomes="",
+        tests=_VARIANTS,
+    ),
+    Mutant(
+        fault="a translation starts with eos",
+        file=_FILE,
+        text='"decoder_start_token_id": PAD',
+        becomes='"decoder_start_token_id": EOS',
+        tests=_VARIANTS,
+    ),
+    Mutant(
+        fault="a mark after a ligature is lost",
+        file=_FILE,
+        text='"content": _APART}',
+        becomes='"content": ""}',
+        tests=[f"{_TESTS}::test_hostile_lines_have_the_same_ids_and_the_same_text"],
+    ),
+    Mutant(
+        fault="any directory is replaced",
+        file="seq2seq/artifacts/model_directory.py",
+        text="if path.exists() and not (overwrite and is_ours(path)):",
+        becomes="if path.exists() and not overwrite:",
+        tests=[f"{_TESTS}::test_only_such_a_directory_is_replaced"],
+    ),
+]
