@@ -14,6 +14,7 @@ from math import inf
 from typing import NamedTuple
 
 from seq2seq.tokenizer import SPACE, Tokenizer
+from seq2seq.vocabulary import UNK
 
 Draw = Callable[[], float]  # a random number in [0, 1), as `random.Random(seed).random`
 
@@ -26,7 +27,11 @@ _PRECISE = Context(prec=25)
 
 
 class RandomSegmentation:
-    """Draws segmentations of texts. It has the distribution of SentencePiece's own sampler."""
+    """Draws segmentations of texts. It has the distribution of SentencePiece's own sampler.
+
+    Attributes:
+        target: draws those of target texts; see `Tokenizer.target`.
+    """
 
     def __init__(self, tokenizer: Tokenizer, rate: float) -> None:
         """
@@ -36,6 +41,7 @@ class RandomSegmentation:
         """
         self.tokenizer, self.rate = tokenizer, rate
         subwords = _Subwords(tokenizer)
+        self.target = self if tokenizer.target is tokenizer else RandomSegmentation(tokenizer.target, rate)
         self._words = _Merges(subwords, rate) if tokenizer.model_type == "bpe" else _Lattices(subwords, rate)
 
     def __call__(self, text: str, draw: Draw) -> list[int]:
@@ -60,11 +66,13 @@ class _Subwords:
         subwords = tokenizer.subwords()
         self.scores = {piece: score for piece, (_, score) in subwords.items()}
         self._ids = {piece: [number] for piece, (number, _) in subwords.items()}
-        self._bytes = tokenizer.byte_ids()
+        self._bytes = None if UNK in (ids := tokenizer.byte_ids()) else ids
 
     def ids(self, symbol: str) -> list[int]:
-        """Of a piece, or of a character that has none: it is spelled in bytes."""
-        return self._ids.get(symbol) or [self._bytes[byte] for byte in symbol.encode()]
+        """Of a piece, or of a character that has none: it is spelled in bytes, or unk if there are none."""
+        if found := self._ids.get(symbol):
+            return found
+        return [UNK] if self._bytes is None else [self._bytes[byte] for byte in symbol.encode()]
 
 
 class _Merged(NamedTuple):

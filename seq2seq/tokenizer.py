@@ -3,6 +3,9 @@
 The model normalises text: `decode(encode(text))` is the normalised text. With the rule `identity` that is the text
 itself, except that U+2581 and line ends become spaces. With `nfc` it is the text in NFC (as far as `seq2seq.nfc` says),
 with single spaces for white space and none at the ends.
+
+A model from elsewhere (artifacts/marian.py) can have two SentencePiece models, one for each side. Then the tokenizer is
+that of the source, and `Tokenizer.target` is the other.
 """
 
 import hashlib
@@ -30,11 +33,19 @@ _MAX_LINE_BYTES = 1_000_000
 _LARGE_SAMPLE = 10_000_000  # lines from which unigram training needs 64-bit indices
 _NO_PIECE = "\ue000"  # a character that nobody uses, so it is written in bytes, which no piece holds together with text
 _NOT_IN_A_LINE = str.maketrans({"\n": " ", "\r": " ", "\ufffd": ""})  # U+FFFD: bytes that are no character
+# Pieces after this one are cut, but have no id: they are read as unk.
+END_OF_VOCABULARY = "<end of vocabulary>"
+_TARGET = b"\xc2\x0c"  # begins field 200 of SentencePiece's ModelProto, which it leaves to others and passes over
+_LENGTH_BYTES = 5
 _FEW = 64  # for a list of texts, SentencePiece starts threads, which takes longer than so many texts do one by one
 
 
 class Tokenizer:
-    """A trained SentencePiece model. It never changes, and its pickle is small."""
+    """A trained SentencePiece model. It never changes, and its pickle is small.
+
+    Attributes:
+        target: what target text is read and written with: this tokenizer itself, if one model serves both sides.
+    """
 
     def __init__(self, proto: bytes) -> None:
         """Use `train`, `load` or `from_bytes`.
@@ -50,7 +61,9 @@ class Tokenizer:
             model.LoadFromSerializedProto(proto)
         except RuntimeError as error:
             raise TokenizerError("not a SentencePiece model, or a damaged one; restore it or train anew") from error
-        self.vocab_size: int = model.vocab_size()
+        end = model.piece_to_id(END_OF_VOCABULARY)
+        self._has_end = model.is_control(end)
+        self.vocab_size: int = end if self._has_end else model.vocab_size()
         special = (model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id())
         if special != (PAD, UNK, BOS, EOS):
             raise TokenizerError(
@@ -61,6 +74,8 @@ class Tokenizer:
         tags = takewhile(model.is_control, range(EOS + 1, self.vocab_size))
         self.tags = {model.id_to_piece(i).removeprefix("<tag:").removesuffix(">"): i for i in tags}  # ids by name
         self.model_type = _model_type(model)  # bpe, unigram
+        own = _target_of(proto)
+        self.target = Tokenizer(own) if own else self
 
     @classmethod
     def train(cls, lines: Iterable[str], config: TokenizerConfig, tags: Sequence[str] = ()) -> "Tokenizer":
@@ -146,11 +161,22 @@ class Tokenizer:
             TokenizerError: a text with half a surrogate pair, which is not Unicode.
         """
         try:
+            form = str if self._has_end else int
             if len(texts) < _FEW:
-                return [self._processor.encode(text) for text in texts]
-            return list(self._processor.encode(list(texts), num_threads=n_threads))
+                found = [self._processor.encode(text, out_type=form) for text in texts]
+            else:
+                found = list(self._processor.encode(list(texts), out_type=form, num_threads=n_threads))
         except (RuntimeError, TypeError) as error:  # which of them depends on SentencePiece's version
             raise TokenizerError("a text has half a surrogate pair; decode the input as UTF-8") from error
+        return [self._looked_up(pieces) for pieces in found] if self._has_end else found
+
+    def _looked_up(self, pieces: list[str]) -> list[int]:
+        """The ids of pieces in a vocabulary that is not that of the SentencePiece model.
+
+        A character that the model does not know can be in the vocabulary all the same, as a piece of the other side.
+        """
+        texts = range(EOS + 1 + len(self.tags), self.vocab_size)
+        return [i if i in texts else UNK for i in self._processor.piece_to_id(pieces)]
 
     def encode_inside(self, text: str) -> list[int]:
         """Ids of a text that stands right after another one. `encode` puts a space before its text."""
@@ -178,12 +204,13 @@ class Tokenizer:
         The score is a log-probability (nats) in a unigram model; in BPE, the merge with the higher score comes first.
         """
         model = self._processor
-        others = (model.is_control, model.is_unknown, model.is_byte)
-        ids = [i for i in range(self.vocab_size) if not any(is_other(i) for is_other in others)]
-        return dict(zip(self.pieces(ids), zip(ids, model.get_score(ids), strict=True), strict=True))
+        others = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
+        ids = [i for i in range(model.vocab_size()) if not any(is_other(i) for is_other in others)]
+        read = [i if i < self.vocab_size else UNK for i in ids]
+        return dict(zip(self.pieces(ids), zip(read, model.get_score(ids), strict=True), strict=True))
 
     def byte_ids(self) -> list[int]:
-        """The ids of the 256 bytes, of which a character that has no piece is made."""
+        """The ids of the 256 bytes, of which a character that has no piece is made; all unk, if it is made of none."""
         return list(self._processor.piece_to_id([f"<0x{byte:02X}>" for byte in range(256)]))
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
@@ -230,6 +257,23 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[Callable[[bytes], "Tokenizer"], tuple[bytes]]:
         return _unpickled, (self.proto,)
+
+
+def with_target(source: bytes, target: bytes) -> bytes:
+    """The bytes of a tokenizer with a model for each side. SentencePiece reads them as the model of the source."""
+    n = len(target)
+    # A number of protobuf: 7 bits a byte, and whether it goes on.
+    length = bytes(n >> 7 * i & 127 | (128 if i + 1 < _LENGTH_BYTES else 0) for i in range(_LENGTH_BYTES))
+    return _TARGET + length + target + source
+
+
+def _target_of(proto: bytes) -> bytes:
+    """The model of the target that `with_target` has put in; empty if there is none."""
+    if not proto.startswith(_TARGET):
+        return b""
+    start = len(_TARGET) + _LENGTH_BYTES
+    n = sum((byte & 127) << 7 * i for i, byte in enumerate(proto[len(_TARGET) : start]))
+    return proto[start : start + n]
 
 
 @lru_cache(maxsize=4)

@@ -48,6 +48,7 @@ OF_OTHERS = {
     "--signal",
     "--time",
     "--include-online",
+    "--output_dir",
     "--index-url",
     "--logdir",
     "--merge",
@@ -190,7 +191,7 @@ def test_each_option_that_a_page_names_exists() -> None:
 
 def test_each_key_that_a_page_names_exists() -> None:
     pattern = rf"(?<![\w./])(?:{'|'.join(sorted(SECTIONS))})\.[a-z]\w*(?!\w*\()"
-    files = re.compile(r"\.(?:py|ckpt|safetensors|model|yaml|md)$")
+    files = re.compile(r"\.(?:py|ckpt|safetensors|model|yaml|md|json)$")
     named = {
         (page.name, name)
         for page in pages()

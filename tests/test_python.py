@@ -201,7 +201,7 @@ def test_the_code_of_the_page_runs(
     assert scores.startswith("tiny ") and translation and settings.startswith("0.001 16 train")
     before, after = map(float, losses.split())
     assert after < before
-    assert " ± " in bleu and "|tok:" in bleu and "(29, " in curve
+    assert " ± " in bleu and "|tok:" in bleu and "(30, " in curve
     with plugged(tmp_path):
         exec(check, {})
 

@@ -7,10 +7,11 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
 from seq2seq.config import TokenizerConfig
 from seq2seq.errors import CorpusError, TokenizerError
-from seq2seq.tokenizer import Tokenizer
+from seq2seq.tokenizer import END_OF_VOCABULARY, Tokenizer, with_target
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 
 
@@ -300,3 +301,34 @@ def test_half_a_surrogate_pair_is_refused(tokenizer):
 def test_long_lines_are_learned_from_too():
     words = " ".join(["abracadabra"] * 2000)  # 24 kB, beyond SentencePiece's default limit of 4,192 bytes
     assert len(train([words, *LINES[:5]], vocab_size=290).encode(["abracadabra"])[0]) < 5
+
+
+def test_each_side_can_have_a_model_of_its_own(tokenizer):
+    other = train([line.upper() for line in LINES], normalization="identity")
+    both = Tokenizer.from_bytes(with_target(tokenizer.proto, other.proto))
+    text = "souris CHATÉ"
+    assert both.encode([text]) == tokenizer.encode([text]) != other.encode([text])
+    assert both.target.encode([text]) == other.encode([text])
+    assert both.target.proto == other.proto
+    assert both.fingerprint not in (tokenizer.fingerprint, other.fingerprint)
+    assert pickle.loads(pickle.dumps(both)).target.encode([text]) == other.encode([text])
+    assert sentencepiece.SentencePieceProcessor(model_proto=both.proto).encode(text) == tokenizer.encode([text])[0]
+    assert tokenizer.target is tokenizer
+
+
+def test_a_piece_after_the_end_of_the_vocabulary_is_read_as_unk():
+    before = train()
+    model = ModelProto.FromString(before.proto)
+    (moved,) = (piece for piece in model.pieces if piece.piece == "▁ris")
+    model.pieces.add(piece=END_OF_VOCABULARY, type="CONTROL")
+    model.pieces.add(piece="▁ris", score=moved.score)
+    moved.piece, moved.type = "of the other side", moved.UNUSED
+    after = Tokenizer.from_bytes(model.SerializeToString())
+    assert after.vocab_size == before.vocab_size
+    (ids,) = before.encode(["sou ris ris"])
+    expected = [UNK if piece == "▁ris" else i for i, piece in zip(ids, before.pieces(ids), strict=True)]
+    assert expected.count(UNK) == 2
+    assert after.encode(["sou ris ris", ""] * 40) == [expected, []] * 40
+    assert after.encode(["sou ris ris"]) == [expected]
+    assert after.subwords()["▁ris"][0] == UNK
+    assert "of the other side" not in after.subwords()

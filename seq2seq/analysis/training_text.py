@@ -72,6 +72,7 @@ def _count(lines: Iterator[str], words: Collection[str]) -> Counter[str]:
 def _lines(store: PairStore, tokenizer: Tokenizer, side: str, indices: Sequence[int]) -> Iterator[str]:
     """The lines of one side as they were read, or as the tokenizer has normalised them if the store has no text."""
     text, ids = (store.src_text, store.src) if side == "src" else (store.tgt_text, store.tgt)
+    tokenizer = tokenizer if side == "src" else tokenizer.target
     for start in range(0, len(indices), _BLOCK):
         block = indices[start : start + _BLOCK]
         yield from map(text, block) if store.has_text else tokenizer.decode([ids(i).tolist() for i in block])

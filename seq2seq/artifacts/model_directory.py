@@ -36,6 +36,7 @@ CONFIG = "config.json"
 TOKENIZER = "tokenizer.model"
 README = "README.md"
 WEIGHTS = "model.safetensors"
+PICKLED = "pytorch_model.bin"  # in place of the former, in older models of `transformers`
 CTRANSLATE2 = "ctranslate2"
 SUMS = "SHA256SUMS"
 MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
@@ -47,11 +48,21 @@ OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
 
 def is_model_directory(path: Path) -> bool:
     """Whether `path` is a model directory, even a damaged one."""
+    return _described(path).get("format") == FORMAT
+
+
+def is_of_transformers(path: Path) -> bool:
+    """Whether `path` is a model directory of the package `transformers`."""
+    return "model_type" in _described(path)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What the description of a directory says; empty if there is none."""
     try:
         content = json.loads(regular(path / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def read_model_directory(path: Path) -> SavedModel:

@@ -1,4 +1,4 @@
-"""A trained model in any of its forms: a run directory, a checkpoint file, or a model directory."""
+"""A trained model in any of its forms: a run directory, a checkpoint file, a model directory, or Marian's form."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,7 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seq2seq.artifacts.model_directory import CONFIG, CTRANSLATE2, WEIGHTS, read_model_directory
+from seq2seq.artifacts.model_directory import (
+    CONFIG,
+    CTRANSLATE2,
+    PICKLED,
+    WEIGHTS,
+    is_of_transformers,
+    read_model_directory,
+)
 from seq2seq.artifacts.older_weights import renamed
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
@@ -15,6 +22,8 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
 from seq2seq.tokenizer import Tokenizer
+
+HUGGING_FACE = "hf:"  # may begin the path of a model of `transformers`
 
 if TYPE_CHECKING:  # torch takes seconds to import, and CTranslate2 needs none
     from torch import Tensor
@@ -40,14 +49,18 @@ class TrainedModel:
         """Read a model.
 
         Args:
-            path: a run directory, a checkpoint file, a model directory or wandb:ENTITY/PROJECT/NAME:ALIAS. A run
-                directory gives its selected model, else its best, else its last one.
+            path: a run directory, a checkpoint file, a model directory, wandb:ENTITY/PROJECT/NAME:ALIAS or hf:PATH, a
+                directory in Marian's form. A run directory gives its selected model, else its best, else its last one.
         Raises:
             CheckpointError: there is no model, or a damaged one.
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
-        path = local_model(str(path)) if is_reference(path) else Path(path)
-        if (path / CONFIG).exists():  # also a damaged one; a run directory has none
+        path = local_model(str(path)) if is_reference(path) else Path(str(path).removeprefix(HUGGING_FACE))
+        if is_of_transformers(path):
+            from seq2seq.artifacts.marian import read_marian  # and torch
+
+            saved = read_marian(path)
+        elif (path / CONFIG).exists():  # also a damaged one; a run directory has none
             saved = read_model_directory(path)
         else:
             from seq2seq.artifacts.run_directory import find_model
@@ -109,7 +122,8 @@ class TrainedModel:
     def fingerprint(self) -> str:
         """SHA-256 of the files with the weights. Models with the same fingerprint translate alike."""
         digest = hashlib.sha256()
-        candidates = (self.path, self.path / WEIGHTS, self.path / CTRANSLATE2 / "model.bin")
+        names = (WEIGHTS, PICKLED, f"{CTRANSLATE2}/model.bin")
+        candidates = (self.path, *(self.path / name for name in names))
         for file in candidates:
             if file.is_file():
                 with file.open("rb") as stream:

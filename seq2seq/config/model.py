@@ -30,7 +30,7 @@ class ModelConfig:
     norm: str = "pre"  # `post` is the paper's; `pre` (Xiong et al. 2020) needs less care with warm-up
     norm_type: str = "layer"  # layer (LayerNorm), or rms (RMSNorm, Zhang and Sennrich 2019)
     norm_eps: float = 1e-5  # what a norm adds to the variance, so that it never divides by 0
-    activation: str = "relu"  # relu, gelu, swiglu
+    activation: str = "relu"  # relu, gelu, swish (Ramachandran et al. 2017), swiglu
     positions: str = "sinusoidal"  # sinusoidal, learned, rotary (Su et al. 2021), none, or of a plugin
     attention: str = "scaled"  # products of queries and keys: scaled or unscaled; additive (Bahdanau), or of a plugin
     temperature: float = 1.0  # scores of attention are divided by it; below 1 makes weights sharper
@@ -38,6 +38,7 @@ class ModelConfig:
     window: int = 0  # self-attention reaches so many tokens to each side; 0: all of them
     stride: int = 0  # self-attention reaches fewer tokens than this, and every one of so many; 0: all of them
     embeddings: str = "shared"  # one table for `shared`: source, target, output; `decoder`: the last two; or `separate`
+    output_bias: bool = False  # a bias for each token that may come next, as Marian's models have one
     dropout: float = for_training(0.1)  # after embeddings, and on the output of each sublayer (the paper's section 5.4)
     attention_dropout: float = for_training(0.0)  # on attention weights
     activation_dropout: float = for_training(0.0)  # inside the feed-forward network
@@ -89,7 +90,7 @@ class ModelConfig:
         )
         yield from at_least("model", self, d_encoder=0, n_kv_heads=0, d_head=0, d_value=0)
         yield from one_of("model", self, norm_type=("layer", "rms"))
-        yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swiglu"))
+        yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swish", "swiglu"))
         yield from at_least("model", self, window=0, stride=0)
         if not 0.01 <= self.temperature <= 100:
             yield f"model.temperature={self.temperature} is not between 0.01 and 100; 1 leaves scores as they are"

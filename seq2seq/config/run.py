@@ -28,7 +28,7 @@ class RunConfig:
     run_dir: str = runtime("", is_local=True)  # the directory that the run writes to
     resume: str = runtime("", is_local=True)  # a run to continue; `auto`: the one in run_dir, if there is one
     plugins: list[str] = section(list, RUNTIME)  # modules to import, which add losses, positions or attentions
-    finetune: str = start("", is_local=True)  # a model to start from, with its sizes and subwords: a path or wandb:...
+    finetune: str = start("", is_local=True)  # a trained model to start from: a path, hf:PATH or wandb:...
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)

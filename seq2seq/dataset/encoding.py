@@ -102,7 +102,8 @@ class Encoder:
 
     def __call__(self, text: Text) -> Block:
         lines = [[src for src, _ in text.pairs], [tgt for _, tgt in text.pairs]]
-        ids = [self.tokenizer.encode(side, n_threads=self.n_threads) for side in lines]
+        tokenizers = (self.tokenizer, self.tokenizer.target)
+        ids = [each.encode(side, n_threads=self.n_threads) for each, side in zip(tokenizers, lines, strict=True)]
         n_read = len(text.pairs)
         kept: NDArray[np.bool_] = np.ones(n_read, dtype=np.bool_)
         rejected: Mapping[str, int] = {}

@@ -65,7 +65,7 @@ class PairReader:
         draw = random.Random(f"{self.seed} {place}")  # seeded by SHA-512, not by Python's hashes
         drops_tag = draw.random() < self.tag_dropout
         texts = self._texts(pair, names, draw) if names or self.segment else []
-        ids = self.tokenizer.encode(texts) if names else []
+        ids = _encoded(self.tokenizer, texts) if names else []
         if ids and all(ids) and len(tag + ids[0]) <= rows.max_src and len(ids[1]) <= rows.max_tgt:
             src, tgt = tag + ids[0], ids[1]
         else:
@@ -73,7 +73,7 @@ class PairReader:
             texts = self._texts(pair, [], draw) if self.segment else []
         if self.segment:
             src = tag + (_drawn(self.segment, texts[0], rows.max_src - len(tag), draw.random) or src[len(tag) :])
-            tgt = _drawn(self.segment, texts[1], rows.max_tgt, draw.random) or tgt
+            tgt = _drawn(self.segment.target, texts[1], rows.max_tgt, draw.random) or tgt
         return src[len(tag) :] if drops_tag else src, tgt
 
     def _stored(self, pair: int) -> tuple[list[int], list[int]]:
@@ -86,6 +86,12 @@ class PairReader:
         for name in names:
             texts = AUGMENTATIONS[name].apply(texts, draw)
         return texts
+
+
+def _encoded(tokenizer: Tokenizer, pair: Sequence[str]) -> list[list[int]]:
+    """Ids of a source and a target."""
+    (src,), (tgt,) = tokenizer.encode(pair[:1]), tokenizer.target.encode(pair[1:])
+    return [src, tgt]
 
 
 def _drawn(segment: RandomSegmentation, text: str, most: int, draw: Draw) -> list[int] | None:
@@ -111,14 +117,17 @@ def measured(
     if not shares and segment is None:
         return AS_STORED
     pairs = [(store.src_text(i), store.tgt_text(i)) for i in range(0, len(store), -(-len(store) // _MOST_PAIRS))]
-    best = _lengths(map(tokenizer.encode, pairs))
+    best = _lengths(_encoded(tokenizer, pair) for pair in pairs)
     growths = {}
     for augmentation in map(AUGMENTATIONS.__getitem__, shares):
         if augmentation.n_lines == 1:
             augmented = (augmentation.apply(pair, random.Random(pair[0])) for pair in pairs)
-            growths[augmentation.name] = _growth(best, _lengths(map(tokenizer.encode, augmented)))
+            growths[augmentation.name] = _growth(best, _lengths(_encoded(tokenizer, pair) for pair in augmented))
     draw = random.Random(0).random
-    sampled = _growth(best, _lengths([segment(text, draw) for text in pair] for pair in pairs)) if segment else None
+    sampled = None
+    if segment:
+        drawn = ([segment(src, draw), segment.target(tgt, draw)] for src, tgt in pairs)
+        sampled = _growth(best, _lengths(drawn))
     return Draws(shares, growths, sampled, longest)
 
 

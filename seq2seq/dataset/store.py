@@ -373,6 +373,6 @@ def _write_manifest(building: Path, counts: dict[str, Any], encoder: Encoder, ma
     lengths = {"src": store.src_lengths, "tgt": store.tgt_lengths}
     manifest.report = split_report(n_read, rejected, lengths, store.hashes["pair"])
     if encoder.judge is not None:  # training text, whose targets a model learns to write
-        manifest.report["rewritten"] = rewritten(tgt_characters, encoder.tokenizer.normalized)
+        manifest.report["rewritten"] = rewritten(tgt_characters, encoder.tokenizer.target.normalized)
     content = sealed(msgspec.to_builtins(manifest))
     (building / _MANIFEST).write_text(json.dumps(content, indent=2, ensure_ascii=False), encoding="utf-8")

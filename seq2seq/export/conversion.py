@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # What the code below converts, with any value. Of all other fields of `ModelConfig`, only the default has a counterpart
 # in CTranslate2.
 _CONVERTED = {
-    *("norm", "norm_type", "norm_eps", "activation", "embeddings", "bias", "max_length", *DROPOUTS),
+    *("norm", "norm_type", "norm_eps", "activation", "embeddings", "bias", "output_bias", "max_length", *DROPOUTS),
     *("d_model", "d_encoder", "d_ff", "d_head", "n_heads", "n_kv_heads", "n_encoder_layers", "n_decoder_layers"),
 }
 
@@ -67,6 +67,10 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
     check_convertible(model.config)
     spec = _transformer(model)
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    if tokenizer.target.pieces(range(tokenizer.vocab_size)) != pieces:
+        raise CheckpointError(
+            "a model with a vocabulary for each side cannot be converted to CTranslate2; translate with --engine torch"
+        )
     spec.register_source_vocabulary(pieces)
     spec.register_target_vocabulary(pieces)
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (pieces[i] for i in (UNK, BOS, EOS))
@@ -101,6 +105,7 @@ def _transformer(model: Transformer) -> "TransformerSpec":
         "activation": {
             "relu": specs.Activation.RELU,
             "gelu": specs.Activation.GELU,
+            "swish": specs.Activation.SWISH,
             "swiglu": specs.Activation.SWISH,
         }[config.activation],
         "ffn_glu": config.activation == "swiglu",
@@ -121,7 +126,7 @@ def _transformer(model: Transformer) -> "TransformerSpec":
     encoder.embeddings[0].weight = _read(model.embeddings.source)
     decoder.embeddings.weight = _read(model.embeddings.target)
     decoder.projection.weight = _read(model.embeddings.output)
-    decoder.projection.bias = _bias(len(model.embeddings.output))
+    decoder.projection.bias = _bias(model)
     for layer, spec in zip(model.encoder.layers, encoder.layer, strict=True):
         _self_attention(layer.self_attention, layer.around_self_attention.norm, spec.self_attention)
         _feed_forward(layer.feed_forward, layer.around_feed_forward.norm, spec.ffn)
@@ -135,9 +140,13 @@ def _transformer(model: Transformer) -> "TransformerSpec":
     return specs.TransformerSpec(encoder, decoder)
 
 
-def _bias(vocab_size: int) -> np.ndarray[Any, Any]:
-    """A bias that takes pad, unk and bos out of every softmax. Our search masks them; CTranslate2's scoring cannot."""
-    bias = np.zeros(vocab_size, dtype=np.float32)
+def _bias(model: Transformer) -> np.ndarray[Any, Any]:
+    """The bias of the model, if it has one, which takes pad, unk and bos out of every softmax.
+
+    Our search masks them; CTranslate2's scoring cannot.
+    """
+    own = model.output_bias
+    bias = np.zeros(len(model.embeddings.output), dtype=np.float32) if own is None else _read(own)
     bias[[PAD, UNK, BOS]] = HIDDEN
     return bias
 

@@ -132,7 +132,7 @@ def export_for_transformers(
     """
     trained, run, default = _read(source)
     config, tokenizer = trained.config, trained.tokenizer
-    kind = class_of(config.model, tokenizer.model_type)
+    kind = class_of(config.model, tokenizer.model_type, is_joint=tokenizer.target is tokenizer)
     require_transformers()
     lines = find_lines(config, tokenizer, parity_input)
     model = trained.build()

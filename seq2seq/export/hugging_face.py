@@ -22,7 +22,7 @@ from seq2seq.config import DROPOUTS, DecodingConfig, ModelConfig
 from seq2seq.errors import CheckpointError
 from seq2seq.files import regular, write_json
 from seq2seq.model.attention import MultiHeadAttention
-from seq2seq.model.layers import FeedForward
+from seq2seq.model.layers import ACTIVATIONS, FeedForward
 from seq2seq.model.masks import HIDDEN
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import SPACE, Tokenizer
@@ -45,16 +45,17 @@ CLASSES = {
 _OURS = "seq2seq"  # says in config.json whose directory it is
 # Keys that may have any value. Of the others, the classes have what is the default here.
 _FREE = {
-    *("norm", "positions", "embeddings", "bias", "activation", "max_length", *DROPOUTS),
+    *("norm", "positions", "embeddings", "bias", "output_bias", "activation", "max_length", *DROPOUTS),
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers"),
 }
 
 
-def class_of(config: ModelConfig, model_type: str = "bpe") -> HuggingFaceClass:
+def class_of(config: ModelConfig, model_type: str = "bpe", *, is_joint: bool = True) -> HuggingFaceClass:
     """The class of `transformers` that computes the same.
 
     Args:
         model_type: of the tokenizer. Theirs for unigram models finds special ids and bytes in text that spells them.
+        is_joint: whether one tokenizer serves both sides; theirs of `tokenizer.json` does.
     Raises:
         CheckpointError: there is none. The message has each key in the way, and a value that is not.
     """
@@ -63,10 +64,12 @@ def class_of(config: ModelConfig, model_type: str = "bpe") -> HuggingFaceClass:
         for field in fields(config)
         if field.name not in _FREE and (value := getattr(config, field.name)) != field.default
     ]
-    if config.activation not in ("relu", "gelu"):
-        remedies.append(f"model.activation={config.activation} (relu and gelu are loadable)")
+    if config.activation not in ACTIVATIONS:
+        remedies.append(f"model.activation={config.activation} ({', '.join(ACTIVATIONS)} are loadable)")
     if model_type != "bpe":
         remedies.append(f"tokenizer.model_type={model_type} (bpe is loadable)")
+    if not is_joint:
+        remedies.append("a tokenizer for each side (one for both is loadable)")
     kind = CLASSES.get((config.norm, config.positions))
     if kind is None:
         pairs = ", ".join(f"model.norm={norm} with model.positions={positions}" for norm, positions in CLASSES)
@@ -96,7 +99,7 @@ def write_hugging_face(directory: Path, model: Transformer, tokenizer: Tokenizer
     Raises:
         CheckpointError: see `class_of`.
     """
-    kind = class_of(model.config, tokenizer.model_type)
+    kind = class_of(model.config, tokenizer.model_type, is_joint=tokenizer.target is tokenizer)
     write_json(directory / CONFIG, _config(model.config, kind, tokenizer.vocab_size))
     write_json(directory / "generation_config.json", _generation_config(model.config, decoding))
     save_file(dict(_weights(model)), directory / WEIGHTS, metadata={"format": "pt"})
@@ -206,13 +209,10 @@ def _weights(model: Transformer) -> Iterator[tuple[str, Tensor]]:
         yield "model.encoder.embed_tokens.weight", reads(tables.source)
         yield "model.decoder.embed_tokens.weight", starts(tables.target)
         yield "lm_head.weight", starts(tables.output)  # 5.0 does not share it with the target, as newer ones do
-    hidden = torch.zeros(1, len(tables.output))
-    hidden[0, [PAD, UNK, BOS]] = HIDDEN
-    yield "final_logits_bias", hidden
-    for half in (
-        "encoder",
-        "decoder",
-    ):  # sinusoids too, though the classes compute them: 4.57 warns of what is not there
+    bias = torch.zeros(len(tables.output)) if model.output_bias is None else model.output_bias.detach().clone()
+    bias[[PAD, UNK, BOS]] = HIDDEN
+    yield "final_logits_bias", bias[None]
+    for half in ("encoder", "decoder"):  # sinusoids too, though the classes compute them: 4.57 warns otherwise
         yield f"model.{half}.embed_positions.weight", reads(model.positions.table)
     for i, layer in enumerate(model.encoder.layers):
         name = f"model.encoder.layers.{i}"

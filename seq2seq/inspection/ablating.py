@@ -143,7 +143,7 @@ def ablate(
             with torch.inference_mode(), part.switched_off():
                 reader = encoded if part.stack == "decoder" else _Encoded(model, model.encode(src))
                 found = search(reader, src, config.decoding, model.config.max_length, numbers=batch)
-            decoded = tokenizer.decode([best.tokens for best, *_ in found])
+            decoded = tokenizer.target.decode([best.tokens for best, *_ in found])
             for i, text in zip(batch, decoded, strict=True):
                 texts[part][i] = text
     seconds = time.monotonic() - begin

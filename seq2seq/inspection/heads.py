@@ -128,16 +128,17 @@ def look_at_heads(
     layers = attention_modules(model)
     sums = {kind: FigureSums(len(each)) for kind, each in layers.items()}
     counts = LinkCounts.of((len(layers["cross"]), layers["cross"][0].n_heads))
-    sources, targets = (tokenizer.encode(side) for side in zip(*pairs, strict=True))
+    sources, targets = _encoded(tokenizer, pairs)
     encoded = EncodedPairs([[*tag, *ids] for ids in sources], targets)
     device = next(model.parameters()).device
-    is_end, is_mark = (found.to(device) for found in _classes(tokenizer))
+    of_source, of_target = ([found.to(device) for found in _classes(each)] for each in (tokenizer, tokenizer.target))
     for indices, batch in valid_batches(encoded, batch_tokens, rank=0, world_size=1):
         src, tgt_in, tgt_out = (each.to(device) for each in (batch.src, batch.tgt_in, batch.tgt_out))
         with torch.inference_mode():
             weights = model.attention_weights(src, tgt_in)
         for kind in KINDS:
             queries, keys = (src if kind == "encoder" else tgt_out), (tgt_in if kind == "decoder" else src)
+            is_end, is_mark = of_target if kind == "decoder" else of_source
             sums[kind].add(getattr(weights, kind), queries != PAD, is_end[keys], is_mark[keys])
         cross = torch.stack(weights.cross).float().cpu().numpy()  # (L, B, H, T, S)
         for row, i in enumerate(indices.tolist()):
@@ -149,12 +150,18 @@ def look_at_heads(
 def readable(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], n_tags: int) -> list[int]:
     """Which pairs have two sides that the model can read: with words, and not too long."""
     most = model.config.max_length - 1
-    sides = (tokenizer.encode(side) for side in zip(*pairs, strict=True))
+    sides = _encoded(tokenizer, pairs)
     return [
         i
         for i, (src, tgt) in enumerate(zip(*sides, strict=True))
         if src and tgt and all(map(str.strip, pairs[i])) and len(src) + n_tags <= most and len(tgt) <= most
     ]
+
+
+def _encoded(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:
+    """The ids of all sources, and those of all targets."""
+    sources, targets = zip(*pairs, strict=True)
+    return tokenizer.encode(sources), tokenizer.target.encode(targets)
 
 
 def _count_links(
@@ -166,7 +173,8 @@ def _count_links(
     reference: Reference,
 ) -> None:
     """Link each target word to the source word that has most of its weight; special tokens are in no word."""
-    src_of, tgt_of = (_membership(words_of_pieces(text, tokenizer.offsets(text))) for text in pair)
+    sides = zip((tokenizer, tokenizer.target), pair, strict=True)
+    src_of, tgt_of = (_membership(words_of_pieces(text, each.offsets(text))) for each, text in sides)
     words = np.flatnonzero(tgt_of.any(0))
     of_pieces = weights[..., : len(tgt_of), n_tags : n_tags + len(src_of)]
     of_words = tgt_of[:, words].T @ of_pieces @ src_of  # (L, H, target words, source words)

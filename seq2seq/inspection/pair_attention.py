@@ -119,6 +119,7 @@ def pair_attention(
     """
     check_types({"src": src, "tgt": src if tgt is None else tgt}, {"src": str, "tgt": str})
     engine, tokenizer = engine_of_one_model(translator.engine, "where its heads look"), translator.tokenizer
+    of_target = tokenizer.target
     tag_ids = tokenizer.tag(tag)
     normaliser = translator.normaliser(normalize)
     text = normaliser.read(src).source.text if tgt is None else normaliser.rewritten(src)[0].text
@@ -134,15 +135,15 @@ def pair_attention(
         found = engine.decode([Sentence([*tag_ids, *src_ids])], translator.decoding)[0][0]
         tgt_ids = found.tokens[: engine.max_length - 1]  # one place is left for eos
     else:
-        tgt_ids = _ids(tokenizer, tgt, "translation", engine.max_length - 1)
-    read, written = tokenizer.decode([src_ids, tgt_ids])
+        tgt_ids = _ids(of_target, tgt, "translation", engine.max_length - 1)
+    (read,), (written,) = tokenizer.decode([src_ids]), of_target.decode([tgt_ids])
     return PairAttention(
         src=read,
         tgt=written,
         is_given=tgt is not None,
         src_tokens=tokens_of(tokenizer, src_ids, before=tag_ids, after=[EOS]),
-        tgt_in=tokens_of(tokenizer, tgt_ids, before=[BOS]),
-        tgt_out=tokens_of(tokenizer, tgt_ids, after=[EOS]),
+        tgt_in=tokens_of(of_target, tgt_ids, before=[BOS]),
+        tgt_out=tokens_of(of_target, tgt_ids, after=[EOS]),
         weights=head_weights(engine, [[*tag_ids, *src_ids]], [tgt_ids])[0],
         notes=notes,
     )

@@ -15,11 +15,11 @@ from seq2seq.model.dropout import Dropout
 from seq2seq.model.variants.choice import cross_attention, self_attention
 
 Sublayer = Callable[[Tensor], Tensor]
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 
 
 class FeedForward(nn.Module):
-    """max(0, x W1 + b1) W2 + b2, equation 2 of the paper; or GELU (Hendrycks & Gimpel 2016) for the maximum."""
+    """max(0, x W1 + b1) W2 + b2, equation 2 of the paper; or another activation for the maximum."""
 
     def __init__(self, d_model: int, d_ff: int, activation: str, dropout: float) -> None:
         super().__init__()

@@ -82,6 +82,7 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
+        self.output_bias = nn.Parameter(torch.zeros(vocab_size)) if config.output_bias else None
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """src: (B, S), each ending with eos; tgt_in: (B, T), each beginning with bos. Logits (B, T, V)."""
@@ -116,7 +117,17 @@ class Transformer(nn.Module):
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states (..., D) to logits (..., V)."""
-        return F.linear(hidden, self.embeddings.output)
+        return F.linear(hidden, self.embeddings.output, self.output_bias)
+
+    def factors(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden states (..., D) and a table (V, D) whose products are the logits.
+
+        With a bias both are 8 numbers wider, 1 and the bias first: GPUs are slow with other widths.
+        """
+        table = self.embeddings.output
+        if self.output_bias is None:
+            return hidden, table
+        return F.pad(hidden, (0, 8), value=1.0), torch.cat([table, F.pad(self.output_bias[:, None], (0, 7))], 1)
 
     @property
     def decoder_positions(self) -> AddedPositions:

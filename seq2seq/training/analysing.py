@@ -99,7 +99,7 @@ class Looks:
         indices = [i for i, text in enumerate(hypotheses) if text.strip() and store.src_text(i).strip()]
         for i, weights in self._weights(store, ids, indices):
             src_words = words_of_pieces(store.src_text(i), self.tokenizer.offsets(store.src_text(i)))
-            tgt_words = words_of_pieces(hypotheses[i], self.tokenizer.offsets(hypotheses[i]))[: len(ids[i])]
+            tgt_words = words_of_pieces(hypotheses[i], self.tokenizer.target.offsets(hypotheses[i]))[: len(ids[i])]
             n_tags = len(store.src(i)) - len(src_words)
             pairs = word_alignment(weights[:-1, n_tags:-1], src_words, tgt_words)
             alignments[i] = sorted(of_all_words(pairs, src_words, tgt_words))
@@ -121,7 +121,7 @@ class Looks:
                 number=i + 1,
                 chosen_as=name,
                 source_pieces=self.tokenizer.pieces([*store.src(i).tolist(), EOS]),
-                target_pieces=self.tokenizer.pieces([*ids[i], EOS]),
+                target_pieces=self.tokenizer.target.pieces([*ids[i], EOS]),
                 weights=weights[i].astype(float).round(3).tolist(),
             )
             for name, found in chosen.items()
@@ -130,7 +130,7 @@ class Looks:
 
     def _ids(self, hypotheses: Sequence[str]) -> list[list[int]]:
         """What the model can read again: a hypothesis that is as long as can be leaves no place for its eos."""
-        return [ids[: self.model.config.max_length - 1] for ids in self.tokenizer.encode(hypotheses)]
+        return [ids[: self.model.config.max_length - 1] for ids in self.tokenizer.target.encode(hypotheses)]
 
     def _weights(
         self, store: PairStore, targets: Sequence[Sequence[int]], indices: Sequence[int]

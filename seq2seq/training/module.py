@@ -68,8 +68,8 @@ class TranslationModule(pl.LightningModule):
     def loss(self, batch: Batch) -> Loss:
         """What training minimises."""
         hidden = self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
-        output, optim = self.model.embeddings.output, self.config.optim
-        return loss_function(optim.loss)(hidden, output, batch.tgt_out, optim.label_smoothing, batch.n_tgt_tokens)
+        loss, eps = loss_function(self.config.optim.loss), self.config.optim.label_smoothing
+        return loss(*self.model.factors(hidden), batch.tgt_out, eps, batch.n_tgt_tokens)
 
     def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
         """What is stored of the model, with these weights."""

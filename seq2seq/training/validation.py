@@ -113,7 +113,7 @@ def translate_store(
     sources = [store.src(i).tolist() for i in indices]
     with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         hypotheses = decode_ids(model, sources, config, device, max_length=model.config.max_length)
-    local = dict(zip(indices, tokenizer.decode([best.tokens for best, *_ in hypotheses]), strict=True))
+    local = dict(zip(indices, tokenizer.target.decode([best.tokens for best, *_ in hypotheses]), strict=True))
     return in_order(local)
 
 
@@ -138,7 +138,7 @@ def teacher_forced(
                 if len(rows):
                     n_tokens = on_cpu.n_tgt_tokens if len(rows) == len(src) else None
                     loss = smoothed_cross_entropy(
-                        hidden[rows], model.embeddings.output, tgt_out[rows], label_smoothing=0.0, n_tokens=n_tokens
+                        *model.factors(hidden[rows]), tgt_out[rows], label_smoothing=0.0, n_tokens=n_tokens
                     )
                     sums[number] += torch.stack([loss.nll, loss.n_correct, loss.n_tokens]).cpu().double()
     if rank_of_all()[1] > 1:
@@ -273,7 +273,8 @@ def attention_maps(model: Transformer, store: PairStore, tokenizer: Tokenizer, p
         with torch.inference_mode():
             found = model.attention_weights(batch.src.to(device), batch.tgt_in.to(device)).cross
         heads = torch.stack(found).float()[:, 0]  # (B, H, T, S) of each layer -> (L, H, T, S)
-        source, target = (tokenizer.pieces(ids[0].tolist()) for ids in (batch.src, batch.tgt_out))
+        source = tokenizer.pieces(batch.src[0].tolist())
+        target = tokenizer.target.pieces(batch.tgt_out[0].tolist())
         maps.append(AttentionMap(pair, source, target, heads.cpu().numpy()))
     model.train(was_training)
     return maps

@@ -66,7 +66,7 @@ def restore(
             linked[first:stop] = [whole] * (stop - first)
             continue
         src = [(a + src_start, b + src_start) for a, b in tokenizer.offsets(each.text)]
-        tgt = [(a + tgt_start, b + tgt_start) for a, b in tokenizer.decoded_offsets(each.ids)]
+        tgt = [(a + tgt_start, b + tgt_start) for a, b in tokenizer.target.decoded_offsets(each.ids)]
         n_tgt = len(each.weights)  # the last token of a hypothesis as long as can be has no weights
         found = links(each.weights, units_of_pieces(src_words, src), units_of_pieces(tgt_words, tgt)[:n_tgt])
         for word, best in found.items():
@@ -130,7 +130,7 @@ def word_pairs(text: str, translation: str, parts: Iterable[Rendered], tokenizer
         if weights is not None and translation[start:end].strip():
             src = words_of_pieces(part, tokenizer.offsets(part))
             # The last token of a hypothesis as long as can be has no weights.
-            tgt = words_of_pieces(translation[start:end], tokenizer.decoded_offsets(ids))[: len(weights)]
+            tgt = words_of_pieces(translation[start:end], tokenizer.target.decoded_offsets(ids))[: len(weights)]
             for a, b in of_all_words(word_alignment(weights, src, tgt), src, tgt):
                 yield src_numbers[src_start] + a, tgt_numbers[start] + b
 

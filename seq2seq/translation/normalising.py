@@ -37,6 +37,7 @@ from seq2seq.translation.text.rewriting import (
 )
 from seq2seq.translation.text.splitting import BREAK, Part
 from seq2seq.translation.text.taking_out import Item, take_out
+from seq2seq.vocabulary import UNK
 
 _OFTEN = 0.02  # of the pairs: a model has learned to read odd quotes and spaces if it was trained for so many
 # Capitals are harder: trained with 5% of the pairs in capitals, a model of captions has 31 BLEU on text in capitals,
@@ -196,7 +197,7 @@ class Normaliser:
         @cache
         def has_piece(character: str) -> bool:
             (ids,) = self.tokenizer.encode([character.lower()[:1]])
-            return not any(piece.startswith("<0x") for piece in self.tokenizer.pieces(ids))
+            return UNK not in ids and not any(piece.startswith("<0x") for piece in self.tokenizer.pieces(ids))
 
         return has_piece
 

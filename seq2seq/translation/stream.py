@@ -111,7 +111,7 @@ class Stream:
         """The tokens that the translation of the first part of a line begins with."""
         if not prefix.strip():  # some tokenizers make tokens of spaces
             return []
-        (ids,) = self.tokenizer.encode([prefix])
+        (ids,) = self.tokenizer.target.encode([prefix])
         if len(ids) >= self.max_length:
             raise TranslationError(
                 f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "
@@ -191,7 +191,7 @@ class Stream:
         """One hypothesis of each part as one of the line; also without typography and without what is put back."""
         read, items = line.reading.source, line.reading.items
         chosen = [each.hypotheses[rank] for each, rank in zip(found, combination.ranks, strict=True)]
-        texts = self.tokenizer.decode([hypothesis.tokens for hypothesis in chosen])
+        texts = self.tokenizer.target.decode([hypothesis.tokens for hypothesis in chosen])
         texts = [text.translate(LINE_ENDS) for text in texts]
         texts = [line.given_back(text, index) for index, text in enumerate(texts)]
         plain = rejoin(texts, line.parts, self.tgt_lang)
@@ -233,7 +233,7 @@ class Stream:
         return [
             Attention(
                 self.tokenizer.pieces(sentence.source[len(self.tag_ids) :]),
-                self.tokenizer.pieces(each.ids[: len(each.weights)]),
+                self.tokenizer.target.pieces(each.ids[: len(each.weights)]),
                 each.weights,
             )
             for sentence, each in zip(line.sentences, parts, strict=True)
@@ -246,7 +246,7 @@ class Stream:
             assert of_tokens is not None
             tokens, log_probs = hypotheses[rank].tokens[: len(of_tokens[rank]) - 1], of_tokens[rank]
             ids = [*tokens, EOS] if hypotheses[rank].finished else tokens
-            scores += zip(self.tokenizer.pieces(ids), log_probs, strict=False)  # without eos, if it was cut
+            scores += zip(self.tokenizer.target.pieces(ids), log_probs, strict=False)  # without eos, if it was cut
         return scores
 
 
@@ -291,7 +291,7 @@ class Scoring:
 
         def finish(results: list[list[float]]) -> Scored:
             (log_probs,) = results
-            tokens = list(zip(self.tokenizer.pieces([*target, EOS]), log_probs, strict=True))
+            tokens = list(zip(self.tokenizer.target.pieces([*target, EOS]), log_probs, strict=True))
             total = sum(log_probs)
             score = total / length_penalty(len(log_probs), self.decoding.normalization, self.decoding.alpha)
             reason = "the model cannot write one of its characters" if total == -inf else ""
@@ -303,7 +303,7 @@ class Scoring:
         """The token ids of both sides; without them, the reason why nothing is scored."""
         if not src or not tgt:
             return [], [], "" if src == tgt else "one side is blank"
-        source, target = self.tokenizer.encode([src, tgt])
+        (source,), (target,) = self.tokenizer.encode([src]), self.tokenizer.target.encode([tgt])
         if not source or not target:
             return [], [], "it has only characters that the model does not read"
         source = self.tag_ids + source

@@ -205,7 +205,7 @@ class Translator:
         )
         self.engine.check(searched_with, needs)
         keeps_numbers, tgt_lang = "numbers" in options.keep, self.config.data.tgt_lang
-        demands = Demands(self.tokenizer, tgt_lang, options.terms, keeps_numbers=keeps_numbers)
+        demands = Demands(self.tokenizer.target, tgt_lang, options.terms, keeps_numbers=keeps_numbers)
         demands.check()
         tag_ids = self.tokenizer.tag(options.tag)
         stream = Stream(
@@ -223,7 +223,7 @@ class Translator:
             options=options,
         )
         for_workers = dataclasses.replace(options, terms=())  # each batch is sent with them
-        work = partial(search, decoding=searched_with, options=for_workers, tokenizer=self.tokenizer)
+        work = partial(search, decoding=searched_with, options=for_workers, tokenizer=self.tokenizer.target)
         is_split = self.engine.splits_last
         return flow(blocks, stream.prepare, work, self.workers, searched_with, on_done, splits_last=is_split)
 

@@ -23,6 +23,7 @@ from seq2seq import load
 from seq2seq.artifacts.checkpoint import write_model
 from seq2seq.artifacts.model_card import hub_metadata
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig, TokenizerConfig
 from seq2seq.errors import CheckpointError, ConfigError
 from seq2seq.export import hugging_face_engine
@@ -130,8 +131,8 @@ def test_any_text_has_the_same_ids(normalization: str, line: str) -> None:
 # --- the model ---
 
 _VARIANTS: list[dict[str, Any]] = [
-    {"norm": "post"},
-    {"norm": "post", "embeddings": "decoder", "activation": "gelu"},
+    {"norm": "post", "output_bias": True},
+    {"norm": "post", "embeddings": "decoder", "activation": "swish"},
     {"norm": "post", "embeddings": "separate", "bias": True},
     {"norm": "pre", "bias": True},
     {"norm": "pre", "positions": "learned", "activation": "gelu"},
@@ -151,6 +152,18 @@ def test_every_variant_computes_the_same(changes: dict[str, Any], tmp_path: Path
         (((a, *_),), ((b, *_),)) = (engine.decode([Sentence(source)], DECODING) for engine in (ours, theirs))
         # Where the length cuts, theirs may take a hypothesis that has not ended.
         assert (a.tokens, a.finished) == (b.tokens, b.finished) or not b.finished
+
+
+def test_a_model_of_marians_form_comes_back(tmp_path: Path) -> None:
+    model = random_model(norm="post", output_bias=True)
+    assert model.output_bias is not None
+    torch.nn.init.normal_(model.output_bias)
+    written(tmp_path, model)
+    trained = TrainedModel.read(f"hf:{tmp_path}")
+    assert trained.tokenizer.fingerprint == tokenizer().fingerprint
+    ours, back = (PyTorchEngine([each], torch.device("cpu"), "float32") for each in (model, trained.build()))
+    parity = measure_parity(ours, back, tokenizer(), DECODING, SENTENCES)
+    assert parity.n_identical == len(SENTENCES) and parity.largest < 1e-5
 
 
 def test_what_transformers_saves_again_without_positions_computes_the_same(tmp_path: Path) -> None:
@@ -220,7 +233,7 @@ def test_ctranslate2s_converter_makes_of_it_what_our_export_makes_of_the_model(
         ({"positions": "rotary"}, "model.norm=pre with model.positions=rotary (loadable: model.norm=post with"),
         ({"norm": "post", "positions": "learned"}, "model.norm=post with model.positions=learned"),
         ({"norm_type": "rms"}, "model.norm_type=rms (layer is loadable)"),
-        ({"activation": "swiglu"}, "model.activation=swiglu (relu and gelu are loadable)"),
+        ({"activation": "swiglu"}, "model.activation=swiglu (relu, gelu, swish are loadable)"),
         ({"n_kv_heads": 1}, "model.n_kv_heads=1 (0 is loadable)"),
         ({"window": 4}, "model.window=4 (0 is loadable)"),
         ({"d_encoder": 12, "embeddings": "decoder"}, "model.d_encoder=12 (0 is loadable); model.embeddings=decoder"),
@@ -237,10 +250,22 @@ def test_what_no_class_computes_is_refused_with_what_would_be_loadable(changes: 
 def test_a_tokenizer_that_theirs_is_not_equal_to_is_refused_too() -> None:
     with pytest.raises(CheckpointError, match=r"tokenizer\.model_type=unigram \(bpe is loadable\)"):
         class_of(ModelConfig(), "unigram")
+    with pytest.raises(CheckpointError, match="a tokenizer for each side"):
+        class_of(ModelConfig(), is_joint=False)
 
 
 def test_every_other_key_of_the_model_is_refused_too() -> None:
-    free = {"d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length", "bias", "norm"}
+    free = {
+        "d_model",
+        "n_heads",
+        "d_ff",
+        "n_encoder_layers",
+        "n_decoder_layers",
+        "max_length",
+        "bias",
+        "norm",
+        "output_bias",
+    }
     free |= {"positions", "embeddings", "activation", "dropout", "attention_dropout", "activation_dropout"}
     for field in dataclasses.fields(ModelConfig):
         if field.name not in free | {"word_dropout"}:

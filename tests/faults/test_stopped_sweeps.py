@@ -53,7 +53,7 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     assert "1 of 2 jobs are finished" in err and f"  {names[1]}: " in err and "does not split" in sweep.error(names[1])
     assert sweep.run(names[0]).is_scored and steps_saved(first.path) == 9
     assert identity and first.identity() == identity and identity.sweep == SweepPlace("a sweep", 0)
-    assert [each.step for each in first.metrics() if each.name == "train/loss"] == list(range(9))
+    assert [each.step for each in first.metrics() if each.name == "train/loss"] == list(range(1, 10))
     assert not second.path.exists()
 
 
@@ -95,7 +95,7 @@ def test_an_interrupted_search_goes_on_with_what_it_left(tiny_corpus: Path, tmp_
     status, err = run(script, sweep.path, cwd=tmp_path, is_fresh=False, FAULT=never)
     assert status == 0, err
     assert [trial.state for trial in search.study.trials] == [TrialState.COMPLETE]
-    assert [metric.step for metric in trained.metrics() if metric.name == "train/loss"] == list(range(9))
+    assert [metric.step for metric in trained.metrics() if metric.name == "train/loss"] == list(range(1, 10))
     assert len(search.study.trials[0].intermediate_values) == 3
     log = sweep.log_file(trained.path.name).read_text()
     assert "stopped and saved" in log and log.count(" an epoch; ") == 2

@@ -22,6 +22,13 @@ def test_gelu_is_the_exact_one() -> None:
     torch.testing.assert_close(network(x), network.to_out(hidden * normal_cdf))
 
 
+def test_swish_is_x_times_its_sigmoid() -> None:
+    torch.manual_seed(0)
+    network, x = FeedForward(12, 20, "swish", dropout=0.0), torch.randn(5, 7, 12)
+    hidden: Tensor = network.to_hidden(x)
+    torch.testing.assert_close(network(x), network.to_out(hidden * torch.sigmoid(hidden)))
+
+
 def test_swiglu_gates_values_by_swish() -> None:
     torch.manual_seed(0)
     network, x = SwiGLU(12, 20, dropout=0.0), torch.randn(5, 7, 12)

@@ -30,6 +30,7 @@ VARIANTS = [
     {"activation": "swiglu", "positions": "learned"},
     {"activation": "gelu", "embeddings": "separate"},
     {"positions": "rotary", "norm": "post"},
+    {"activation": "swish", "output_bias": True},
     {"n_heads": 4, "n_kv_heads": 2, "d_head": 6, "d_value": 5, "bias": True, "positions": "rotary"},
     {"n_kv_heads": 1, "d_encoder": 18, "embeddings": "decoder", "norm_type": "rms"},
 ]
@@ -284,12 +285,29 @@ def test_sizes_are_those_of_table_3(d_model: int, n_heads: int, d_ff: int, milli
         ({"embeddings": "separate"}, 2 * 31 * 12),
         ({"activation": "swiglu"}, 5 * (12 * 20 - 20 - 12)),
         ({"bias": True}, 8 * 4 * 12),
+        ({"output_bias": True}, 31),
         ({"norm_type": "rms"}, -(2 * 2 + 3 * 3) * 12),
         ({"n_kv_heads": 1}, -8 * 2 * 2 * 4 * 12),
     ],
 )
 def test_what_a_variant_adds(changes: dict[str, Any], more: int) -> None:
     assert build(**({"norm": "post"} | changes)).n_parameters == build(norm="post").n_parameters + more
+
+
+def test_the_loss_knows_the_bias_of_the_output() -> None:
+    model, (src, tgt_in) = build(output_bias=True), batch()
+    assert model.output_bias is not None
+    torch.nn.init.normal_(model.output_bias)
+    tgt_out = tgt_in.roll(-1, 1)
+    hidden = model.decode(tgt_in, model.encode(src), src)
+    ours = smoothed_cross_entropy(*model.factors(hidden), tgt_out, 0.1)
+    logits = model(src, tgt_in).flatten(0, 1)
+    theirs = F.cross_entropy(logits, tgt_out.flatten(), reduction="sum", ignore_index=PAD, label_smoothing=0.1)
+    torch.testing.assert_close(ours.smoothed, theirs)
+    weights = [model.output_bias, model.embeddings.output]
+    torch.testing.assert_close(
+        torch.autograd.grad(ours.smoothed, weights, retain_graph=True), torch.autograd.grad(theirs, weights)
+    )
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

@@ -44,6 +44,7 @@ WIDTHS: list[dict[str, Any]] = [
     {"d_head": 6},
     {"d_head": 10, "n_heads": 4, "n_kv_heads": 2, "bias": True, "positions": "rotary"},
     {"bias": True},
+    {"output_bias": True, "activation": "swish"},
     {"d_encoder": 36, "embeddings": "decoder"},
     {"d_encoder": 12, "embeddings": "separate", "positions": "learned", "norm": "post"},
     {"norm_type": "rms"},

@@ -83,7 +83,7 @@ def test_translations_of_all_processes_come_in_the_order_of_their_sources(
 
     def translations() -> list[str]:
         pairs: Any = Pairs()
-        tokenizer: Any = SimpleNamespace(decode=decode)
+        tokenizer: Any = SimpleNamespace(target=SimpleNamespace(decode=decode))
         return translate_store(model, pairs, tokenizer, DecodingConfig(beam_size=1), n_sentences)
 
     expected = translations()

@@ -191,7 +191,7 @@ def pack(model: Transformer) -> None:
             setattr(module.to_hidden, "activation", "relu")  # noqa: B010 (mypy still takes it for an nn.Linear)
             module.activation = nn.Identity()
     # Python finds an attribute of the instance before a method of the class.
-    setattr(model, "project", PackedLinear(model.embeddings.output, None).forward)  # noqa: B010 (mypy: a method)
+    setattr(model, "project", PackedLinear(model.embeddings.output, model.output_bias).forward)  # noqa: B010 (mypy: a method)
 
 
 def join_products(model: Transformer) -> None:

@@ -24,8 +24,8 @@ MUTANTS = [
     Mutant(
         fault="unk may be generated, and has a share of the probability",
         file=_FILE,
-        text="hidden[0, [PAD, UNK, BOS]]",
-        becomes="hidden[0, [PAD, BOS]]",
+        text="bias[[PAD, UNK, BOS]]",
+        becomes="bias[[PAD, BOS]]",
         tests=_VARIANTS,
     ),
     Mutant(

@@ -41,8 +41,8 @@ MUTANTS = [
     Mutant(
         fault="a step on a GPU asks the device how many tokens its batch has",
         file="seq2seq/training/module.py",
-        text="batch.tgt_out, optim.label_smoothing, batch.n_tgt_tokens)",
-        becomes="batch.tgt_out, optim.label_smoothing)",
+        text="batch.tgt_out, eps, batch.n_tgt_tokens)",
+        becomes="batch.tgt_out, eps)",
         tests=["tests/training/test_device_waits.py::test_the_step_of_a_run_does_not_wait_either"],
     ),
     Mutant(

@@ -2,7 +2,51 @@
 
 from tests.mutants.mutant import Mutant
 
+MARIAN = "tests/artifacts/test_marian.py"
+
 MUTANTS = [
+    Mutant(
+        fault="the channels of a model in Marian's form stay in its order",
+        file="seq2seq/artifacts/marian.py",
+        text="torch.cat([torch.arange(0, config.d_model, 2), torch.arange(1, config.d_model, 2)]).argsort()",
+        becomes="torch.arange(config.d_model)",
+        tests=[f"{MARIAN}::test_logits_are_theirs"],
+    ),
+    Mutant(
+        fault="the channels of a model in Marian's form are moved the other way",
+        file="seq2seq/artifacts/marian.py",
+        text="torch.arange(1, config.d_model, 2)]).argsort()",
+        becomes="torch.arange(1, config.d_model, 2)])",
+        tests=[f"{MARIAN}::test_logits_are_theirs"],
+    ),
+    Mutant(
+        fault="a model in Marian's form begins to write after eos",
+        file="seq2seq/artifacts/marian.py",
+        text='start if file == files[1] else ids["<pad>"]',
+        becomes='ids["</s>"]',
+        tests=[f"{MARIAN}::test_logits_are_theirs"],
+    ),
+    Mutant(
+        fault="the start token takes its share of what may come next",
+        file="seq2seq/artifacts/marian.py",
+        text="        bias[BOS] = _NEVER\n",
+        becomes="        pass\n",
+        tests=[f"{MARIAN}::test_logits_are_theirs"],
+    ),
+    Mutant(
+        fault="pieces of the other side are merged first",
+        file="seq2seq/artifacts/marian.py",
+        text="score=_LAST, ",
+        becomes="score=0, ",
+        tests=[f"{MARIAN}::test_texts_of_both_sides_have_their_ids"],
+    ),
+    Mutant(
+        fault="a pickle is read with all that it may do",
+        file="seq2seq/artifacts/marian.py",
+        text="weights_only=True",
+        becomes="weights_only=False",
+        tests=[f"{MARIAN}::test_a_pickle_that_runs_code_is_refused"],
+    ),
     Mutant(
         fault="padding of a source is attended to",
         file="seq2seq/model/masks.py",
@@ -170,5 +214,12 @@ MUTANTS = [
         text="F.silu(self.to_gate(x)) * self.to_value(x)",
         becomes="F.silu(self.to_value(x)) * self.to_gate(x)",
         tests=["tests/model/test_feed_forward.py::test_swiglu_gates_values_by_swish"],
+    ),
+    Mutant(
+        fault="the loss of training leaves the bias of the output out",
+        file="seq2seq/model/transformer.py",
+        text="F.pad(hidden, (0, 8), value=1.0)",
+        becomes="F.pad(hidden, (0, 8))",
+        tests=["tests/model/test_transformer.py::test_the_loss_knows_the_bias_of_the_output"],
     ),
 ]

@@ -168,4 +168,18 @@ MUTANTS = [
         becomes="        if number < most:\n",
         tests=["tests/dataset/test_prepare.py::test_subwords_of_large_text_are_learned_from_a_sample_of_each_language"],
     ),
+    Mutant(
+        fault="targets are read with the model of sources",
+        file="seq2seq/tokenizer.py",
+        text="self.target = Tokenizer(own) if own else self",
+        becomes="self.target = self",
+        tests=["tests/test_tokenizer.py::test_each_side_can_have_a_model_of_its_own"],
+    ),
+    Mutant(
+        fault="pieces after the end of a vocabulary have ids",
+        file="seq2seq/tokenizer.py",
+        text="return [self._looked_up(pieces) for pieces in found] if self._has_end else found",
+        becomes="return [self._processor.piece_to_id(pieces) for pieces in found] if self._has_end else found",
+        tests=["tests/test_tokenizer.py::test_a_piece_after_the_end_of_the_vocabulary_is_read_as_unk"],
+    ),
 ]

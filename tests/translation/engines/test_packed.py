@@ -18,6 +18,7 @@ from tests.translation.engines.models import random_model
 VARIANTS: list[dict[str, Any]] = [
     {"activation": "relu"},
     {"activation": "gelu", "norm": "post"},
+    {"activation": "swish", "output_bias": True},
     {"activation": "swiglu", "embeddings": "separate"},
     {"activation": "relu", "embeddings": "decoder", "positions": "learned"},
     {"activation": "relu", "positions": "rotary"},
