@@ -145,7 +145,7 @@ def test_a_killed_service_of_wandb_costs_its_own_run_and_not_the_next(corpus, tm
     assert "Traceback" not in told
     for name in ("killed", "next"):
         run = RunDirectory(tmp_path / name)
-        assert [each.step for each in run.metrics() if each.name == "train/loss"] == [0, 1, 2, 3]
+        assert [each.step for each in run.metrics() if each.name == "train/loss"] == [1, 2, 3, 4]
         assert run.is_scored
     logged = read_run(tmp_path / "next")
     assert [row["trainer/global_step"] for row in logged["history"] if "train/loss" in row] == [0, 1, 2, 3]
