@@ -122,11 +122,13 @@ class Parser(argparse.ArgumentParser):
         return text
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As of `argparse`, but an option that does not exist is an error at once, and not only in the end."""
+        """As of `argparse`, but what nobody understands is an error at once, and not only in the end."""
         self.words = [*(sys.argv[1:] if args is None else args)]
         found, rest = super().parse_known_args(args, namespace)
-        if any(word.startswith("--") for word in rest):
-            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        if rest:
+            before = self.words[: self.words.index(rest[0])]
+            hint = "; words come before options" if any(word.startswith("--") for word in before) else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 
     def error(self, message: str) -> NoReturn:

@@ -72,6 +72,12 @@ def test_a_mistyped_command_ends_with_2_and_names_the_others(capsys: pytest.Capt
     assert "trian" in message and all(command in message for command in COMMANDS)
 
 
+def test_a_word_after_the_options_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["search", "multi30k", "--trials", "2", "optim.lr=1"])
+    assert "unrecognized arguments: optim.lr=1; words come before options" in capsys.readouterr().err
+
+
 def test_no_command_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended([]) == 2
     assert "COMMAND" in capsys.readouterr().err

@@ -51,7 +51,8 @@ def shortened(command: str) -> str:
     if "resume=" in command and "resume=auto" not in command:
         return f"{command} {LONGER}"
     if "search" in command:
-        return f"{command} {SMALL} {SHORT} --trials 2"
+        words = re.sub(r"(optim|batch)\.\S+ ", "", f"{SMALL} {SHORT}")  # the space has these
+        return re.sub(r"( --.*)?$", f" {words} --trials 2", command, count=1)
     return f"{command} {SHORT}" if "finetune=" in command else f"{command} {SMALL} {SHORT}"
 
 
