@@ -54,7 +54,7 @@ def logged_cost(metrics: Sequence[Metric]) -> Cost:
     speeds = values("train/tgt_tokens_per_s")
     return Cost(
         n_parameters=None,
-        steps=max((metric.step for metric in metrics if metric.name.startswith("train/")), default=None),
+        steps=max((metric.step for metric in metrics), default=None),
         tgt_tokens=int(max(tokens)) if tokens else None,
         tgt_tokens_per_s=statistics.median(speeds) if speeds else None,
         hours=max(hours, default=None),

@@ -80,11 +80,4 @@ MUTANTS = [
         becomes="new Set([name])",
         tests=["tests/reports/test_pages_in_browser.py::test_words_light_up_with_their_partners"],
     ),
-    Mutant(
-        fault="the scores after training count as a step of it",
-        file="seq2seq/reports/cost.py",
-        text='for metric in metrics if metric.name.startswith("train/")',
-        becomes="for metric in metrics",
-        tests=["tests/reports/test_cost.py"],
-    ),
 ]
