@@ -53,6 +53,7 @@ def run(words: Sequence[str]) -> int:
 
 def _run(words: Sequence[str], ranks: "Ranks | None") -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)  # the first time, it tells that it has looked for fonts
     if any(word.startswith("resume=") for word in words):
         from seq2seq.sweeps.multirun import words_to_resume
 
