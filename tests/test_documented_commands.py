@@ -21,7 +21,7 @@ from tests.plugged import MODULE
 from tests.processes import LIMIT_S
 
 OUTSIDE = re.compile(
-    r"wmt14|multi30k_tiny|lc\.norm\.tok|(experiment|data)=(tatoeba|mixed)(?!.*data(\.dir)?=)|opus:|sacrebleu:"
+    r"wmt14|multi30k_tiny|lc\.norm\.tok|(experiment|data)=(tatoeba|mixed)(?!.*data(\.dir)?=)|opus:|hf:|sacrebleu:"
     r"|wandb[: ]|corpus (find|get)|--push|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
 )
 SMALL = (
