@@ -61,6 +61,8 @@ _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish
 _NAMES = {
     "encoder.layers.": "model.encoder.layers.",
     "decoder.layers.": "model.decoder.layers.",
+    "encoder.norm": "model.encoder.layer_norm",
+    "decoder.norm": "model.decoder.layer_norm",
     "feed_forward.to_hidden": "fc1",
     "feed_forward.to_out": "fc2",
     "around_self_attention.norm": "self_attn_layer_norm",
@@ -319,21 +321,32 @@ def _weights(
             weight = F.pad(stored.float()[side.rows][:, channels], (0, 0, 0, n_filled))
             used.update(_TABLES[table_name])
         else:
-            their_name = name
-            for ours, other in _NAMES.items():
-                their_name = their_name.replace(ours, other)
-            used.add(their_name)
-            weight = theirs[their_name].float()
-            if "to_out" in name or "norm" in name:  # adds to the residual stream
-                weight = weight[channels]
-            elif weight.dim() > 1:  # reads it
-                weight = weight[:, channels]
+            used.add(their_name(name))
+            weight = in_channels(name, theirs[their_name(name)].float(), channels)
         if weight.shape != shape.shape:
             raise CheckpointError(f"{path}: a weight does not fit {CONFIG}: {name} is {tuple(weight.shape)}")
         found[name] = weight.contiguous()
     if others := sorted(theirs.keys() - used):
         raise CheckpointError(f"{path}: no model here has the weights {', '.join(others[:3])}; it is another variant")
     return found
+
+
+def their_name(name: str) -> str:
+    """What a weight of our layers is called there, in Marian's class and in those with its layers."""
+    for ours, theirs in _NAMES.items():
+        name = name.replace(ours, theirs)
+    return name
+
+
+def in_channels(name: str, weight: Tensor, channels: Tensor) -> Tensor:
+    """A weight of our layers with the channels of the residual stream in another order.
+
+    Args:
+        name: ours.
+    """
+    if "to_out" in name or "norm" in name:  # adds to the residual stream
+        return weight[channels]
+    return weight[:, channels] if weight.dim() > 1 else weight  # what reads it; a bias inside the layer
 
 
 def _bias(theirs: Tensor, target: _Vocabulary) -> Tensor:

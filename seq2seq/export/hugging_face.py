@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import torch
 from safetensors.torch import save_file
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]  # made when it is imported
-from torch import Tensor, nn
+from torch import Tensor
 
+from seq2seq.artifacts.marian import in_channels, their_name
 from seq2seq.artifacts.model_directory import CONFIG, WEIGHTS
 from seq2seq.config import DROPOUTS, DecodingConfig, ModelConfig
 from seq2seq.errors import CheckpointError
 from seq2seq.files import regular, write_json
-from seq2seq.model.attention import MultiHeadAttention
-from seq2seq.model.layers import ACTIVATIONS, FeedForward
+from seq2seq.model.layers import ACTIVATIONS
 from seq2seq.model.masks import HIDDEN
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import SPACE, Tokenizer
@@ -169,71 +169,31 @@ def _weights(model: Transformer) -> Iterator[tuple[str, Tensor]]:
     if config.positions == "sinusoidal":
         order = torch.cat([order[0::2], order[1::2]])  # channels here, in the order of there
 
-    def reads(weight: Tensor) -> Tensor:
-        """Of what reads the residual stream, in its columns."""
-        return weight.detach()[:, order].contiguous()
-
-    def adds(weight: Tensor) -> Tensor:
-        """Of what adds to the residual stream, in its rows."""
-        return weight.detach()[order].contiguous()
-
-    def norm(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-        if isinstance(module, nn.LayerNorm):
-            yield f"{name}.weight", adds(module.weight)
-            yield f"{name}.bias", adds(module.bias)
-
-    def attention(name: str, module: MultiHeadAttention) -> Iterator[tuple[str, Tensor]]:
-        for theirs, linear in (("q_proj", module.to_q), ("k_proj", module.to_k), ("v_proj", module.to_v)):
-            yield f"{name}.{theirs}.weight", reads(linear.weight)
-            yield f"{name}.{theirs}.bias", _bias(linear).contiguous()
-        yield f"{name}.out_proj.weight", adds(module.to_out.weight)
-        yield f"{name}.out_proj.bias", adds(_bias(module.to_out))
-
-    def feed_forward(name: str, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-        assert isinstance(module, FeedForward)
-        yield f"{name}.fc1.weight", reads(module.to_hidden.weight)
-        yield f"{name}.fc1.bias", module.to_hidden.bias.detach()
-        yield f"{name}.fc2.weight", adds(module.to_out.weight)
-        yield f"{name}.fc2.bias", adds(module.to_out.bias)
-
     def starts(table: Tensor) -> Tensor:
         """A table whose pad is our bos, since it starts there. Else nobody looks at pad."""
-        weight = reads(table)
+        weight = table.detach()[:, order]
         weight[PAD] = weight[BOS]
-        return weight
+        return weight.contiguous()
 
+    stored = model.state_dict()
+    for name, weight in stored.items():
+        if name.startswith(("encoder.", "decoder.")):
+            yield their_name(name), in_channels(name, weight, order).contiguous()
+            bias_name = f"{name.removesuffix('weight')}bias"
+            if name.endswith("weight") and bias_name not in stored:  # of attention, where there it always is
+                yield their_name(bias_name), weight.new_zeros(len(weight))
     tables = model.embeddings
     if config.embeddings == "shared":
         yield "model.shared.weight", starts(tables.target)
     else:
-        yield "model.encoder.embed_tokens.weight", reads(tables.source)
+        yield "model.encoder.embed_tokens.weight", tables.source.detach()[:, order].contiguous()
         yield "model.decoder.embed_tokens.weight", starts(tables.target)
         yield "lm_head.weight", starts(tables.output)  # 5.0 does not share it with the target, as newer ones do
     bias = torch.zeros(len(tables.output)) if model.output_bias is None else model.output_bias.detach().clone()
     bias[[PAD, UNK, BOS]] = HIDDEN
     yield "final_logits_bias", bias[None]
     for half in ("encoder", "decoder"):  # sinusoids too, though the classes compute them: 4.57 warns otherwise
-        yield f"model.{half}.embed_positions.weight", reads(model.positions.table)
-    for i, layer in enumerate(model.encoder.layers):
-        name = f"model.encoder.layers.{i}"
-        yield from attention(f"{name}.self_attn", layer.self_attention)
-        yield from norm(f"{name}.self_attn_layer_norm", layer.around_self_attention.norm)
-        yield from feed_forward(name, layer.feed_forward)
-        yield from norm(f"{name}.final_layer_norm", layer.around_feed_forward.norm)
-    for i, block in enumerate(model.decoder.layers):
-        name = f"model.decoder.layers.{i}"
-        yield from attention(f"{name}.self_attn", block.self_attention)
-        yield from norm(f"{name}.self_attn_layer_norm", block.around_self_attention.norm)
-        yield from attention(f"{name}.encoder_attn", block.cross_attention)
-        yield from norm(f"{name}.encoder_attn_layer_norm", block.around_cross_attention.norm)
-        yield from feed_forward(name, block.feed_forward)
-        yield from norm(f"{name}.final_layer_norm", block.around_feed_forward.norm)
-    yield from norm("model.encoder.layer_norm", model.encoder.norm)
-    yield from norm("model.decoder.layer_norm", model.decoder.norm)
-
-
-def _bias(linear: nn.Linear) -> Tensor:
-    return linear.weight.new_zeros(len(linear.weight)) if linear.bias is None else linear.bias.detach()
+        yield f"model.{half}.embed_positions.weight", model.positions.table.detach()[:, order].contiguous()
 
 
 # --- tokenizer ---

@@ -16,9 +16,9 @@ MUTANTS = [
     ),
     Mutant(
         fault="what adds to the residual stream adds to other channels",
-        file=_FILE,
-        text="return weight.detach()[order].contiguous()",
-        becomes="return weight.detach().contiguous()",
+        file="seq2seq/artifacts/marian.py",
+        text="return weight[channels]",
+        becomes="return weight",
         tests=_VARIANTS,
     ),
     Mutant(
