@@ -240,9 +240,8 @@ def test_make_help_describes_every_target() -> None:
 
 @needs_make
 def test_the_demo_ends_with_the_report_that_the_readme_names() -> None:
-    shown = subprocess.run(
-        ["make", "-n", "demo", "VENV=.venv"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    make = ["make", "--no-print-directory", "-n", "demo", "VENV=.venv"]
+    shown = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     page = re.findall(r"runs/\S+\.html", shown)[-1]
     assert shown.rstrip().endswith(f"/{page}'")
     assert f"`{page}`" in (ROOT / "README.md").read_text(encoding="utf-8")
