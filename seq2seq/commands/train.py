@@ -99,8 +99,12 @@ def _estimate(cfg: "DictConfig") -> None:
     from seq2seq.training.launch import check_environment
     from seq2seq.training.processes import quick_imports
 
-    config = checked(job_of(cfg))
+    job = job_of(cfg)
+    config = checked(job)
     check_environment(config.logger)
     with quick_imports():
         from seq2seq.training.estimate import estimate
+        from seq2seq.training.recipe import with_recipe
+    if config.hours:
+        config = checked(with_recipe(job, [])[0])
     print(estimate(config).render())

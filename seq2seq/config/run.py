@@ -26,6 +26,7 @@ class RunConfig:
     name: str = runtime("default")  # of the experiment
     seed: int = 1  # of weights, batches, dropout and sampling
     run_dir: str = runtime("", is_local=True)  # the directory that the run writes to
+    hours: float = start(0.0)  # choose model, subwords, dropout and schedule for so many hours here; 0: as the keys say
     resume: str = runtime("", is_local=True)  # a run to continue; `auto`: the one in run_dir, if there is one
     plugins: list[str] = section(list, RUNTIME)  # modules to import, which add losses, positions or attentions
     finetune: str = start("", is_local=True)  # a trained model to start from: a path, hf:PATH or wandb:...

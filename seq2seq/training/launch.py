@@ -41,6 +41,8 @@ def launch(job: Composed, words: Sequence[str], ranks: "Ranks | None") -> None:
         SystemExit: it was stopped.
     """
     try:
+        if job.cfg.hours:
+            job, words = _with_recipe(job, words)
         config, place, checkpoint = run_of(job)
         check_environment(config.logger)
         with quick_imports():
@@ -108,6 +110,8 @@ def train_in_process(
     from seq2seq.config.compose import composed
 
     with composed(words, config_dir) as job:
+        if job.cfg.hours:
+            job, _ = _with_recipe(job, words)
         config, place, checkpoint = run_of(job)
     check_environment(config.logger)
 
@@ -129,6 +133,13 @@ def train_in_process(
         if stopped.signum == signal.SIGINT:
             raise KeyboardInterrupt(str(stopped)) from None
         raise RunError(f"{signal.Signals(stopped.signum).name}: {stopped}") from None
+
+
+def _with_recipe(job: Composed, words: Sequence[str]) -> tuple[Composed, list[str]]:
+    with quick_imports():
+        from seq2seq.training.recipe import with_recipe
+
+    return with_recipe(job, words)
 
 
 class _Stopped(Exception):

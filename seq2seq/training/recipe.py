@@ -1,0 +1,268 @@
+"""`hours=H`: what to train from this text in so many hours on this machine, as plain keys.
+
+    text      is read once: pairs, characters, lines that are the same on both sides
+    subwords  by the number of pairs
+    model     the widest one that still sees enough tokens in the time; a few steps of each are timed here
+    dropout   by how often an epoch is repeated
+
+Keys that the command sets stay as they are. docs/recipes.md has the rules, and docs/experiments.md what they rest on.
+"""
+
+import copy
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config.command import AUTO, Composed
+from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.reader import read_pairs
+from seq2seq.errors import ConfigError, TokenizerError, command
+from seq2seq.training.composed import checked
+from seq2seq.training.estimate import Estimate, estimate
+
+SHARE_OF_TRAINING = 0.93  # of the hours; selection and tests come after it
+MOST_EPOCHS = 100  # after which a model has learned the pairs by heart
+SECONDS_A_VALIDATION = 200  # of training between two
+FEW_PAIRS = 2_000
+# Subwords, for at most so many pairs.
+SUBWORDS = ((5_000, 2_000), (15_000, 4_000), (100_000, 8_000), (3_000_000, 16_000), (float("inf"), 32_000))
+# Dropout, for at most so many epochs.
+DROPOUT = ((2, 0.0), (6, 0.1), (16, 0.2), (40, 0.25), (float("inf"), 0.3))
+Value = int | float | str
+Values = dict[str, Value]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a model, with the least text with which it is better than a narrower one."""
+
+    d_model: int
+    n_heads: int
+    n_layers: int  # of the encoder, and of the decoder
+    lr: float  # for Muon
+    least_pairs: int = 0
+    least_tokens: float = 0  # target tokens that it sees in training, counted as often as it sees them
+
+    @property
+    def values(self) -> Values:
+        return {
+            "model.d_model": self.d_model,
+            "model.n_heads": self.n_heads,
+            "model.d_ff": 4 * self.d_model,
+            "model.n_encoder_layers": self.n_layers,
+            "model.n_decoder_layers": self.n_layers,
+            "optim.lr": self.lr,
+        }
+
+
+SIZES = (Size(128, 4, 4, 1e-2), Size(256, 4, 4, 6e-3, 50_000, 40e6), Size(512, 8, 6, 3e-3, 300_000, 1e9))
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is known of training text before a tokenizer has read it."""
+
+    n_pairs: int
+    n_equal: int  # pairs with the same text on both sides
+    n_characters: int  # different ones
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> "Text":
+        n_pairs = n_equal = 0
+        characters: set[str] = set()
+        for src, tgt in pairs:
+            n_pairs += 1
+            n_equal += src == tgt
+            characters.update(src, tgt)
+        return cls(n_pairs, n_equal, len(characters))
+
+    @property
+    def vocab_size(self) -> int:
+        """As many words as a model sees often enough, with room for the 256 bytes and all characters."""
+        return max(int(_up_to(SUBWORDS, self.n_pairs)), 500 + 2 * self.n_characters)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Keys with their values, and why they have them."""
+
+    values: Values
+    reasons: list[str]
+
+
+def with_recipe(job: Composed, words: Sequence[str]) -> tuple[Composed, list[str]]:
+    """A job with `hours` as one with plain keys, and the words of its command likewise. Says what was chosen, and why.
+
+    Any other job comes back as it is. One that goes on with a run has the keys of that run.
+
+    Raises:
+        ConfigError: `hours` cannot stand beside what else the command says.
+        CorpusError, TokenizerError, RunError: see `estimate`.
+    """
+    if not job.cfg.hours:
+        return job, list(words)
+    rest = [word for word in words if not word.startswith("hours=")]
+    if job.cfg.resume == AUTO and RunDirectory(Path(job.cfg.run_dir)).has_checkpoints:
+        kept = [word for word in job.overrides if not word.startswith(("hours=", "resume=", "run_dir="))]
+        return Composed(_updated(job, {"resume": job.cfg.run_dir}).cfg, kept), rest
+    _check(job)
+    given = {word.lstrip("+").partition("=")[0] for word in job.overrides}
+
+    def free(values: Values) -> Values:
+        return {key: value for key, value in values.items() if given.isdisjoint((key, key.partition(".")[0]))}
+
+    data = checked(_updated(job, {})).data
+    text = Text.of(chain.from_iterable(map(read_pairs, fetch_sources(data, data.train_sources))))
+    sizes = SIZES if free({"model.d_model": 0}) else SIZES[:1]
+    with _quiet():
+        recipe = choose(text, job.cfg.hours, sizes, lambda values: estimate(checked(_updated(job, free(values)))))
+    values = free(recipe.values)
+    chosen = [f"{key}={value}" for key, value in values.items()]
+    own = [word for word in job.overrides if not word.startswith(("hours=", "run_dir=", "resume="))]
+    for line in [*recipe.reasons, "the same as plain keys:", f"    {command('train', *own, *chosen)}"]:
+        log.info("%s", line)
+    return _updated(job, values), [*rest, *chosen]
+
+
+def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[Values], Estimate]) -> Recipe:
+    """What to train in so many hours.
+
+    Args:
+        sizes: of the models to choose from, from narrow to wide.
+        measure: does some steps with these values.
+    """
+    seconds = hours * 3600 * SHARE_OF_TRAINING
+    values: Values = {
+        "tokenizer.vocab_size": text.vocab_size,
+        "model.positions": "rotary",
+        "batch.max_tokens": 4096,
+        "optim.optimizer": "muon",
+        "optim.schedule": "cosine",
+        "optim.warmup_steps": 200,
+        "trainer.max_time": _duration(seconds),
+        "trainer.max_epochs": MOST_EPOCHS,
+        "trainer.patience": 0,
+        "trainer.valid_sentences": 200,
+        "trainer.average_last": 0,
+    }
+    tried: list[tuple[Size, Estimate]] = []
+    for size in sizes:
+        if text.n_pairs >= size.least_pairs:
+            tried.append((size, _measured(values | size.values, measure)))
+            if tried[-1][1].tokens_per_s * seconds < size.least_tokens:
+                break
+    fit = [(size, found) for size, found in tried if found.tokens_per_s * seconds >= size.least_tokens]
+    size, found = fit[-1]
+    epoch_s = found.seconds_per_step * found.steps_per_epoch
+    n_epochs = min(seconds / epoch_s, MOST_EPOCHS)
+    n_steps = n_epochs * found.steps_per_epoch
+    n_validations = min(max(n_epochs * epoch_s / SECONDS_A_VALIDATION, 4), 15)
+    values |= size.values | {
+        "tokenizer.vocab_size": found.config.tokenizer.vocab_size,
+        "model.dropout": _up_to(DROPOUT, n_epochs),
+        "optim.warmup_steps": max(min(200, round(n_steps / 10)), 1),
+        "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
+        "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
+    }
+    speeds = ", ".join(f"{each.tokens_per_s:,.0f} with model.d_model={size.d_model}" for size, each in tried)
+    wider = [size for size, _ in tried if size not in [size for size, _ in fit]]
+    reasons = [
+        f"text: {text.n_pairs:,} pairs, so tokenizer.vocab_size={values['tokenizer.vocab_size']}",
+        f"speed: target tokens a second, {speeds}",
+        f"model: model.d_model={size.d_model} sees {found.tokens_per_s * seconds / 1e6:,.1f} million target tokens"
+        + "".join(f"; {each.d_model} needs {each.least_tokens / 1e6:,.0f} million to be better" for each in wider[:1]),
+        f"epochs: {n_epochs:.2g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
+        f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps; then selection and test",
+    ]
+    return Recipe(values, reasons + _expectations(text, n_epochs, epoch_s))
+
+
+def _expectations(text: Text, n_epochs: float, epoch_s: float) -> list[str]:
+    """What to expect of text for which no choice is good."""
+    found: list[str] = []
+    if 2 * text.n_equal > text.n_pairs:
+        found.append(
+            f"expect: a model that copies, since {text.n_equal:,} of {text.n_pairs:,} pairs have the same text on both "
+            "sides; give the other language for one of them"
+        )
+    if text.n_pairs < FEW_PAIRS:
+        found.append(
+            f"expect: a model that knows these {text.n_pairs:,} pairs and little else; mix in other text of these "
+            "languages, or continue a model (docs/recipes.md)"
+        )
+    if n_epochs < 1:
+        found.append(
+            f"expect: little, since {n_epochs:.0%} of the text is seen, and once; an epoch takes {_readable(epoch_s)}"
+        )
+    if n_epochs == MOST_EPOCHS:
+        found.append(
+            f"expect: no more from more time; after {MOST_EPOCHS} epochs a model has learned the text by heart"
+        )
+    return found
+
+
+def _measured(values: Values, measure: Callable[[Values], Estimate]) -> Estimate:
+    """An estimate, with as many subwords as the text has."""
+    while True:
+        try:
+            return measure(values)
+        except TokenizerError:
+            fewer = int(values["tokenizer.vocab_size"]) * 9 // 10
+            if fewer < 261:  # which the 256 bytes and the special ids take
+                raise
+            values = values | {"tokenizer.vocab_size": fewer}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """In this block nothing is told of preparation: the run tells it again."""
+    logger = logging.getLogger("seq2seq")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _check(job: Composed) -> None:
+    hours, limit = job.cfg.hours, f"trainer.max_time={_duration(job.cfg.hours * 3600)}"
+    if not 0 < hours <= 24 * 365:
+        raise ConfigError(f"hours={hours} is not a number of hours above 0, such as hours=2 or hours=0.25")
+    for key, why in (
+        ("experiment", "a recipe has what hours= chooses"),
+        ("finetune", "the model to start from has what hours= chooses"),
+        ("resume", "the run has what hours= chooses"),
+    ):
+        if any(word.startswith(f"{key}=") for word in job.overrides) and job.cfg.resume != AUTO:
+            raise ConfigError(f"{key}= and hours= exclude each other: {why}; to limit the time, set {limit}")
+
+
+def _readable(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(max(round(seconds), 1), 60)
+    return f"{minutes // 1440:02}:{minutes // 60 % 24:02}:{minutes % 60:02}:{seconds:02}"
+
+
+def _updated(job: Composed, values: Values) -> Composed:
+    """The job with other values, and without `hours`."""
+    cfg = copy.deepcopy(job.cfg)
+    for key, value in {"hours": 0.0, **values}.items():
+        OmegaConf.update(cfg, key, value)
+    return replace(job, cfg=cfg)
+
+
+def _up_to(rows: Sequence[tuple[float, float]], n: float) -> float:
+    return next(value for most, value in rows if n <= most)

@@ -1,0 +1,127 @@
+"""`hours=H`: what is chosen from text, speed and time, and a run that takes it from there."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from seq2seq.errors import TokenizerError
+from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Values, choose
+from tests.training.tiny_runs import command, write_corpus
+
+
+def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9, n_equal: int = 0) -> Recipe:
+    """For pairs of 20 tokens, where a model of 128 trains so many of them a second, and one twice as wide a third."""
+
+    def measure(values: Values) -> Any:
+        vocab_size = int(values["tokenizer.vocab_size"])
+        if vocab_size > fits:
+            raise TokenizerError("too small")
+        tokens_per_s = speed / {128: 1, 256: 3, 512: 12}[int(values["model.d_model"])]
+        return SimpleNamespace(
+            tokens_per_s=tokens_per_s,
+            seconds_per_step=2000 / tokens_per_s,
+            steps_per_epoch=max(n_pairs // 100, 1),
+            config=SimpleNamespace(tokenizer=SimpleNamespace(vocab_size=vocab_size)),
+        )
+
+    return choose(Text(n_pairs, n_equal, 100), hours, SIZES, measure)
+
+
+def test_more_text_and_more_time_get_a_wider_model_and_more_subwords() -> None:
+    widths = {n: [chosen(n, hours).values["model.d_model"] for hours in (0.2, 4, 1000)] for n in (3000, 10**5, 10**6)}
+    assert widths == {3000: [128, 128, 128], 10**5: [128, 256, 256], 10**6: [128, 256, 512]}
+    sizes = [int(chosen(n, 1).values["tokenizer.vocab_size"]) for n in (3000, 30_000, 640_000, 10**7)]
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) == 4
+
+
+def test_what_is_seen_more_often_has_more_dropout() -> None:
+    dropout = [chosen(30_000, hours).values["model.dropout"] for hours in (0.01, 0.05, 0.2, 0.5, 3)]
+    assert dropout[0] == 0
+    assert dropout == sorted(dropout)
+    assert len(set(dropout)) == len(dropout)
+
+
+def test_a_faster_machine_is_given_more_epochs_in_the_same_time() -> None:
+    slow, fast = (chosen(30_000, 1, speed).values["model.dropout"] for speed in (500, 10_000))
+    assert float(slow) < float(fast)
+
+
+def test_the_time_is_that_of_training_and_of_what_follows() -> None:
+    values = chosen(30_000, 2).values
+    assert values["trainer.max_time"] == "00:01:51:36"
+    assert 2 * SHARE_OF_TRAINING * 3600 == 1 * 3600 + 51 * 60 + 36
+    assert chosen(30_000, 50).values["trainer.max_time"].startswith("01:22:30")  # type: ignore[union-attr]
+
+
+def test_text_with_fewer_subwords_gets_as_many_as_it_has() -> None:
+    assert chosen(3000, 1, fits=900).values["tokenizer.vocab_size"] == 859  # 2,000 x 0.9, and so on, rounded down
+    with pytest.raises(TokenizerError):
+        chosen(3000, 1, fits=10)
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "hours", "n_equal", "expected"),
+    [
+        (10, 1, 0, "knows these 10 pairs and little else"),
+        (20_000, 1, 19_000, "a model that copies, since 19,000 of 20,000 pairs"),
+        (10**6, 0.1, 0, "little, since 17% of the text is seen, and once; an epoch takes 0:33:20"),
+        (20_000, 40, 0, "no more from more time"),
+    ],
+)
+def test_text_that_fits_nothing_is_told(n_pairs: int, hours: float, n_equal: int, expected: str) -> None:
+    told = [line for line in chosen(n_pairs, hours, n_equal=n_equal).reasons if line.startswith("expect: ")]
+    assert any(expected in line for line in told)
+    assert not any(line.startswith("expect: ") for line in chosen(30_000, 1).reasons)
+    assert len(chosen(30_000, 1).reasons) == 5
+
+
+def test_text_is_read_in_any_script() -> None:
+    assert Text.of([("ab", "ba"), ("你", "你")]) == Text(2, 1, 3)
+    assert Text(1000, 0, 6000).vocab_size > 6000 + 260
+
+
+@pytest.mark.slow
+def test_a_run_takes_its_keys_from_the_hours_and_keeps_them(tmp_path: Path) -> None:
+    corpus, run_dir = write_corpus(tmp_path / "corpus"), tmp_path / "run"
+    places = [f"data.dir={corpus}", f"data.cache_dir={tmp_path / 'cache'}", f"run_dir={run_dir}"]
+    words = ["data=files", *places, "logger=csv", "model.dropout=0.15", "trainer.threads=1", "resume=auto"]
+    done = command(*words, "trainer.max_steps=6", "trainer.val_every_n_steps=3", "hours=0.02")
+    assert done.returncode == 0, done.stderr
+    config = yaml.safe_load((run_dir / "config.yaml").read_text())
+    assert config["hours"] == 0
+    assert (config["model"]["d_model"], config["model"]["positions"]) == (128, "rotary")
+    assert config["model"]["dropout"] == 0.15  # as the command says
+    assert config["trainer"]["max_time"] == "00:00:01:07"
+    (again,) = [line for line in done.stderr.splitlines() if line.startswith("    python train.py ")]
+    assert f"tokenizer.vocab_size={config['tokenizer']['vocab_size']}" in again
+    assert "model.dropout=0.15" in again
+    assert "hours=" not in again
+    assert done.stderr.count("data report") == 1
+
+    # With other hours another schedule would be chosen; the run has the keys that it began with.
+    on = command(*words, "trainer.max_steps=9", "hours=0.5")
+    assert on.returncode == 0, on.stderr
+    config["trainer"]["max_steps"] = 9
+    assert yaml.safe_load((run_dir / "config.yaml").read_text())["trainer"] == config["trainer"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["hours=1", "experiment=demo"], "experiment= and hours= exclude each other"),
+        (["hours=1", "finetune=somewhere"], "finetune= and hours= exclude each other"),
+        (["hours=1", "resume=somewhere"], "resume= and hours= exclude each other"),
+        (["hours=-1", "data=sample"], "hours=-1.0 is not a number of hours above 0"),
+        (["hours=two", "data=sample"], "hours"),
+    ],
+)
+def test_hours_that_cannot_be_are_one_sentence(words: list[str], expected: str, tmp_path: Path) -> None:
+    refused = command(*words, f"run_dir={tmp_path / 'run'}")
+    assert refused.returncode == 2
+    assert expected in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
