@@ -29,6 +29,7 @@ class ModelConfig:
     n_decoder_layers: int = 3  # decoder layers; fewer of them translate faster
     norm: str = "pre"  # `post` is the paper's; `pre` (Xiong et al. 2020) needs less care with warm-up
     norm_type: str = "layer"  # layer (LayerNorm), or rms (RMSNorm, Zhang and Sennrich 2019)
+    residual: float = 1.0  # a layer computes x + Sublayer(x) / residual; above 1, post-norm learns faster (DeepNorm)
     norm_eps: float = 1e-5  # what a norm adds to the variance, so that it never divides by 0
     activation: str = "relu"  # relu, gelu, swish (Ramachandran et al. 2017), swiglu
     positions: str = "sinusoidal"  # sinusoidal, learned, rotary (Su et al. 2021), none, or of a plugin
@@ -101,6 +102,8 @@ class ModelConfig:
             yield f"model.max_length={self.max_length} is above {_MOST_POSITIONS}, the largest value that works"
         yield from self._problems_of_widths()
         yield from self._problems_of_heads()
+        if not 0.01 <= self.residual <= 100:
+            yield f"model.residual={self.residual} is not between 0.01 and 100; 1 is the paper's, 2 or 4 is usual"
         if not 0 < self.norm_eps < 1:
             yield f"model.norm_eps={self.norm_eps} is not between 0 and 1; 1e-5 and 1e-6 are usual"
         for name in DROPOUTS:

@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 # What the code below converts, with any value. Of all other fields of `ModelConfig`, only the default has a counterpart
 # in CTranslate2.
 _CONVERTED = {
-    *("norm", "norm_type", "norm_eps", "activation", "embeddings", "bias", "output_bias", "max_length", *DROPOUTS),
+    *(
+        "norm",
+        "norm_type",
+        "norm_eps",
+        "residual",
+        "activation",
+        "embeddings",
+        "bias",
+        "output_bias",
+        "max_length",
+        *DROPOUTS,
+    ),
     *("d_model", "d_encoder", "d_ff", "d_head", "n_heads", "n_kv_heads", "n_encoder_layers", "n_decoder_layers"),
 }
 
@@ -65,7 +76,7 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
             too large for the type.
     """
     check_convertible(model.config)
-    spec = _transformer(model)
+    spec = _transformer(with_plain_residuals(model))
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     if tokenizer.target.pieces(range(tokenizer.vocab_size)) != pieces:
         raise CheckpointError(
@@ -89,6 +100,19 @@ def convert(model: Transformer, tokenizer: Tokenizer, directory: Path, quantizat
         ) from error
     directory.mkdir(parents=True, exist_ok=True)
     spec.save(str(directory))
+
+
+def with_plain_residuals(model: Transformer) -> Transformer:
+    """The same model with `model.residual=1`, which other programs have: its sublayers put out so much less."""
+    if model.config.residual == 1:
+        return model
+    plain = Transformer(dataclasses.replace(model.config, residual=1.0), len(model.embeddings.output))
+    weights = {
+        name: weight / model.config.residual if "to_out" in name else weight
+        for name, weight in model.state_dict().items()
+    }
+    plain.load_state_dict(weights)
+    return plain.eval()
 
 
 def _read(weight: Tensor) -> np.ndarray[Any, Any]:

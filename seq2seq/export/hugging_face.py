@@ -21,6 +21,7 @@ from seq2seq.artifacts.marian import in_channels, their_name
 from seq2seq.artifacts.model_directory import CONFIG, WEIGHTS
 from seq2seq.config import DROPOUTS, DecodingConfig, ModelConfig
 from seq2seq.errors import CheckpointError
+from seq2seq.export.conversion import with_plain_residuals
 from seq2seq.files import regular, write_json
 from seq2seq.model.layers import ACTIVATIONS
 from seq2seq.model.masks import HIDDEN
@@ -45,7 +46,7 @@ CLASSES = {
 _OURS = "seq2seq"  # says in config.json whose directory it is
 # Keys that may have any value. Of the others, the classes have what is the default here.
 _FREE = {
-    *("norm", "positions", "embeddings", "bias", "output_bias", "activation", "max_length", *DROPOUTS),
+    *("norm", "residual", "positions", "embeddings", "bias", "output_bias", "activation", "max_length", *DROPOUTS),
     *("d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers"),
 }
 
@@ -102,7 +103,7 @@ def write_hugging_face(directory: Path, model: Transformer, tokenizer: Tokenizer
     kind = class_of(model.config, tokenizer.model_type, is_joint=tokenizer.target is tokenizer)
     write_json(directory / CONFIG, _config(model.config, kind, tokenizer.vocab_size))
     write_json(directory / "generation_config.json", _generation_config(model.config, decoding))
-    save_file(dict(_weights(model)), directory / WEIGHTS, metadata={"format": "pt"})
+    save_file(dict(_weights(with_plain_residuals(model))), directory / WEIGHTS, metadata={"format": "pt"})
     _write_tokenizer(directory, tokenizer, model.config.max_length)
 
 

@@ -26,9 +26,9 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return dropout(x, self.p if self.training else 0.0)
 
-    def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """x + Dropout(y), in the type of x: a residual connection."""
-        return add_dropout(x, y, self.p if self.training else 0.0)
+    def add(self, x: Tensor, y: Tensor, share: float = 1.0) -> Tensor:
+        """x + share * Dropout(y), in the type of x: a residual connection."""
+        return add_dropout(x, y, self.p if self.training else 0.0, share)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
@@ -44,11 +44,12 @@ def dropout(x: Tensor, p: float) -> Tensor:
     return (x * keep.to(x.dtype)).mul_(scale)  # the scale last: a mask of bf16 would round it
 
 
-def add_dropout(x: Tensor, y: Tensor, p: float) -> Tensor:
-    """x + dropout(y, p), in the type of x."""
+def add_dropout(x: Tensor, y: Tensor, p: float, share: float = 1.0) -> Tensor:
+    """x + share * dropout(y, p), in the type of x."""
     if p == 0 or not _draws_bytes(y):
-        return x + F.dropout(y, p)
-    out: Tensor = _AddDropout.apply(x, y, *random_mask(y.shape, p))  # type: ignore[no-untyped-call]
+        return torch.add(x, F.dropout(y, p), alpha=share)
+    keep, scale = random_mask(y.shape, p)
+    out: Tensor = _AddDropout.apply(x, y, keep, scale * share)  # type: ignore[no-untyped-call]
     return out
 
 

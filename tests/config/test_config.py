@@ -224,6 +224,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ),
         ({"model": {"n_kv_heads": -1}}, "model.n_kv_heads=-1 is below 0"),
         ({"model": {"norm_type": "batch"}}, "model.norm_type='batch' is not one of layer, rms"),
+        ({"model": {"residual": 0.0}}, "model.residual=0.0 is not between 0.01 and 100; 1 is the paper's"),
         ({"model": {"norm_eps": 0.0}}, "model.norm_eps=0.0 is not between 0 and 1; 1e-5 and 1e-6 are usual"),
         ({"model": {"bias": "perhaps"}}, "model.bias: "),
         ({"model": {"attention": "dot"}}, "model.attention='dot' is not one of scaled, unscaled, additive"),

@@ -131,10 +131,10 @@ def test_any_text_has_the_same_ids(normalization: str, line: str) -> None:
 # --- the model ---
 
 _VARIANTS: list[dict[str, Any]] = [
-    {"norm": "post", "output_bias": True},
+    {"norm": "post", "output_bias": True, "residual": 4.0},
     {"norm": "post", "embeddings": "decoder", "activation": "swish"},
     {"norm": "post", "embeddings": "separate", "bias": True},
-    {"norm": "pre", "bias": True},
+    {"norm": "pre", "bias": True, "residual": 2.0},
     {"norm": "pre", "positions": "learned", "activation": "gelu"},
 ]
 

@@ -65,15 +65,15 @@ def test_a_probability_near_one_keeps_something_finite() -> None:
     assert dropout(torch.ones(4096), 0.999).isfinite().all()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_residual_connection_has_the_sum_and_gradient_of_its_parts(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(("dtype", "share"), [(torch.float32, 1.0), (torch.bfloat16, 1.0), (torch.float32, 0.25)])
+def test_a_residual_connection_has_the_sum_and_gradient_of_its_parts(dtype: torch.dtype, share: float) -> None:
     x = torch.randn(5, 7, 12, requires_grad=True)
     y = torch.randn(5, 7, 12, dtype=dtype, requires_grad=True)
     torch.manual_seed(0)
-    fused = add_dropout(x, y, 0.3)
+    fused = add_dropout(x, y, 0.3, share)
     torch.manual_seed(0)
     mask = dropout(torch.ones(5, 7, 12), 0.3)
-    plain = x + y.float() * mask
+    plain = x + share * y.float() * mask
     gradient = torch.randn(5, 7, 12)
     torch.testing.assert_close(fused, plain)
     torch.testing.assert_close(

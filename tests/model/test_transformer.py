@@ -29,7 +29,7 @@ VARIANTS = [
     {"norm": "post"},
     {"activation": "swiglu", "positions": "learned"},
     {"activation": "gelu", "embeddings": "separate"},
-    {"positions": "rotary", "norm": "post"},
+    {"positions": "rotary", "norm": "post", "residual": 4.0},
     {"activation": "swish", "output_bias": True},
     {"n_heads": 4, "n_kv_heads": 2, "d_head": 6, "d_value": 5, "bias": True, "positions": "rotary"},
     {"n_kv_heads": 1, "d_encoder": 18, "embeddings": "decoder", "norm_type": "rms"},
@@ -308,6 +308,15 @@ def test_the_loss_knows_the_bias_of_the_output() -> None:
     torch.testing.assert_close(
         torch.autograd.grad(ours.smoothed, weights, retain_graph=True), torch.autograd.grad(theirs, weights)
     )
+
+
+@pytest.mark.parametrize("name", ["encoder", "decoder"])
+def test_a_weight_of_the_residual_makes_the_layers_of_deepnorm(name: str) -> None:
+    """LayerNorm(a x + Sublayer(x)) (Wang et al. 2022, section 3)."""
+    model = build(norm="post", residual=3.0, norm_eps=1e-12)
+    layer, x = getattr(model, name).layers[0], torch.randn(3, 5, 12)
+    around, network = layer.around_feed_forward, layer.feed_forward
+    torch.testing.assert_close(around(x, network), F.layer_norm(3 * x + network(x), (12,)))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

@@ -1,0 +1,36 @@
+"""Faults in what `hours=H` chooses."""
+
+from tests.mutants.mutant import Mutant
+
+RECIPE, TESTS = "seq2seq/training/recipe.py", "tests/training/test_recipe.py"
+
+MUTANTS = [
+    Mutant(
+        fault="a wider model is taken though it sees too little text in the time",
+        file=RECIPE,
+        text="    fit = [(size, found) for size, found in tried if found.tokens_per_s * seconds >= size.least_tokens]",
+        becomes="    fit = tried",
+        tests=[f"{TESTS}::test_more_text_and_more_time_get_a_wider_model_and_more_subwords"],
+    ),
+    Mutant(
+        fault="dropout does not ask how often the text is seen",
+        file=RECIPE,
+        text="_up_to(DROPOUT, n_epochs)",
+        becomes="_up_to(DROPOUT, 20)",
+        tests=[f"{TESTS}::test_what_is_seen_more_often_has_more_dropout"],
+    ),
+    Mutant(
+        fault="no time is left for selection and tests",
+        file=RECIPE,
+        text="    seconds = hours * 3600 * SHARE_OF_TRAINING",
+        becomes="    seconds = hours * 3600",
+        tests=[f"{TESTS}::test_the_time_is_that_of_training_and_of_what_follows"],
+    ),
+    Mutant(
+        fault="what the command sets is chosen all the same",
+        file=RECIPE,
+        text='if given.isdisjoint((key, key.partition(".")[0]))',
+        becomes="if key",
+        tests=[f"{TESTS}::test_a_run_takes_its_keys_from_the_hours_and_keeps_them"],
+    ),
+]
