@@ -59,3 +59,11 @@ def test_the_meter_counts_what_follows_the_warmup() -> None:
 def test_ratios_are_taken_within_rounds() -> None:
     # The second round was half as fast for both; the ratio of medians would be 2.5 / 1.5.
     assert script("rounds.py").median_ratio([4.0, 2.0, 2.5], [2.0, 1.0, 1.5]) == pytest.approx(2.0)
+
+
+def test_a_record_takes_three_seeds_that_are_surely_above_the_target() -> None:
+    verdict = script("speedrun.py").verdict
+    assert "a record takes three seeds" in verdict([60.0, 60.0], [0.1, 0.1])
+    # Student's t of these is (52.9 - 52.5) / (0.1 / sqrt(3)) = 6.93, and 6.965 has p = 0.01 with 2 degrees of freedom.
+    assert "52.5 BLEU is not reached: 52.90 on average of 3 after 360 s" in verdict([52.8, 52.9, 53.0], [0.1, 0.1, 0.1])
+    assert "52.5 BLEU is reached: 52.91 on average of 3" in verdict([52.81, 52.91, 53.01], [0.1, 0.1, 0.1])
