@@ -53,7 +53,7 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
         metavar="RULE=N",
         help="drop a pair if what the rule measures is above N, instead of the rule's default",
     )
-    add("--repair", action="store_true", help="first mend wrong encodings, escapes and tags of HTML")
+    add("--repair", action="store_true", help="first mend wrong encodings, escapes and tags of HTML, soft hyphens")
     add("--keep-duplicates", action="store_true", help="keep exact repetitions of a pair")
     add("--against", nargs="+", default=[], metavar="FILE", help="valid and test, each a prefix, a file or a name")
     add(

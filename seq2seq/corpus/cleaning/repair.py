@@ -1,4 +1,5 @@
-"""Mends what surely is a fault of the file, and not of the translation: wrong encodings, escapes and tags of HTML.
+"""Mends what surely is a fault of the file, and not of the translation: wrong encodings, escapes and tags of HTML, soft
+hyphens.
 
 What has none of these faults stays as it is. What cannot be mended is left to the rules.
 """
@@ -14,6 +15,7 @@ from seq2seq.corpus.cleaning.measures import ENTITY, MISREAD, TAG
 from seq2seq.errors import ConfigError
 
 _SEPARATES = re.compile(r"</?(?:br|dd|div|dl|dt|h[1-6]|hr|li|ol|p|table|td|th|tr|ul)\b", re.IGNORECASE)
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u2060\ufeff"))  # soft hyphens, and what joins words without a space
 _MOST_ESCAPES = 3  # of a character: &amp;amp;amp;
 
 
@@ -51,6 +53,7 @@ def _steps(text: str, ftfy: Any) -> Iterator[tuple[str, str]]:
         if "&" in text:
             text = ENTITY.sub(_unescaped, text)
             yield "entities", text
+    yield "invisible", text.translate(_INVISIBLE)
 
 
 def _without_tag(tag: Any) -> str:

@@ -37,6 +37,8 @@ def mended(text):
         ("<p>One<br/>two <b>three</b></p>", "One two three", ["tags"]),
         ('<a href="/x">Tom &amp; Léa</a>', "Tom & Léa", ["entities", "tags"]),
         ("a <!-- b", "a <!-- b", []),
+        ("co\u00adopé&shy;rer", "coopérer", ["entities", "invisible"]),
+        ("\ufeffបទ\u200bបញ្ជា", "បទ\u200bបញ្ជា", ["invisible"]),  # U+200B separates words of Khmer
         ("if a < b and c > d", "if a < b and c > d", []),
     ],
 )
