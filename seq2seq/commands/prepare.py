@@ -33,7 +33,11 @@ def _prepare(cfg: "DictConfig") -> None:
     from seq2seq.dataset.prepare import prepare
     from seq2seq.training.composed import checked
 
-    config = checked(job_of(cfg))
+    config = checked(job := job_of(cfg))
+    if config.hours:
+        from seq2seq.training.recipe import with_recipe
+
+        config = checked(with_recipe(job)[0])
     tokenizer = TrainedModel.read(config.finetune).tokenizer if config.finetune else None
     prepared = prepare(config, tokenizer)
     print(prepared.train.directory)

@@ -106,5 +106,5 @@ def _estimate(cfg: "DictConfig") -> None:
         from seq2seq.training.estimate import estimate
         from seq2seq.training.recipe import with_recipe
     if config.hours:
-        config = checked(with_recipe(job, [])[0])
+        config = checked(with_recipe(job)[0])
     print(estimate(config).render())

@@ -42,7 +42,7 @@ def launch(job: Composed, words: Sequence[str], ranks: "Ranks | None") -> None:
     """
     try:
         if job.cfg.hours:
-            job, words = _with_recipe(job, words)
+            job, words = _with_recipe(job, words, ranks.world_size if ranks else 0)
         config, place, checkpoint = run_of(job)
         check_environment(config.logger)
         with quick_imports():
@@ -111,7 +111,7 @@ def train_in_process(
 
     with composed(words, config_dir) as job:
         if job.cfg.hours:
-            job, _ = _with_recipe(job, words)
+            job, _ = _with_recipe(job, words, 1)
         config, place, checkpoint = run_of(job)
     check_environment(config.logger)
 
@@ -135,11 +135,11 @@ def train_in_process(
         raise RunError(f"{signal.Signals(stopped.signum).name}: {stopped}") from None
 
 
-def _with_recipe(job: Composed, words: Sequence[str]) -> tuple[Composed, list[str]]:
+def _with_recipe(job: Composed, words: Sequence[str], n_processes: int) -> tuple[Composed, list[str]]:
     with quick_imports():
         from seq2seq.training.recipe import with_recipe
 
-    return with_recipe(job, words)
+    return with_recipe(job, words, n_processes)
 
 
 class _Stopped(Exception):

@@ -26,6 +26,7 @@ from seq2seq.corpus.reader import read_pairs
 from seq2seq.errors import ConfigError, TokenizerError, command
 from seq2seq.training.composed import checked
 from seq2seq.training.estimate import Estimate, estimate
+from seq2seq.training.trainer import n_ranks, set_up_machine
 
 SHARE_OF_TRAINING = 0.93  # of the hours; selection and tests come after it
 MOST_EPOCHS = 100  # after which a model has learned the pairs by heart
@@ -99,11 +100,13 @@ class Recipe:
     reasons: list[str]
 
 
-def with_recipe(job: Composed, words: Sequence[str]) -> tuple[Composed, list[str]]:
+def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) -> tuple[Composed, list[str]]:
     """A job with `hours` as one with plain keys, and the words of its command likewise. Says what was chosen, and why.
 
     Any other job comes back as it is. One that goes on with a run has the keys of that run.
 
+    Args:
+        n_processes: that share the run, where somebody has started them; 0: as the configuration says.
     Raises:
         ConfigError: `hours` cannot stand beside what else the command says.
         CorpusError, TokenizerError, RunError: see `estimate`.
@@ -120,11 +123,26 @@ def with_recipe(job: Composed, words: Sequence[str]) -> tuple[Composed, list[str
     def free(values: Values) -> Values:
         return {key: value for key, value in values.items() if given.isdisjoint((key, key.partition(".")[0]))}
 
-    data = checked(_updated(job, {})).data
-    text = Text.of(chain.from_iterable(map(read_pairs, fetch_sources(data, data.train_sources))))
-    sizes = SIZES if free({"model.d_model": 0}) else SIZES[:1]
+    config = checked(_updated(job, {}))
+    n = n_processes or n_ranks(config.trainer, set_up_machine(config.trainer))
+
+    def measure(values: Values) -> Estimate:
+        one = {"trainer.devices": 1, "trainer.n_nodes": 1}
+        try:
+            found = estimate(checked(_updated(job, free(values) | one)))
+        except TokenizerError as error:
+            if free({"tokenizer.vocab_size": 0}):
+                raise
+            raise ConfigError(str(error)) from error
+        return replace(found, tokens_per_s=found.tokens_per_s * n, steps_per_epoch=max(found.steps_per_epoch // n, 1))
+
+    text = Text.of(chain.from_iterable(map(read_pairs, fetch_sources(config.data, config.data.train_sources))))
+    sizes: Sequence[Size] = SIZES
+    if not free({"model.d_model": 0}):
+        narrower = [size for size in SIZES if size.d_model <= config.model.d_model]
+        sizes = [replace([*SIZES[:1], *narrower][-1], least_pairs=0, least_tokens=0)]
     with _quiet():
-        recipe = choose(text, job.cfg.hours, sizes, lambda values: estimate(checked(_updated(job, free(values)))))
+        recipe = choose(text, job.cfg.hours, sizes, measure)
     values = free(recipe.values)
     chosen = [f"{key}={value}" for key, value in values.items()]
     own = [word for word in job.overrides if not word.startswith(("hours=", "run_dir=", "resume="))]
@@ -173,12 +191,13 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
         "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
     }
-    speeds = ", ".join(f"{each.tokens_per_s:,.0f} with model.d_model={size.d_model}" for size, each in tried)
+    speeds = ", ".join(f"{each.tokens_per_s:,.0f} with model.d_model={each.config.model.d_model}" for _, each in tried)
+    n_seen = found.tokens_per_s * seconds / 1e6
     wider = [size for size, _ in tried if size not in [size for size, _ in fit]]
     reasons = [
         f"text: {text.n_pairs:,} pairs, so tokenizer.vocab_size={values['tokenizer.vocab_size']}",
         f"speed: target tokens a second, {speeds}",
-        f"model: model.d_model={size.d_model} sees {found.tokens_per_s * seconds / 1e6:,.1f} million target tokens"
+        f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.1f} million target tokens"
         + "".join(f"; {each.d_model} needs {each.least_tokens / 1e6:,.0f} million to be better" for each in wider[:1]),
         f"epochs: {n_epochs:.2g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
         f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps; then selection and test",

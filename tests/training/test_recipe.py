@@ -24,7 +24,10 @@ def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9,
             tokens_per_s=tokens_per_s,
             seconds_per_step=2000 / tokens_per_s,
             steps_per_epoch=max(n_pairs // 100, 1),
-            config=SimpleNamespace(tokenizer=SimpleNamespace(vocab_size=vocab_size)),
+            config=SimpleNamespace(
+                tokenizer=SimpleNamespace(vocab_size=vocab_size),
+                model=SimpleNamespace(d_model=values["model.d_model"]),
+            ),
         )
 
     return choose(Text(n_pairs, n_equal, 100), hours, SIZES, measure)
