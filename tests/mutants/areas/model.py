@@ -6,6 +6,22 @@ MARIAN = "tests/artifacts/test_marian.py"
 
 MUTANTS = [
     Mutant(
+        fault="a post-norm layer forgets the weight of its residual",
+        file="seq2seq/model/layers.py",
+        text="return self.norm(self.dropout.add(x, sublayer(x), self.share))",
+        becomes="return self.norm(self.dropout.add(x, sublayer(x)))",
+        tests=["tests/model/test_transformer.py::test_a_weight_of_the_residual_makes_the_layers_of_deepnorm"],
+    ),
+    Mutant(
+        fault="an export forgets the weight of the residual",
+        file="seq2seq/export/conversion.py",
+        text="spec = _transformer(with_plain_residuals(model))",
+        becomes="spec = _transformer(model)",
+        tests=[
+            "tests/parity/test_ctranslate2.py::test_each_variant_has_the_same_probabilities_and_translations[post-4.0]"
+        ],
+    ),
+    Mutant(
         fault="the channels of a model in Marian's form stay in its order",
         file="seq2seq/artifacts/marian.py",
         text="torch.cat([torch.arange(0, config.d_model, 2), torch.arange(1, config.d_model, 2)]).argsort()",
