@@ -150,8 +150,8 @@ MUTANTS = [
     Mutant(
         fault="a layer with its norm behind loses the residual connection",
         file="seq2seq/model/layers.py",
-        text="return self.norm(self.dropout.add(x, sublayer(x)))",
-        becomes="return self.norm(self.dropout.add(x * 0, sublayer(x)))",
+        text="return self.norm(self.dropout.add(x, sublayer(x), self.share))",
+        becomes="return self.norm(self.dropout.add(x * 0, sublayer(x), self.share))",
         tests=["tests/parity/test_torch_transformer.py::test_hidden_states_and_gradients_equal_torchs"],
     ),
     Mutant(
