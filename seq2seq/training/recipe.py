@@ -123,6 +123,7 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
     def free(values: Values) -> Values:
         return {key: value for key, value in values.items() if given.isdisjoint((key, key.partition(".")[0]))}
 
+    log.info("hours=%g: reading the text and timing some steps, to choose what to train", job.cfg.hours)
     config = checked(_updated(job, {}))
     n = n_processes or n_ranks(config.trainer, set_up_machine(config.trainer))
 
