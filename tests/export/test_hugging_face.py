@@ -265,6 +265,7 @@ def test_every_other_key_of_the_model_is_refused_too() -> None:
         "bias",
         "norm",
         "output_bias",
+        "residual",
     }
     free |= {"positions", "embeddings", "activation", "dropout", "attention_dropout", "activation_dropout"}
     for field in dataclasses.fields(ModelConfig):
