@@ -173,14 +173,18 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "trainer.valid_sentences": 200,
         "trainer.average_last": 0,
     }
-    tried: list[tuple[Size, Estimate]] = []
-    for size in sizes:
-        if text.n_pairs >= size.least_pairs:
-            tried.append((size, _measured(values | size.values, measure)))
-            if tried[-1][1].tokens_per_s * seconds < size.least_tokens:
-                break
-    fit = [(size, found) for size, found in tried if found.tokens_per_s * seconds >= size.least_tokens]
-    size, found = fit[-1]
+    size, found, too_wide = sizes[0], _measured(values | sizes[0].values, measure), ""
+    for wider in sizes[1:]:
+        if text.n_pairs < wider.least_pairs:
+            break
+        least_speed = wider.least_tokens / seconds
+        # A wider model is slower, so most are not measured.
+        if found.tokens_per_s < least_speed or (
+            (slower := _measured(values | wider.values, measure)).tokens_per_s < least_speed
+        ):
+            too_wide = f"; {wider.d_model} needs {wider.least_tokens / 1e6:,.0f} million to be better"
+            break
+        size, found = wider, slower
     epoch_s = found.seconds_per_step * found.steps_per_epoch
     n_epochs = min(seconds / epoch_s, MOST_EPOCHS)
     n_steps = n_epochs * found.steps_per_epoch
@@ -192,14 +196,11 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
         "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
     }
-    speeds = ", ".join(f"{each.tokens_per_s:,.0f} with model.d_model={each.config.model.d_model}" for _, each in tried)
     n_seen = found.tokens_per_s * seconds / 1e6
-    wider = [size for size, _ in tried if size not in [size for size, _ in fit]]
     reasons = [
         f"text: {text.n_pairs:,} pairs, so tokenizer.vocab_size={values['tokenizer.vocab_size']}",
-        f"speed: target tokens a second, {speeds}",
-        f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.1f} million target tokens"
-        + "".join(f"; {each.d_model} needs {each.least_tokens / 1e6:,.0f} million to be better" for each in wider[:1]),
+        f"speed: {found.tokens_per_s:,.0f} target tokens a second",
+        f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.1f} million target tokens{too_wide}",
         f"epochs: {n_epochs:.2g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
         f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps; then selection and test",
     ]

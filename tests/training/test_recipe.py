@@ -34,8 +34,9 @@ def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9,
 
 
 def test_more_text_and_more_time_get_a_wider_model_and_more_subwords() -> None:
-    widths = {n: [chosen(n, hours).values["model.d_model"] for hours in (0.2, 4, 1000)] for n in (3000, 10**5, 10**6)}
-    assert widths == {3000: [128, 128, 128], 10**5: [128, 256, 256], 10**6: [128, 256, 512]}
+    hours, texts = (0.2, 2, 4, 1000), (3000, 10**5, 10**6)
+    widths = {n: [chosen(n, each).values["model.d_model"] for each in hours] for n in texts}
+    assert widths == {3000: [128, 128, 128, 128], 10**5: [128, 128, 256, 256], 10**6: [128, 128, 256, 512]}
     sizes = [int(chosen(n, 1).values["tokenizer.vocab_size"]) for n in (3000, 30_000, 640_000, 10**7)]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) == 4

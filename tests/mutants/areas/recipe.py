@@ -8,8 +8,8 @@ MUTANTS = [
     Mutant(
         fault="a wider model is taken though it sees too little text in the time",
         file=RECIPE,
-        text="    fit = [(size, found) for size, found in tried if found.tokens_per_s * seconds >= size.least_tokens]",
-        becomes="    fit = tried",
+        text="(slower := _measured(values | wider.values, measure)).tokens_per_s < least_speed",
+        becomes="(slower := _measured(values | wider.values, measure)).tokens_per_s < 0",
         tests=[f"{TESTS}::test_more_text_and_more_time_get_a_wider_model_and_more_subwords"],
     ),
     Mutant(
