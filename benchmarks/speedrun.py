@@ -1,4 +1,4 @@
-"""How soon is a score reached?  python benchmarks/speedrun.py --data PATH --log FILE [KEY=VALUE ...]
+"""How soon is a score reached?  python benchmarks/speedrun.py --data PATH --log FILE [WORD ...]
 
 A record is the least time of training on two cores after which a model from French to English has 52.5 BLEU on the
 valid set of Multi30k, learned from its 29,000 raw pairs and nothing else. The rules:
@@ -8,7 +8,7 @@ valid set of Multi30k, learned from its 29,000 raw pairs and nothing else. The r
 - BLEU is that of all 1,014 sentences, as a run decodes them. The mean of at least three seeds must be above the target
   with p < 0.01 (Student's t, one side). All seeds that were run count.
 - The log has this program, the words of the recipe, each seed's time and score, and how fast this machine multiplies
-  (before and after, in the precision of the run): two machines are compared by time times rate.
+  bf16 matrices, before and after: two machines are compared by time times rate.
 
 Seeds run one after another. Close everything else first.
 """
@@ -25,6 +25,7 @@ import torch
 from rounds import as_table, machine
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.files import write_text
 
 RECIPE = ["experiment=multi30k_fast"]
 TARGET = 52.5
@@ -34,9 +35,8 @@ SIDE, SECONDS = 1024, 2.0  # of the products that are timed
 
 
 def main() -> None:
-    args, words = _parser().parse_known_args()
-    words = [*args.recipe, *words]
-    before, rows, scores, hours = product_rate(), [], [], []
+    args = _parser().parse_args()
+    words, before, rows, scores, hours = args.words or RECIPE, product_rate(), [], [], []
     for seed in args.seeds:
         run = RunDirectory(args.runs / f"{datetime.now():%Y-%m-%d_%H%M%S}-{seed}")
         train(words, args.data, seed, run.path)
@@ -50,23 +50,25 @@ def main() -> None:
     log = f"{' '.join(words)}\n\n{table}\n\n{verdict(scores, hours)}\n{about}\n"
     print(log)
     if args.log:
-        args.log.write_text(f"{log}\n{Path(__file__).read_text(encoding='utf-8')}", encoding="utf-8")
+        write_text(args.log, f"{log}\n{Path(__file__).read_text(encoding='utf-8')}")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="KEY=VALUE: of train.py")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
+    add("words", nargs="*", metavar="WORD", help=f"the recipe, in words of train.py; default: {' '.join(RECIPE)}")
     add("--data", type=Path, required=True, metavar="DIR", help="Multi30k")
     add("--log", type=Path, metavar="FILE", help="write the log there, with this program")
     add("--runs", type=Path, default=Path("runs/speedrun"), metavar="DIR", help="for the runs")
     add("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    add("--recipe", nargs="*", default=RECIPE, metavar="WORD", help="what the other words are added to")
     return parser
 
 
 def train(words: list[str], data: Path, seed: int, run_dir: Path) -> None:
     own = [f"data.dir={data}", f"seed={seed}", f"run_dir={run_dir}", "logger=csv", "data.test=null"]
-    subprocess.run([sys.executable, str(ROOT / "train.py"), *words, *own], check=True, stderr=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, str(ROOT / "train.py"), *words, *own], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
 
 
 def bleu(run: RunDirectory) -> float:

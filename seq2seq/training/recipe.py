@@ -5,7 +5,7 @@
     model     the widest one that still sees enough tokens in the time; a few steps of each are timed here
     dropout   by how often an epoch is repeated
 
-Keys that the command sets stay as they are. docs/recipes.md has the rules, and docs/experiments.md what they rest on.
+Keys that the command sets stay as they are. docs/recipes.md has the rules, and says what they rest on.
 """
 
 import copy
@@ -103,7 +103,7 @@ class Recipe:
 def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) -> tuple[Composed, list[str]]:
     """A job with `hours` as one with plain keys, and the words of its command likewise. Says what was chosen, and why.
 
-    Any other job comes back as it is. One that goes on with a run has the keys of that run.
+    One that goes on with a run has the keys of that run.
 
     Args:
         n_processes: that share the run, where somebody has started them; 0: as the configuration says.
@@ -111,8 +111,6 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
         ConfigError: `hours` cannot stand beside what else the command says.
         CorpusError, TokenizerError, RunError: see `estimate`.
     """
-    if not job.cfg.hours:
-        return job, list(words)
     rest = [word for word in words if not word.startswith("hours=")]
     if job.cfg.resume == AUTO and RunDirectory(Path(job.cfg.run_dir)).has_checkpoints:
         kept = [word for word in job.overrides if not word.startswith(("hours=", "resume=", "run_dir="))]
@@ -166,7 +164,6 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "batch.max_tokens": 4096,
         "optim.optimizer": "muon",
         "optim.schedule": "cosine",
-        "optim.warmup_steps": 200,
         "trainer.max_time": _duration(seconds),
         "trainer.max_epochs": MOST_EPOCHS,
         "trainer.patience": 0,
@@ -264,7 +261,7 @@ def _check(job: Composed) -> None:
         ("finetune", "the model to start from has what hours= chooses"),
         ("resume", "the run has what hours= chooses"),
     ):
-        if any(word.startswith(f"{key}=") for word in job.overrides) and job.cfg.resume != AUTO:
+        if any(word.startswith(f"{key}=") and word != f"resume={AUTO}" for word in job.overrides):
             raise ConfigError(f"{key}= and hours= exclude each other: {why}; to limit the time, set {limit}")
 
 

@@ -118,6 +118,7 @@ def test_a_run_takes_its_keys_from_the_hours_and_keeps_them(tmp_path: Path) -> N
     ("words", "expected"),
     [
         (["hours=1", "experiment=demo"], "experiment= and hours= exclude each other"),
+        (["hours=1", "experiment=demo", "resume=auto"], "experiment= and hours= exclude each other"),  # as in a sweep
         (["hours=1", "finetune=somewhere"], "finetune= and hours= exclude each other"),
         (["hours=1", "resume=somewhere"], "resume= and hours= exclude each other"),
         (["hours=-1", "data=sample"], "hours=-1.0 is not a number of hours above 0"),
