@@ -215,8 +215,9 @@ def export(run: Path, names: Iterable[str], folder: Path) -> None:
         ]
         if quantization:
             command += ["--quantization", quantization]
-        source = next(folder.glob("*.source"))
-        done = subprocess.run([*command, "--parity-input", str(source)], stdout=sys.stderr)
+        if form == "ctranslate2":
+            command += ["--parity-input", str(next(folder.glob("*.source")))]
+        done = subprocess.run(command, stdout=sys.stderr)
         if done.returncode:  # it has said why
             sys.exit(done.returncode)
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import PAD
 from tests.places import ROOT
+from tests.training.tiny_runs import command
 
 
 def script(name: str) -> ModuleType:
@@ -59,6 +61,16 @@ def test_the_meter_counts_what_follows_the_warmup() -> None:
 def test_ratios_are_taken_within_rounds() -> None:
     # The second round was half as fast for both; the ratio of medians would be 2.5 / 1.5.
     assert script("rounds.py").median_ratio([4.0, 2.0, 2.5], [2.0, 1.0, 1.5]) == pytest.approx(2.0)
+
+
+@pytest.mark.slow
+def test_translation_is_measured_with_both_engines(trained_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("Ba bi.\nFo fu da.\n")
+    words = ["--model", trained_run, "--input", tmp_path / "text", "--rounds", 1, "--beam", 1, "--warmup", 1]
+    words += ["--contenders", "torch fp32", "ct2 int8", "--threads", 1]
+    done = command(*map(str, words), script="benchmarks/translate_speed.py")
+    assert done.returncode == 0, done.stderr
+    assert [row.split("|")[1].strip() for row in done.stdout.splitlines()[-2:]] == ["torch fp32", "ct2 int8"]
 
 
 def test_a_record_takes_three_seeds_that_are_surely_above_the_target() -> None:
