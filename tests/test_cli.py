@@ -18,6 +18,7 @@ COMMANDS = [
     "attention",
     "compare",
     "corpus",
+    "distill",
     "encode",
     "export",
     "heads",

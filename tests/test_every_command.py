@@ -34,7 +34,11 @@ COMMANDS = {
     "corpus augment": "text.fr --as upper",
 }
 # What a command needs besides: a package of an extra, or something outside.
-EXTRAS = {"export": ("run --format ctranslate2", "ctranslate2"), "search": ("multi30k", "optuna")}
+EXTRAS = {
+    "export": ("run --format ctranslate2", "ctranslate2"),
+    "distill": ("run experiment=demo --output student", "ctranslate2"),
+    "search": ("multi30k", "optuna"),
+}
 OUTSIDE = {"corpus find", "corpus get", "wandb sync", "wandb summary"}  # a network
 LEFT_OUT = {"join"}  # there are no parts to join
 

@@ -33,6 +33,7 @@ STAGES = [
     ("reports",),
     ("training", "translation"),
     ("export", "inspection", "sweeps"),
+    ("distillation",),
     ("commands", FRONT),
     ("cli",),
     ("__main__",),

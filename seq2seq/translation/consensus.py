@@ -44,6 +44,11 @@ def consensus(texts: Sequence[str]) -> list[float]:
     return [means[text] for text in texts]
 
 
+def nearest(texts: Sequence[str], reference: str) -> int:
+    """The number of the text that is most like the reference by chrF2; of several, the first."""
+    return int(_chrf([reference, *texts])[1:, 0].argmax())
+
+
 def _chrf(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """chrF2 of text i with text j as its reference, at [i, j]; the same as sacreBLEU's of two sentences."""
     bare = ["".join(text.split()) for text in texts]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from seq2seq.translation.consensus import consensus
+from seq2seq.translation.consensus import consensus, nearest
 
 SACREBLEU = CHRF()
 TEXTS = [
@@ -46,3 +46,9 @@ def test_what_most_say_wins_and_what_is_alone_gets_nothing() -> None:
     scores = consensus(["the cat sleeps", "a dog barks", "the cat sleeps", "the cat slept"])
     assert scores[0] == scores[2] == max(scores) and min(scores) == scores[1]
     assert consensus(["the cat"]) == [0.0] and consensus([]) == []
+
+
+@given(texts=texts, reference=st.sampled_from(TEXTS))
+def test_the_nearest_has_the_highest_score_of_sacrebleu(texts: list[str], reference: str) -> None:
+    scores = [SACREBLEU.sentence_score(text, [reference]).score for text in texts]
+    assert scores[nearest(texts, reference)] == pytest.approx(max(scores), abs=1e-9)

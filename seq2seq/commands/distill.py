@@ -1,0 +1,60 @@
+"""Train a student on what teachers translate:  python -m seq2seq distill RUN experiment=demo model=tiny --output DIR"""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from seq2seq.options import not_negative, positive
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Teachers translate the training text of a student, which learns from that and from the references, and is "
+        "compared with them; its weights in 8 bits, too, which needs the package ctranslate2. The same command goes on "
+        "with what is not done yet."
+    )
+    add = parser.add_argument
+    add(
+        "words",
+        nargs="+",
+        metavar="TEACHER ... KEY=VALUE",
+        help="one or more models (several are an ensemble), and the words of train.py for the student",
+    )
+    add("--output", type=Path, required=True, metavar="DIR", help="for all that is made: text, student, scores")
+    add(
+        "--references",
+        type=not_negative,
+        default=0.5,
+        metavar="SHARE",
+        help="of the text that the student reads with its references, not with translations; default: 0.5",
+    )
+    add(
+        "--n-best",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="translations of a line, of which the one that is most like the reference is taken; default: 8",
+    )
+    add(
+        "--mono",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="more text of the source language, one sentence a line, which has no references",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.distillation import Distillation
+    from seq2seq.errors import ConfigError
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    teachers = tuple(Path(word) for word in args.words if "=" not in word or Path(word).exists())
+    words = tuple(word for word in args.words if Path(word) not in teachers)
+    if not teachers:
+        raise ConfigError("name at least one teacher: a run, a checkpoint or a model directory")
+    if not words:
+        raise ConfigError("say what the student is, in words of train.py, such as experiment=demo model=tiny")
+    Distillation(teachers, words, args.output, args.references, args.n_best, tuple(args.mono)).run()

@@ -1,0 +1,253 @@
+"""From teachers to a student: it learns from what they make of its text (Kim and Rush 2016, sections 3.2 and 3.3).
+
+    OUTPUT/distillation.json    what is distilled: the same command goes on, and another one is refused
+           text/N.src, N.tgt    the training text of source N
+           translations/N.tsv   the n best translations of the teachers
+           pairs/N.src, N.tgt   each line with the one of them that is most like its reference
+           student/             the run of the student, with weights in 8 bits in export/
+           tests/TEST/          what teachers and student make of a test set, and how long they take
+           README.md            how good, fast and large they are
+
+Each step is a command that one could give by hand. What it makes is whole or not there, and is not made twice.
+"""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.config import RunConfig, SourceSpec
+from seq2seq.config.command import path_word
+from seq2seq.config.compose import composed
+from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.errors import ConfigError, command
+from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.export.conversion import check_convertible
+from seq2seq.files import atomic_file, write_json, write_text
+from seq2seq.sweeps.job_process import JobProcess
+from seq2seq.training.composed import checked
+from seq2seq.translation.consensus import nearest
+from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """What is distilled, and where.
+
+    Attributes:
+        words: of `train.py`, for the student. The teachers translate its training text.
+        references: share of the text that the student reads with its references; the rest has translations.
+        n_best: translations of a line from which one is chosen.
+        monolingual: further text of the source language, which has translations only.
+    """
+
+    teachers: tuple[Path, ...]
+    words: tuple[str, ...]
+    output: Path
+    references: float = 0.5
+    n_best: int = 8
+    monolingual: tuple[Path, ...] = ()
+
+    def run(self) -> None:
+        """Do it, or what is left of it, and print the page.
+
+        Raises:
+            UserError: wrong input, or the output belongs to something else.
+            SystemExit: a step failed, and has said why.
+        """
+        config, known_tags = self._checked()
+        self._claim()
+        learned = []
+        for n, spec in enumerate(config.data.train_sources):
+            (source,) = fetch_sources(config.data, [spec])
+            text = self._files("text", str(n))
+            if not text[1].exists():
+                _write_aligned(text, read_pairs(source))
+            self._translate(str(n), text, source.tag if source.tag in known_tags else "")
+            learned.append(self._entry("text", str(n), source.tag, spec.weight * self.references))
+            learned.append(self._entry("pairs", str(n), source.tag, spec.weight * (1 - self.references)))
+        for n, file in enumerate(self.monolingual):
+            self._translate(f"monolingual-{n}", [file], "")
+            learned.append(self._entry("pairs", f"monolingual-{n}", "", 1.0))
+        student = RunDirectory(self.output / "student")
+        if not student.has_scores:
+            _do(
+                "train",
+                *self.words,
+                f"data.train=[{','.join(learned)}]",
+                path_word("run_dir", student.path),
+                "resume=auto",
+            )
+        rows = [
+            row for test, specs in config.data.tests.items() for row in self._compared(student, test, specs, known_tags)
+        ]
+        write_text(self.output / "README.md", page := self._page(rows))
+        print(page)
+
+    def _checked(self) -> tuple[RunConfig, set[str]]:
+        """The configuration of the student, and the tags that all teachers know."""
+        for word in self.words:
+            if word.startswith(("run_dir=", "resume=")):
+                raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
+        if self.references >= 1:
+            raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
+        with composed(self.words) as job:
+            config = checked(job)
+        require_ctranslate2()
+        check_convertible(config.model)
+        direction = _direction(config)
+        models = [TrainedModel.read(teacher).config for teacher in self.teachers]
+        for teacher, model in zip(self.teachers, models, strict=True):
+            if _direction(model) != direction:
+                raise ConfigError(
+                    f"{teacher} translates {_direction(model)}, and the student would translate {direction}; set "
+                    "data.src_lang and data.tgt_lang"
+                )
+        return config, set.intersection(*(set(model.data.tags) for model in models))
+
+    def _claim(self) -> None:
+        """Make the output, unless it belongs to something else."""
+        own = {
+            "teachers": [str(teacher.absolute()) for teacher in self.teachers],
+            "words": list(self.words),
+            "references": self.references,
+            "n_best": self.n_best,
+            "monolingual": [str(file.absolute()) for file in self.monolingual],
+        }
+        file = self.output / "distillation.json"
+        if file.exists():
+            if json.loads(file.read_text(encoding="utf-8")) != own:
+                raise ConfigError(f"{file} is about another distillation; choose another --output")
+        elif self.output.exists() and any(self.output.iterdir()):
+            raise ConfigError(f"--output {self.output} holds something else; choose a new directory")
+        else:
+            write_json(file, own)
+
+    def _translate(self, name: str, text: Sequence[Path], tag: str) -> None:
+        """Make the pairs of a text.
+
+        Args:
+            text: a file of lines, and one of their references if there are any.
+        """
+        pairs = self._files("pairs", name)
+        if pairs[1].exists():
+            return
+        n = self.n_best if len(text) == 2 else 1
+        translations = self.output / "translations" / f"{name}.tsv"
+        translations.parent.mkdir(exist_ok=True)
+        options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged({tag})]
+        _do("translate", "--model", *self.teachers, "--input", text[0], "--output", translations, *options)
+        _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
+
+    def _files(self, folder: str, name: str) -> list[Path]:
+        return [self.output / folder / f"{name}.{side}" for side in ("src", "tgt")]
+
+    def _entry(self, folder: str, name: str, tag: str, weight: float) -> str:
+        """An entry of `data.train`."""
+        src, tgt = (path_word("", file.absolute())[1:] for file in self._files(folder, name))
+        return f"{{source:{{src:{src},tgt:{tgt}}},{f'tag:{tag},' if tag else ''}weight:{weight:g}}}"
+
+    def _compared(
+        self, student: RunDirectory, test: str, specs: Sequence[SourceSpec], known_tags: set[str]
+    ) -> Iterator[str]:
+        """A row of the page for each of teachers, student, and the student as it would be shipped."""
+        int8 = student.path / "export" / "ctranslate2-int8"
+        if not int8.exists():
+            _do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+        folder = self.output / "tests" / test
+        sources = student.sources(test) or []
+        write_text(folder / "source", "".join(f"{line}\n" for line in sources))
+        tag = _tagged({spec.tag or "" for spec in specs} & {*known_tags, ""})
+        for name, models, options in (
+            ("teacher", self.teachers, []),
+            ("student", [student.path], []),
+            ("student, greedy, int8", [int8], ["--beam-size", 1]),
+        ):
+            translated, timed = (folder / f"{name.replace(', ', '-')}{ending}" for ending in ("", ".json"))
+            if not timed.exists():
+                began = time.monotonic()
+                files = ["--input", folder / "source", "--output", translated]
+                _do("translate", "--model", *models, *files, *options, *tag)
+                write_json(timed, {"seconds": time.monotonic() - began})
+            seconds = json.loads(timed.read_text(encoding="utf-8"))["seconds"]
+            found = corpus_scores(list(read_lines(translated)), student.references(test), scoring=student.scoring(test))
+            yield (
+                f"| {test} | {name} | {found['bleu'].score:.2f} | {found['chrf'].score:.2f} "
+                f"| {len(sources) / seconds:,.0f} | {sum(map(_size, models)) / 1e6:.1f} |"
+            )
+
+    def _page(self, rows: Sequence[str]) -> str:
+        options = ["--output", self.output, "--references", f"{self.references:g}", "--n-best", self.n_best]
+        options += ["--mono", *self.monolingual] if self.monolingual else []
+        return "\n".join(
+            [
+                "# A student and its teacher",
+                "",
+                f"    {command('distill', *self.teachers, *self.words, *options)}",
+                "",
+                "Sentences a second are those of a whole command, which also loads the model.",
+                "",
+                "| test set | model | BLEU | chrF | sentences/s | MB |",
+                "|---|---|---|---|---|---|",
+                *rows,
+                "",
+            ]
+        )
+
+
+def _chosen(
+    translations: Iterable[str], sources: Iterable[str], references: Iterable[str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Each line with one of its translations, which are the rows of an n-best list."""
+    rows = groupby((row.split("\t") for row in translations), key=lambda row: row[0])
+    lists = ([row[3] for row in found] for _, found in rows)
+    if references is None:
+        return zip(sources, (texts[0] for texts in lists), strict=True)
+    together = zip(sources, lists, references, strict=True)
+    return ((source, texts[nearest(texts, reference)]) for source, texts, reference in together)
+
+
+def _write_aligned(files: Sequence[Path], pairs: Iterable[tuple[str, str]]) -> None:
+    """Write both sides of a text. The targets appear last: if they are there, both are whole."""
+    with ExitStack() as stack:
+        tgt, src = (stack.enter_context(atomic_file(file)) for file in reversed(files))
+        for source, target in pairs:
+            src.write(f"{source}\n".encode())
+            tgt.write(f"{target}\n".encode())
+
+
+def _do(name: str, *words: object) -> None:
+    """Give a command, and wait for its end.
+
+    Raises:
+        SystemExit: it failed, and has said why.
+    """
+    log.info("\n%s", command(name, *words))
+    if status := JobProcess([str(word) for word in words], (sys.executable, "-m", "seq2seq", name)).wait():
+        sys.exit(status if status > 0 else 128 - status)
+
+
+def _tagged(tags: set[str]) -> list[str]:
+    """Options for text of this kind; none for text of several."""
+    return ["--tag", *tags] if len(tags) == 1 and tags != {""} else []
+
+
+def _direction(config: RunConfig) -> str:
+    return f"{config.data.src_lang} to {config.data.tgt_lang}"
+
+
+def _size(model: Path) -> int:
+    """Bytes of what a translation loads."""
+    run = RunDirectory(model)
+    file = run.selected if run.selected.is_file() else model
+    return sum(each.stat().st_size for each in (file, *file.rglob("*")) if each.is_file())

@@ -1,0 +1,128 @@
+"""A teacher that knows a language translates, and a student learns it, though its references are wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from tests.training.tiny_runs import TINY, command
+from tests.translating import sentences
+
+STUDENT = TINY | {
+    "tokenizer.vocab_size": 340,
+    "model.d_model": 32,
+    "model.n_heads": 4,
+    "model.d_ff": 64,
+    "model.dropout": 0.0,
+    "batch.max_tokens": 400,
+    "optim.schedule": "cosine",
+    "optim.lr": 1e-2,
+    "optim.warmup_steps": 20,
+    "trainer.max_epochs": 30,
+    "trainer.val_every_n_steps": 200,
+    "trainer.average_last": 0,
+}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """References of train are those of the next line: from them alone, no word of a translation can be learned."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for split, n, shift in (("train", 500, 1), ("valid", 20, 0), ("test", 30, 0)):
+        src, tgt = zip(*sentences(n, seed=n), strict=True)
+        for language, lines in (("fr", src), ("en", [*tgt[shift:], *tgt[:shift]])):
+            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def distil(teacher: Path, corpus: Path, output: Path, *options: object, **changes: object):
+    keys = STUDENT | {"data.dir": corpus, "data.cache_dir": corpus / "cache"} | changes
+    words = ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
+    return command(
+        "distill", str(teacher), *words, "--output", str(output), *map(str, options), script="seq2seq/__main__.py"
+    )
+
+
+@pytest.mark.slow
+def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    output, more = tmp_path / "été à l'eau", corpus / "more"
+    more.write_text("".join(f"{src}\n" for src, _ in sentences(40, seed=7)))
+    options = ("--references", 0, "--n-best", 3, "--mono", more)
+    done = distil(trained_run, corpus, output, *options)
+    assert done.returncode == 0, done.stderr
+
+    page = (output / "README.md").read_text()
+    assert done.stdout.strip().endswith(page.strip())
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| test ")]
+    scores = {name: float(bleu) for _, name, bleu, *_ in rows[1:]}
+    assert list(scores) == ["teacher", "student", "student, greedy, int8"]
+    assert scores["teacher"] > 90
+    assert scores["student"] > 50
+    assert scores["student, greedy, int8"] > 40
+    written = {file.name: len(file.read_text().splitlines()) for file in (output / "pairs").iterdir()}
+    assert written == {"0.src": 500, "0.tgt": 500, "monolingual-0.src": 40, "monolingual-0.tgt": 40}
+    assert len({row.split("\t")[0] for row in (output / "translations" / "0.tsv").read_text().splitlines()}) == 500
+
+    # The same command makes nothing twice, and what is missing again.
+    times = {file: file.stat().st_mtime_ns for file in output.rglob("*.ckpt")}
+    for file in ("README.md", "tests/test/teacher.json", "tests/test/teacher"):
+        (output / file).unlink()
+    again = distil(trained_run, corpus, output, *options)
+    assert (again.returncode, again.stderr.count("\npython ")) == (0, 1), again.stderr
+    assert {file: file.stat().st_mtime_ns for file in output.rglob("*.ckpt")} == times
+    assert len((output / "README.md").read_text().splitlines()) == len(page.splitlines())
+
+    other = distil(trained_run, corpus, output)
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "is about another distillation; choose another --output" in other.stderr
+
+
+@pytest.mark.slow
+def test_references_have_their_share_and_the_tag_of_their_text(tagged_run: Path, corpus: Path, tmp_path: Path) -> None:
+    text = {"data.train": "[{source: train, tag: t, weight: 2}]", "data.test": "[{source: test, tag: t}]"}
+    options = ("--references", 0.25, "--n-best", 1)
+    done = distil(tagged_run, corpus, tmp_path / "out", *options, **text, **{"trainer.max_steps": 2})
+    assert done.returncode == 0, done.stderr
+    sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
+    assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5)]
+    made = (tmp_path / "out" / "pairs" / "0.tgt").read_text()
+    assert made.count("t") > 10 * made.count("s")  # words of a text of kind t end in t
+    assert json.loads((tmp_path / "out" / "distillation.json").read_text())["references"] == 0.25
+
+
+def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "train.fr").write_bytes(b"\xff\n" * 500)
+    done = distil(trained_run, corpus, tmp_path / "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "out" / "pairs").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "changes", "sentence"),
+    [
+        (["--references", 1], {}, "--references 1 leaves no share for translations; give less than 1"),
+        (
+            [],
+            {"run_dir": "out"},
+            "run_dir=out cannot be a word of a student, whose run is in ",
+        ),
+        (
+            [],
+            {"data.src_lang": "de"},
+            "translates fr to en, and the student would translate de to en; set data.src_lang",
+        ),
+        ([], {"model.window": 2}, "model.window=2"),
+        ([], {"model.d_modell": 2}, "model.d_modell"),
+    ],
+    ids=str,
+)
+def test_what_it_refuses(
+    trained_run: Path, corpus: Path, tmp_path: Path, options: list[object], changes: dict[str, object], sentence: str
+) -> None:
+    done = distil(trained_run, corpus, tmp_path / "out", *options, **changes)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
