@@ -1,0 +1,38 @@
+"""Faults on the way from a teacher to a student."""
+
+from tests.mutants.mutant import Mutant
+
+DISTILLATION, TESTS = "seq2seq/distillation.py", "tests/test_distillation.py"
+LEARNS = f"{TESTS}::test_a_student_learns_what_its_teacher_knows"
+SHARES = f"{TESTS}::test_references_have_their_share_and_the_tag_of_their_text"
+
+MUTANTS = [
+    Mutant(
+        fault="of the translations of a line, the one least like its reference is taken",
+        file="seq2seq/translation/consensus.py",
+        text="[1:, 0].argmax()",
+        becomes="[1:, 0].argmin()",
+        tests=["tests/translation/test_consensus.py::test_the_nearest_has_the_highest_score_of_sacrebleu"],
+    ),
+    Mutant(
+        fault="references and translations have each other's share",
+        file=DISTILLATION,
+        text="spec.weight * self.references",
+        becomes="spec.weight * (1 - self.references)",
+        tests=[SHARES],
+    ),
+    Mutant(
+        fault="a teacher is not told the kind of the text",
+        file=DISTILLATION,
+        text="source.tag if source.tag in known_tags",
+        becomes="source.tag if source.tag not in known_tags",
+        tests=[SHARES],
+    ),
+    Mutant(
+        fault="a test set is translated again by a command that goes on",
+        file=DISTILLATION,
+        text="if not timed.exists():",
+        becomes="if True:",
+        tests=[LEARNS],
+    ),
+]
