@@ -34,6 +34,7 @@ from seq2seq.export.conversion import check_convertible
 from seq2seq.files import atomic_file, write_json, write_text
 from seq2seq.sweeps.job_process import JobProcess
 from seq2seq.training.composed import checked
+from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
 
@@ -101,8 +102,13 @@ class Distillation:
                 raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
         if self.references >= 1:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
+        for file in self.monolingual:
+            if not file.is_file():
+                raise ConfigError(f"--mono {file}: no such file")
         with composed(self.words) as job:
             config = checked(job)
+            if config.hours:
+                check_hours(job)
         require_ctranslate2()
         check_convertible(config.model)
         direction = _direction(config)

@@ -115,7 +115,7 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
     if job.cfg.resume == AUTO and RunDirectory(Path(job.cfg.run_dir)).has_checkpoints:
         kept = [word for word in job.overrides if not word.startswith(("hours=", "resume=", "run_dir="))]
         return Composed(_updated(job, {"resume": job.cfg.run_dir}).cfg, kept), rest
-    _check(job)
+    check_hours(job)
     given = {word.lstrip("+").partition("=")[0] for word in job.overrides}
 
     def free(values: Values) -> Values:
@@ -252,7 +252,12 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _check(job: Composed) -> None:
+def check_hours(job: Composed) -> None:
+    """Refuse hours that are none, or that stand beside a choice of their own.
+
+    Raises:
+        ConfigError: with a sentence for it.
+    """
     hours, limit = job.cfg.hours, f"trainer.max_time={_duration(job.cfg.hours * 3600)}"
     if not 0 < hours <= 24 * 365:
         raise ConfigError(f"hours={hours} is not a number of hours above 0, such as hours=2 or hours=0.25")

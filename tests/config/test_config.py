@@ -424,7 +424,7 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
             ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny; --config-dir=DIR"],
         ),
         (["hydra/launcher=submitit_slurm"], ["hydra/launcher=submitit_slurm", "add -m"]),
-        (["experiment=null"], ["experiment=null", "leave it out", "demo, mixed, multi30k,"]),
+        (["experiment=null"], ["experiment=null", "leave it out", "demo, general, mixed, multi30k,"]),
         (["model.d_model=30", "batch.max_tokens=9"], ["model.d_model=30 does not", "\nbatch.max_tokens=9 cannot hold"]),
     ],
     ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "no-experiment", "impossible"],
