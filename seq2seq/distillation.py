@@ -26,8 +26,8 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, SourceSpec
 from seq2seq.config.command import path_word
 from seq2seq.config.compose import composed
-from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.dataset.prepare import find_all
 from seq2seq.errors import ConfigError, command
 from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.export.conversion import check_convertible
@@ -67,10 +67,10 @@ class Distillation:
             SystemExit: a step failed, and has said why.
         """
         config, known_tags = self._checked()
+        sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         self._claim()
         learned = []
-        for n, spec in enumerate(config.data.train_sources):
-            (source,) = fetch_sources(config.data, [spec])
+        for n, (spec, source) in enumerate(zip(config.data.train_sources, sources, strict=True)):
             text = self._files("text", str(n))
             if not text[1].exists():
                 _write_aligned(text, read_pairs(source))

@@ -105,6 +105,7 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
         (["--references", 1], {}, "--references 1 leaves no share for translations; give less than 1"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
+        ([], {"data.valid": "nowhere"}, "data.valid: found no file"),
         ([], {"run_dir": "out"}, "run_dir=out cannot be a word of a student, whose run is in "),
         ([], {"data.src_lang": "de"}, "translates fr to en, and the student would translate de to en"),
         ([], {"model.window": 2}, "model.window=2"),

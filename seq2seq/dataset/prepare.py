@@ -84,7 +84,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
             a cache that cannot be written.
         TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
-    splits = _find_all(config.data)
+    splits = find_all(config.data)
     corpus = _Corpus(config, cache_directory(config.data.cache_dir), splits, _digests(splits))
     try:
         tokenizer = tokenizer or _tokenizer(corpus)
@@ -108,7 +108,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
     )
 
 
-def _find_all(config: DataConfig) -> dict[str, list[Source]]:
+def find_all(config: DataConfig) -> dict[str, list[Source]]:
     """The sources of every split, or one error that lists the problems of all."""
     wanted: dict[str, Sequence[SourceSpec]] = {"train": config.train_sources, "valid": config.valid_sources}
     tests = all_test_sets(config)
