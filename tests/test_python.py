@@ -155,7 +155,9 @@ def presets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_preset_of_the_user_is_one_of_those_that_there_are(presets: Path) -> None:
     config = seq2seq.config(["experiment=mine"], config_dir=presets)
     assert (config.name, config.model.d_model, config.trainer.max_epochs) == ("mine", 128, 5)
-    with pytest.raises(ConfigError, match=r"choose one of: demo, general, mine, mixed, .*; --config-dir=DIR adds your own"):
+    with pytest.raises(
+        ConfigError, match=r"choose one of: demo, general, mine, mixed, .*; --config-dir=DIR adds your own"
+    ):
         seq2seq.config(["experiment=min"], config_dir=presets)
     with pytest.raises(ConfigError, match=r"^config_dir=nowhere is no directory; give the one that holds exp"):
         seq2seq.config(["experiment=mine"], config_dir="nowhere")
