@@ -15,7 +15,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.config import RunConfig, SourceSpec
+from seq2seq.config import RunConfig
 from seq2seq.config.command import path_word
 from seq2seq.config.compose import composed
 from seq2seq.corpus.reader import read_lines, read_pairs
@@ -89,9 +89,18 @@ class Distillation:
                 path_word("run_dir", student.path),
                 "resume=auto",
             )
-        rows = [
-            row for test, specs in config.data.tests.items() for row in self._compared(student, test, specs, known_tags)
-        ]
+        if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
+            _do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+        rows: list[str] = []
+        for test, specs in config.data.tests.items():
+            tags = {spec.tag or "" for spec in specs}
+            own = _tagged(tags)
+            ways: dict[str, tuple[Sequence[Path], Sequence[object]]] = {
+                "teacher": (self.teachers, own if tags <= known_tags else []),
+                "student": ([student.path], own),
+                "student, greedy, int8": ([int8], ["--beam-size", 1, *own]),
+            }
+            rows += self._compared(student, test, ways)
         write_text(self.output / "README.md", page := self._page(rows))
         print(page)
 
@@ -164,26 +173,18 @@ class Distillation:
         return f"{{source:{{src:{src},tgt:{tgt}}},{f'tag:{tag},' if tag else ''}weight:{weight:g}}}"
 
     def _compared(
-        self, student: RunDirectory, test: str, specs: Sequence[SourceSpec], known_tags: set[str]
+        self, student: RunDirectory, test: str, ways: Mapping[str, tuple[Sequence[Path], Sequence[object]]]
     ) -> Iterator[str]:
-        """A row of the page for each of teachers, student, and the student as it would be shipped."""
-        int8 = student.path / "export" / "ctranslate2-int8"
-        if not int8.exists():
-            _do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+        """A row of the page for each way to translate a test set, by its name: models and options."""
         folder = self.output / "tests" / test
         sources = student.sources(test) or []
         write_text(folder / "source", "".join(f"{line}\n" for line in sources))
-        tag = _tagged({spec.tag or "" for spec in specs} & {*known_tags, ""})
-        for name, models, options in (
-            ("teacher", self.teachers, []),
-            ("student", [student.path], []),
-            ("student, greedy, int8", [int8], ["--beam-size", 1]),
-        ):
+        for name, (models, options) in ways.items():
             translated, timed = (folder / f"{name.replace(', ', '-')}{ending}" for ending in ("", ".json"))
             if not timed.exists():
                 began = time.monotonic()
                 files = ["--input", folder / "source", "--output", translated]
-                _do("translate", "--model", *models, *files, *options, *tag)
+                _do("translate", "--model", *models, *files, *options)
                 write_json(timed, {"seconds": time.monotonic() - began})
             seconds = json.loads(timed.read_text(encoding="utf-8"))["seconds"]
             found = corpus_scores(list(read_lines(translated)), student.references(test), scoring=student.scoring(test))

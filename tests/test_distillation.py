@@ -92,11 +92,20 @@ def test_references_have_their_share_and_the_tag_of_their_text(tagged_run: Path,
     assert json.loads((tmp_path / "out" / "distillation.json").read_text())["references"] == 0.25
 
 
-def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_text_that_cannot_be_read_ends_it(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
     (corpus / "train.fr").write_bytes(b"\xff\n" * 500)
     done = distil(trained_run, corpus, tmp_path / "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert not (tmp_path / "out" / "pairs").exists()
+
+
+@pytest.mark.slow
+def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    done = distil(trained_run, corpus, tmp_path / "out", "--n-best", 1, **{"tokenizer.vocab_size": 9000})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "vocab_size" in done.stderr.splitlines()[-1]
+    assert (tmp_path / "out" / "pairs" / "0.tgt").exists()
+    assert not (tmp_path / "out" / "README.md").exists()
 
 
 @pytest.mark.parametrize(
