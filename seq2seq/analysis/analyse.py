@@ -1,10 +1,11 @@
 """What a model gets wrong on a test set: read it from a run, or find what its translations alone can say."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seq2seq.analysis.findings import NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, unsaid
+from seq2seq.analysis.findings import KEPT, NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, lost, to_keep, unsaid
 from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
@@ -48,7 +49,7 @@ def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
     missing = "its model and its training text" if sources else "its sources, its model and its training text"
     again = command("train", f"resume={run.path}")
     note = f"This run kept no analysis, so what needs {missing} is left out; {again} makes it."
-    return replace(analysis, notes=[note])
+    return replace(analysis, notes=[note, *analysis.notes])
 
 
 def analysed(
@@ -95,6 +96,8 @@ def analysed(
     counts = {kind: sum(kind in sentence.findings for sentence in sentences) for kind in FINDINGS if kind not in unseen}
     blind = [kind for kind in unsaid(sources or [], references) if not counts.get(kind, 1)]
     notes = [training_text.note] if training_text and training_text.note else []
+    if sources and (kept := _kept(sources, hypotheses, references)):
+        notes.append(kept)
     if blind:
         notes.append(f"The script of the text does not show {' and '.join(blind)}, so these are left out.")
     return TestSetAnalysis(
@@ -104,3 +107,15 @@ def analysed(
         findings={kind: n for kind, n in counts.items() if kind not in blind},
         notes=notes,
     )
+
+
+def _kept(sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> str:
+    """How much of what they had to keep the translations have; empty if there was nothing to keep."""
+    n, n_lost = Counter[str](), Counter[str]()
+    for source, hypothesis, texts in zip(sources, hypotheses, references, strict=True):
+        if known := list(filter(str.strip, texts)):
+            for kind in KEPT:
+                n[kind] += len(to_keep(kind, source, known))
+                n_lost[kind] += len(lost(kind, source, hypothesis, known) or [])
+    told = [f"{n[kind] - n_lost[kind]:,} of {n[kind]:,} {kind}" for kind in KEPT if n[kind]]
+    return f"Translated as in the references: {', '.join(told)}." if told else ""

@@ -6,16 +6,17 @@ pointed at where a translation is empty or too short. A translation that is one 
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, pairwise
 from unicodedata import east_asian_width
 
 from seq2seq.analysis.loops import find_loop
-from seq2seq.analysis.words import letter_words, mostly, names, numbers, scripts
+from seq2seq.analysis.words import codes, letter_words, mostly, names, numbers, scripts
 from seq2seq.characters import is_unspaced, split_words
 
 Words = list[str] | None
-NEEDS_SOURCE = ("unaligned words", "copied words", "lost numbers", "invented numbers", "lost names")
+KEPT = ("numbers", "codes", "names")
+NEEDS_SOURCE = ("unaligned words", "copied words", "invented numbers", *(f"lost {kind}" for kind in KEPT))
 NEEDS_ALIGNMENT = ("unaligned words",)
 
 # A translation is too long or too short by both: by this factor, and by so many characters (about four words). In
@@ -57,9 +58,8 @@ def find_all(
     if source is not None:
         found |= {
             "copied words": copied_words(source, hypothesis, references, known_words),
-            "lost numbers": lost_numbers(source, hypothesis, references),
             "invented numbers": invented_numbers(source, hypothesis, references),
-            "lost names": lost_names(source, hypothesis, references),
+            **{f"lost {kind}": lost(kind, source, hypothesis, references) for kind in KEPT},
         }
         if alignment is not None:
             found["unaligned words"] = unaligned_words(source, hypothesis, references, alignment)
@@ -152,30 +152,29 @@ def copied_words(source: str, hypothesis: str, references: Sequence[str], known_
     return list(dict.fromkeys(copied)) or None
 
 
-def lost_numbers(source: str, hypothesis: str, references: Sequence[str]) -> Words:
-    """Numbers in digits that the source and all references have, and the translation has not."""
-    kept = [numbers(text) for text in references]
-    written = numbers(hypothesis)
-    lost = [
-        shown
-        for number, shown in numbers(source).items()
-        if number not in written and all(number in each for each in kept)
-    ]
-    return lost or None
+def to_keep(kind: str, source: str, references: Sequence[str]) -> dict[str, str]:
+    """What a translation has to keep: the source and all references have it.
+
+    Args:
+        kind: "numbers" in digits, "codes", or "names": words with a capital inside a sentence of the source.
+    Returns:
+        What to look for in a translation, and how the source writes it.
+    """
+    in_source, in_target = _KEPT[kind]
+    kept = list(map(in_target, references))
+    return {word: shown for word, shown in in_source(source).items() if all(word in each for each in kept)}
+
+
+def lost(kind: str, source: str, hypothesis: str, references: Sequence[str]) -> Words:
+    """What `to_keep` names, and the translation has not."""
+    written = _KEPT[kind][1](hypothesis)
+    return [shown for word, shown in to_keep(kind, source, references).items() if word not in written] or None
 
 
 def invented_numbers(source: str, hypothesis: str, references: Sequence[str]) -> Words:
     """Numbers in digits that the translation has, and neither the source nor a reference has."""
     known = set(chain.from_iterable(map(numbers, [source, *references])))
     return [shown for number, shown in numbers(hypothesis).items() if number not in known] or None
-
-
-def lost_names(source: str, hypothesis: str, references: Sequence[str]) -> Words:
-    """Words with a capital inside a sentence of the source that all references have, and the translation has not."""
-    written = set(letter_words(hypothesis))
-    kept = [set(letter_words(text)) for text in references]
-    folded = {name: letter_words(name)[0] for name in names(source)}
-    return [name for name, word in folded.items() if word not in written and all(word in each for each in kept)] or None
 
 
 def unknown_characters(hypothesis: str, others: Sequence[str]) -> Words:
@@ -209,3 +208,15 @@ def _repeated(words: Sequence[str]) -> list[str]:
     size, glue = (_PHRASE_WITHOUT_SPACES, "") if mostly(is_unspaced, words) else (_PHRASE, " ")
     phrases = Counter(glue.join(words[i : i + size]) for i in range(len(words) - size + 1))
     return list(dict.fromkeys([*doubled, *(phrase for phrase, n in phrases.items() if n > 1)]))
+
+
+def _names(text: str) -> dict[str, str]:
+    return {letter_words(name)[0]: name for name in names(text)}
+
+
+# By kind, what it finds in a source, and in a translation.
+_KEPT: dict[str, tuple[Callable[[str], Mapping[str, str]], Callable[[str], Collection[str]]]] = {
+    "numbers": (numbers, numbers),
+    "codes": (codes, codes),
+    "names": (_names, letter_words),
+}

@@ -19,6 +19,7 @@ FINDINGS = {
     "copied words": "source words that stay as they are, which no reference has and the target language does not know",
     "lost numbers": "numbers of the source and the references that the translation has not",
     "invented numbers": "numbers of the translation that neither the source nor a reference has",
+    "lost codes": "words such as E_ALL or 9(1)a) of the source and the references that the translation has not",
     "lost names": "names of the source and the references that the translation has not",
     "unknown characters": "characters that stand for unknown ones, or are of an alphabet that no other text has",
 }

@@ -14,6 +14,13 @@ _ZEROS = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "만": 4, "億": 8, 
 _UNITS = r"\d+(?:,\d+)*(?:\.\d+)?[十百千]?[万萬만億亿억조]"
 _NUMBER = re.compile(rf"{_UNITS}(?: ?{_UNITS})*(?:\d{{1,4}}(?![\d.,]))?|{_DIGITS}")
 _PART = re.compile(rf"(\d+(?:,\d+)*(?:\.\d+)?)([{''.join(_ZEROS)}]*)")
+_LETTER = r"[^\W\d_]"
+_INSIDE = r"[/\\=@:.$#+]"
+_CODE = re.compile(
+    rf"(?:^[$@#%&\\]|^--|[\d_]|\w{_INSIDE}){_LETTER}|{_LETTER}(?:[\d_]|{_INSIDE}\w)|[a-z][A-Z]|::|->|\w\(\)|\d\("
+)
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_AROUND_CODE = '.,;:!?…"“”„«»‘'
 _ENDS = ".!?…:;"  # a word after one of these may have a capital because a sentence begins
 _ALPHABETS = dict.fromkeys(("Hiragana", "Katakana", "Katakana-Hiragana", "Ideographic"), "Cjk")
 _QUOTES = "\"“”«»„‘’'"  # and so may what is quoted
@@ -44,6 +51,23 @@ def _value(number: str) -> str:
     for digits, units in _PART.findall(number):
         value += Decimal(digits.replace(",", "")).scaleb(sum(_ZEROS[unit] for unit in units))
     return f"{value:f}"
+
+
+def codes(text: str) -> dict[str, str]:
+    """Words that are written alike in all languages: `E_ALL`, `strlen()`, `php.ini`, `$this->id`, `x86`, `9(1)a)`.
+
+    They have letters beside digits, or marks or capitals inside. Brackets do not count: French law writes 9(1)a), and
+    English law 9(1)(a).
+
+    Returns:
+        Each without brackets, and how the text writes it first.
+    """
+    found: dict[str, str] = {}
+    for token in characters.split_words(text):
+        for part in re.split("['’]", token):  # l'E_ALL
+            if _CODE.search(word := part.strip(_AROUND_CODE)):
+                found.setdefault(_BRACKETS.sub("", word), word)
+    return found
 
 
 def names(text: str) -> Iterator[str]:

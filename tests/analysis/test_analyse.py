@@ -60,6 +60,7 @@ def test_with_the_sources_more_is_found(run: RunDirectory) -> None:
     assert [row.name for row in found.slices["source length"]] == ["0 words", "1 to 5 words", "6 to 10 words"]
     assert found.slices.keys() == {"source length"}
     assert found.notes[0].startswith("This run kept no analysis, so what needs its model and its training text")
+    assert found.notes[1:] == ["Translated as in the references: 0 of 1 numbers, 0 of 1 names."]
 
 
 def test_case_counts_in_slices_as_in_the_scores(run: RunDirectory) -> None:

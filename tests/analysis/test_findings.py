@@ -11,8 +11,7 @@ from seq2seq.analysis.findings import (
     find_all,
     invented_numbers,
     looping,
-    lost_names,
-    lost_numbers,
+    lost,
     repeated_words,
     too_long,
     too_short,
@@ -59,7 +58,7 @@ def test_no_text_is_too_strange(source: str | None, hypothesis: str, references:
     has_text = any(map(str.strip, references)) and (source is None or source.strip())
     assert ("empty" in found) == (not hypothesis.strip()) if has_text else not found
     if source is None:
-        assert not found.keys() & {"copied words", "lost numbers", "invented numbers", "lost names"}
+        assert not found.keys() & {"copied words", "lost numbers", "invented numbers", "lost codes", "lost names"}
 
 
 def test_each_finding_comes_under_its_kind() -> None:
@@ -166,7 +165,7 @@ def test_words_that_stay_as_they_are(source: str, hypothesis: str, reference: st
 
 
 @pytest.mark.parametrize(
-    ("source", "hypothesis", "reference", "lost", "invented"),
+    ("source", "hypothesis", "reference", "missing", "invented"),
     [
         ("Il y en a 12.", "There are some.", "There are 12.", ["12"], None),
         ("Il y en a 12.", "There are 21.", "There are 12.", ["12"], ["21"]),
@@ -194,14 +193,14 @@ def test_words_that_stay_as_they_are(source: str, hypothesis: str, reference: st
     ],
 )
 def test_numbers(
-    source: str, hypothesis: str, reference: str, lost: list[str] | None, invented: list[str] | None
+    source: str, hypothesis: str, reference: str, missing: list[str] | None, invented: list[str] | None
 ) -> None:
-    assert lost_numbers(source, hypothesis, [reference]) == lost
+    assert lost("numbers", source, hypothesis, [reference]) == missing
     assert invented_numbers(source, hypothesis, [reference]) == invented
 
 
 def test_a_number_that_one_reference_leaves_out_is_not_lost() -> None:
-    assert lost_numbers("12 et 7", "a", ["12 7", "7"]) == ["7"]
+    assert lost("numbers", "12 et 7", "a", ["12 7", "7"]) == ["7"]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +228,28 @@ def test_a_number_that_one_reference_leaves_out_is_not_lost() -> None:
     ],
 )
 def test_names(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:
-    assert lost_names(source, hypothesis, [reference]) == expected
+    assert lost("names", source, hypothesis, [reference]) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "expected"),
+    [
+        ("Appelez strlen() ici.", "Call it here.", "Call strlen() here.", ["strlen()"]),
+        ("Appelez strlen().", "Call (strlen()).", "Call strlen().", None),
+        ("l’E_ALL, d'E_NOTICE", "E_ALL; E_NOTICE", "E_ALL, E_NOTICE", None),
+        ("L'alinéa 9(1)a) et 9(2)", "Paragraph 9(1)(b)", "Paragraph 9(1)(a), 9(2)", ["9(1)a)", "9(2)"]),
+        ("L'alinéa 9(1)a)", "Paragraph 9(1)(a)", "Paragraph 9(1)(a)", None),
+        ("$x->id --help &lt; php.ini x86 iPod", "x", "$x->id --help &lt; php.ini x86 iPod",
+         ["$x->id", "--help", "&lt", "php.ini", "x86", "iPod"]),
+        ("l'arc-en-ciel 3,50 12:30 12/5 : fin. -- A.", "", "l'arc-en-ciel 3,50 12:30 12/5 : fin. -- A.", None),
+        ("snake_case ici", "snake_cases here", "snake_case here", ["snake_case"]),
+        ("le et/ou là", "here", "and/or there", None),  # as the reference
+        ("调用strlen()函数。", "Call it.", "Call the function strlen().", ["strlen()"]),
+        ("Вызовите E_ALL.", "调用函数。", "调用E_ALL函数。", ["E_ALL"]),
+    ],
+)  # fmt: skip
+def test_codes(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:
+    assert lost("codes", source, hypothesis, [reference]) == expected
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         fault="a number that any reference has counts as lost",
         file="seq2seq/analysis/findings.py",
-        text="if number not in written and all(number in each for each in kept)",
-        becomes="if number not in written and any(number in each for each in kept)",
+        text="if all(word in each for each in kept)}",
+        becomes="if any(word in each for each in kept)}",
         tests=["tests/analysis/test_findings.py::test_a_number_that_one_reference_leaves_out_is_not_lost"],
     ),
     Mutant(
