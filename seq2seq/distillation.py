@@ -4,6 +4,7 @@
            text/N.src, N.tgt    the training text of source N
            translations/N.tsv   the n best translations of the teachers
            pairs/N.src, N.tgt   each line with the one of them that is most like its reference
+           kept/N.LANG          the pairs that a model of the other direction finds best, if there is one
            student/             the run of the student, with weights in 8 bits in export/
            tests/TEST/          what teachers and student make of a test set, and how long they take
            README.md            how good, fast and large they are
@@ -50,6 +51,8 @@ class Distillation:
         references: share of the text that the student reads with its references; the rest has translations.
         n_best: translations of a line from which one is chosen.
         monolingual: further text of the source language, which has translations only.
+        backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
+        keep_share: of the translations, where there is such a model.
     """
 
     teachers: tuple[Path, ...]
@@ -58,6 +61,8 @@ class Distillation:
     references: float = 0.5
     n_best: int = 8
     monolingual: tuple[Path, ...] = ()
+    backward: Path | None = None
+    keep_share: float = 0.95
 
     def run(self) -> None:
         """Do it, or what is left of it, and print the page.
@@ -75,11 +80,12 @@ class Distillation:
             if not text[1].exists():
                 _write_aligned(text, read_pairs(source))
             self._translate(str(n), text, source.tag if source.tag in known_tags else "")
-            learned.append(self._entry("text", str(n), source.tag, spec.weight * self.references))
-            learned.append(self._entry("pairs", str(n), source.tag, spec.weight * (1 - self.references)))
+            pairs = self._kept(str(n), config)
+            learned.append(_entry(text, source.tag, spec.weight * self.references))
+            learned.append(_entry(pairs, source.tag, spec.weight * (1 - self.references)))
         for n, file in enumerate(self.monolingual):
             self._translate(f"monolingual-{n}", [file], "")
-            learned.append(self._entry("pairs", f"monolingual-{n}", "", 1.0))
+            learned.append(_entry(self._kept(f"monolingual-{n}", config), "", 1.0))
         student = RunDirectory(self.output / "student")
         if not student.has_scores:
             _do(
@@ -111,6 +117,8 @@ class Distillation:
                 raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
         if self.references >= 1:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
+        if not 0 < self.keep_share <= 1:
+            raise ConfigError(f"--keep-share {self.keep_share:g} is not a share, above 0 and at most 1")
         for file in self.monolingual:
             if not file.is_file():
                 raise ConfigError(f"--mono {file}: no such file")
@@ -120,14 +128,10 @@ class Distillation:
                 check_hours(job)
         require_ctranslate2()
         check_convertible(config.model)
-        direction = _direction(config)
-        models = [TrainedModel.read(teacher).config for teacher in self.teachers]
-        for teacher, model in zip(self.teachers, models, strict=True):
-            if _direction(model) != direction:
-                raise ConfigError(
-                    f"{teacher} translates {_direction(model)}, and the student would translate {direction}; set "
-                    "data.src_lang and data.tgt_lang"
-                )
+        languages = (config.data.src_lang, config.data.tgt_lang)
+        models = [_translates(teacher, *languages) for teacher in self.teachers]
+        if self.backward:
+            _translates(self.backward, *reversed(languages))
         return config, set.intersection(*(set(model.data.tags) for model in models))
 
     def _claim(self) -> None:
@@ -138,6 +142,8 @@ class Distillation:
             "references": self.references,
             "n_best": self.n_best,
             "monolingual": [str(file.absolute()) for file in self.monolingual],
+            "backward": self.backward and str(self.backward.absolute()),
+            "keep_share": self.keep_share,
         }
         file = self.output / "distillation.json"
         if file.exists():
@@ -167,10 +173,21 @@ class Distillation:
     def _files(self, folder: str, name: str) -> list[Path]:
         return [self.output / folder / f"{name}.{side}" for side in ("src", "tgt")]
 
-    def _entry(self, folder: str, name: str, tag: str, weight: float) -> str:
-        """An entry of `data.train`."""
-        src, tgt = (path_word("", file.absolute())[1:] for file in self._files(folder, name))
-        return f"{{source:{{src:{src},tgt:{tgt}}},{f'tag:{tag},' if tag else ''}weight:{weight:g}}}"
+    def _kept(self, name: str, config: RunConfig) -> list[Path]:
+        """The pairs of a text from which the student learns."""
+        pairs, languages = self._files("pairs", name), [config.data.src_lang, config.data.tgt_lang]
+        if self.backward is None:
+            return pairs
+        kept = self.output / "kept" / name
+        files = [kept.with_name(f"{name}.{language}") for language in languages]
+        if not all(file.exists() for file in files):
+            kept.parent.mkdir(exist_ok=True)
+            for file in files:
+                file.unlink(missing_ok=True)  # the one is there without the other if the command was killed in between
+            rules = ["--rules", "none", "--keep-duplicates", "--keep-share", self.keep_share]
+            models = ["--score", self.teachers[0], self.backward]
+            _do("corpus", "clean", *pairs, "--languages", *languages, "--output", kept, *rules, *models)
+        return files
 
     def _compared(
         self, student: RunDirectory, test: str, ways: Mapping[str, tuple[Sequence[Path], Sequence[object]]]
@@ -196,6 +213,7 @@ class Distillation:
     def _page(self, rows: Sequence[str]) -> str:
         options = ["--output", self.output, "--references", f"{self.references:g}", "--n-best", self.n_best]
         options += ["--mono", *self.monolingual] if self.monolingual else []
+        options += ["--backward", self.backward, "--keep-share", f"{self.keep_share:g}"] if self.backward else []
         return "\n".join(
             [
                 "# A student and its teacher",
@@ -249,8 +267,25 @@ def _tagged(tags: set[str]) -> list[str]:
     return ["--tag", *tags] if len(tags) == 1 and tags != {""} else []
 
 
-def _direction(config: RunConfig) -> str:
-    return f"{config.data.src_lang} to {config.data.tgt_lang}"
+def _entry(files: Sequence[Path], tag: str, weight: float) -> str:
+    """An entry of `data.train`."""
+    src, tgt = (path_word("", file.absolute())[1:] for file in files)
+    return f"{{source:{{src:{src},tgt:{tgt}}},{f'tag:{tag},' if tag else ''}weight:{weight:g}}}"
+
+
+def _translates(model: Path, src_lang: str, tgt_lang: str) -> RunConfig:
+    """The configuration of a model.
+
+    Raises:
+        ConfigError: it does not translate from the one language to the other.
+    """
+    config = TrainedModel.read(model).config
+    if (found := (config.data.src_lang, config.data.tgt_lang)) != (src_lang, tgt_lang):
+        raise ConfigError(
+            f"{model} translates {' to '.join(found)}, and has to translate {src_lang} to {tgt_lang} for a student of "
+            "these data.src_lang and data.tgt_lang"
+        )
+    return config
 
 
 def _size(model: Path) -> int:

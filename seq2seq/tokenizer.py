@@ -106,6 +106,7 @@ class Tokenizer:
                 model_type=config.model_type,
                 vocab_size=config.vocab_size,
                 character_coverage=config.character_coverage,
+                split_digits=config.split_digits,
                 normalizer=_normalizer(config.normalization),
                 byte_fallback=True,
                 pad_id=PAD,

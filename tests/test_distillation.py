@@ -1,13 +1,14 @@
 """A teacher that knows a language translates, and a student learns it, though its references are wrong."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.tiny_runs import TINY, command
-from tests.translating import sentences
+from tests.translating import model_content, sentences, write_run
 
 STUDENT = TINY | {
     "tokenizer.vocab_size": 340,
@@ -80,13 +81,22 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
 
 
 @pytest.mark.slow
-def test_references_have_their_share_and_the_tag_of_their_text(tagged_run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_shares_and_tags(tagged_run: Path, corpus: Path, tmp_path: Path) -> None:
+    backward = deepcopy(model_content())
+    data = backward.config["data"]
+    data |= {"src_lang": "en", "tgt_lang": "fr"}
+    write_run(tmp_path / "back", backward)
     text = {"data.train": "[{source: train, tag: t, weight: 2}]", "data.test": "[{source: test, tag: t}]"}
-    options = ("--references", 0.25, "--n-best", 1)
+    options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5)
     done = distil(tagged_run, corpus, tmp_path / "out", *options, **text, **{"trainer.max_steps": 2})
     assert done.returncode == 0, done.stderr
     sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
     assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5)]
+    pairs, kept = (
+        set(zip(*((tmp_path / "out" / folder / f"0.{side}").read_text().splitlines() for side in sides), strict=True))
+        for folder, sides in (("pairs", ("src", "tgt")), ("kept", ("fr", "en")))
+    )
+    assert kept < pairs and len(kept) == pytest.approx(len(pairs) / 2, rel=0.05)
     made = (tmp_path / "out" / "pairs" / "0.tgt").read_text()
     assert made.count("t") > 10 * made.count("s")  # words of a text of kind t end in t
     assert json.loads((tmp_path / "out" / "distillation.json").read_text())["references"] == 0.25
@@ -112,11 +122,17 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
     ("options", "changes", "sentence"),
     [
         (["--references", 1], {}, "--references 1 leaves no share for translations; give less than 1"),
+        (["--keep-share", 0], {}, "--keep-share 0 is not a share, above 0 and at most 1"),
+        (["--backward", "data/sample"], {}, "data/sample"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
         ([], {"data.valid": "nowhere"}, "data.valid: found no file"),
         ([], {"run_dir": "out"}, "run_dir=out cannot be a word of a student, whose run is in "),
-        ([], {"data.src_lang": "de"}, "translates fr to en, and the student would translate de to en"),
+        (
+            [],
+            {"data.src_lang": "de"},
+            "translates fr to en, and has to translate de to en for a student of these data.src_lang",
+        ),
         ([], {"model.window": 2}, "model.window=2"),
         ([], {"model.d_modell": 2}, "model.d_modell"),
     ],

@@ -61,6 +61,15 @@ def test_a_tokenizer_knows_its_type(model_type):
     assert train(model_type=model_type).model_type == model_type
 
 
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_digits_can_be_pieces_of_their_own(model_type):
+    lines = [f"232 300 $ {line}" for line in LINES]
+    assert "▁232" in train(lines, model_type=model_type).subwords()
+    split = train(lines, model_type=model_type, split_digits=True)
+    assert not [piece for piece in split.subwords() if len(piece) > 1 and any(map(str.isdigit, piece))]
+    assert split.decode(split.encode(["1 232 300,50 $"])) == ["1 232 300,50 $"]
+
+
 def test_subwords_are_the_pieces_that_are_text(of_each_type):
     subwords, processor = of_each_type.subwords(), sentencepiece.SentencePieceProcessor(model_proto=of_each_type.proto)
     assert list(subwords) == of_each_type.pieces(range(260, 330))

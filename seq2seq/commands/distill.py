@@ -44,6 +44,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="more text of the source language, one sentence a line, which has no references",
     )
+    add(
+        "--backward",
+        type=Path,
+        metavar="MODEL",
+        help="a model of the other direction: the translations that it and the teacher find worst are left out",
+    )
+    add(
+        "--keep-share",
+        type=float,
+        default=0.95,
+        metavar="SHARE",
+        help="of the translations, with --backward; default: 0.95",
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -57,4 +70,5 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigError("name at least one teacher: a run, a checkpoint or a model directory")
     if not words:
         raise ConfigError("say what the student is, in words of train.py, such as experiment=demo model=tiny")
-    Distillation(teachers, words, args.output, args.references, args.n_best, tuple(args.mono)).run()
+    mono, kept = tuple(args.mono), (args.backward, args.keep_share)
+    Distillation(teachers, words, args.output, args.references, args.n_best, mono, *kept).run()

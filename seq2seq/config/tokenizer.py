@@ -14,6 +14,7 @@ class TokenizerConfig:
     model_type: str = "bpe"  # bpe, unigram
     vocab_size: int = 8000  # pieces, with the 256 bytes, the 4 special ids and the tags
     character_coverage: float = 1.0  # share of characters that have a piece of their own; the rest become bytes
+    split_digits: bool = False  # each of 0-9 is a piece; else what is frequent in numbers is one
     normalization: str = "nmt_nfkc"  # nfc: all characters stay, white space is single spaces; identity: all stays
     max_sentences: int = 1_000_000  # lines of each language to train on; of more, a random sample is taken
     subword_regularization: float = for_training(0.0)  # BPE-dropout probability, or alpha of unigram; 0: off

@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 DISTILLATION, TESTS = "seq2seq/distillation.py", "tests/test_distillation.py"
 LEARNS = f"{TESTS}::test_a_student_learns_what_its_teacher_knows"
-SHARES = f"{TESTS}::test_references_have_their_share_and_the_tag_of_their_text"
+SHARES = f"{TESTS}::test_shares_and_tags"
 
 MUTANTS = [
     Mutant(
@@ -34,5 +34,12 @@ MUTANTS = [
         text="if not timed.exists():",
         becomes="if True:",
         tests=[LEARNS],
+    ),
+    Mutant(
+        fault="the worst translations stay",
+        file=DISTILLATION,
+        text="if self.backward is None:",
+        becomes="if True:",
+        tests=[SHARES],
     ),
 ]
