@@ -1,1 +1,0 @@
-"""A small French-English grammar: word tables, the morphology of each language, and sentence patterns."""
