@@ -126,7 +126,7 @@ def combinations() -> Iterator[Any]:
         yield pytest.param(KEYS[key], state, mode, id=name, marks=() if is_for_the_day else pytest.mark.nightly)
 
 
-@pytest.mark.parametrize(("key", "state", "mode"), combinations())
+@pytest.mark.parametrize(("key", "state", "mode"), list(combinations()))
 def test_each_run_is_tracked_online_or_else_offline(
     key: str,
     state: str,
