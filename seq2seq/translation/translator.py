@@ -137,7 +137,7 @@ class Translator:
         options = TranslationOptions(**text)
         decoding = dataclasses.replace(decoding, **given)
         try:
-            return list(self.translate_stream(strings(lines, "lines"), decoding, options, prefixes=prefixes))
+            return list(self.translate_stream(lines, decoding, options, prefixes=prefixes))
         except ConfigError as error:  # keys of the configuration are arguments here
             error.args = (str(error).replace("decoding.", ""),)
             raise

@@ -312,8 +312,8 @@ MUTANTS = [
     Mutant(
         fault="None among the lines of a program is passed over, and there are fewer translations than lines",
         file="seq2seq/translation/translator.py",
-        text='strings(lines, "lines"), decoding, options',
-        becomes="lines, decoding, options",
+        text='strings(lines, "lines"), count(first_number + 1)',
+        becomes="lines, count(first_number + 1)",
         tests=["tests/translation/test_translator.py::test_there_are_as_many_translations_as_lines"],
     ),
     Mutant(
