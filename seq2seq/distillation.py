@@ -62,7 +62,7 @@ class Distillation:
     n_best: int = 8
     monolingual: tuple[Path, ...] = ()
     backward: Path | None = None
-    keep_share: float = 0.95
+    keep_share: float = 1.0
 
     def run(self) -> None:
         """Do it, or what is left of it, and print the page.

@@ -122,7 +122,8 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
     ("options", "changes", "sentence"),
     [
         (["--references", 1], {}, "--references 1 leaves no share for translations; give less than 1"),
-        (["--keep-share", 0], {}, "--keep-share 0 is not a share, above 0 and at most 1"),
+        (["--keep-share", 0.9], {}, "--keep-share needs the scores of a model of the other direction; add --backward"),
+        (["--backward", "back", "--keep-share", 0], {}, "--keep-share 0 is not a share, above 0 and at most 1"),
         (["--backward", "data/sample"], {}, "data/sample"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),

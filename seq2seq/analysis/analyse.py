@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seq2seq.analysis.findings import KEPT, NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, lost, to_keep, unsaid
+from seq2seq.analysis.findings import KEPT, NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, to_keep, unsaid
 from seq2seq.analysis.slices import tables
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
 from seq2seq.analysis.training_text import TrainingText
@@ -96,7 +96,7 @@ def analysed(
     counts = {kind: sum(kind in sentence.findings for sentence in sentences) for kind in FINDINGS if kind not in unseen}
     blind = [kind for kind in unsaid(sources or [], references) if not counts.get(kind, 1)]
     notes = [training_text.note] if training_text and training_text.note else []
-    if sources and (kept := _kept(sources, hypotheses, references)):
+    if kept := _kept(sentences):
         notes.append(kept)
     if blind:
         notes.append(f"The script of the text does not show {' and '.join(blind)}, so these are left out.")
@@ -109,13 +109,13 @@ def analysed(
     )
 
 
-def _kept(sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> str:
+def _kept(sentences: Sequence[AnalysedSentence]) -> str:
     """How much of what they had to keep the translations have; empty if there was nothing to keep."""
     n, n_lost = Counter[str](), Counter[str]()
-    for source, hypothesis, texts in zip(sources, hypotheses, references, strict=True):
-        if known := list(filter(str.strip, texts)):
+    for each in sentences:
+        if each.source is not None and (references := list(filter(str.strip, each.references))):
             for kind in KEPT:
-                n[kind] += len(to_keep(kind, source, known))
-                n_lost[kind] += len(lost(kind, source, hypothesis, known) or [])
+                n[kind] += len(to_keep(kind, each.source, references))
+                n_lost[kind] += len(each.findings.get(f"lost {kind}", ()))
     told = [f"{n[kind] - n_lost[kind]:,} of {n[kind]:,} {kind}" for kind in KEPT if n[kind]]
     return f"Translated as in the references: {', '.join(told)}." if told else ""

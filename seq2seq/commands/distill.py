@@ -7,6 +7,8 @@ from pathlib import Path
 
 from seq2seq.options import not_negative, positive
 
+KEEP_SHARE = 0.95  # as in Firefox's pipeline
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
@@ -53,9 +55,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--keep-share",
         type=float,
-        default=0.95,
         metavar="SHARE",
-        help="of the translations, with --backward; default: 0.95",
+        help=f"of the translations, with --backward; default: {KEEP_SHARE}",
     )
 
 
@@ -70,5 +71,15 @@ def run(args: argparse.Namespace) -> None:
         raise ConfigError("name at least one teacher: a run, a checkpoint or a model directory")
     if not words:
         raise ConfigError("say what the student is, in words of train.py, such as experiment=demo model=tiny")
-    mono, kept = tuple(args.mono), (args.backward, args.keep_share)
-    Distillation(teachers, words, args.output, args.references, args.n_best, mono, *kept).run()
+    if args.keep_share is not None and args.backward is None:
+        raise ConfigError("--keep-share needs the scores of a model of the other direction; add --backward MODEL")
+    Distillation(
+        teachers,
+        words,
+        args.output,
+        references=args.references,
+        n_best=args.n_best,
+        monolingual=tuple(args.mono),
+        backward=args.backward,
+        keep_share=KEEP_SHARE if args.keep_share is None else args.keep_share,
+    ).run()
