@@ -18,7 +18,9 @@ from tests.processes import LIMIT_S
 
 # In an order in which each finds what it needs.
 COMMANDS = {
-    "train": "experiment=demo trainer.max_steps=4 model.d_model=32 model.d_ff=32 run_dir=run",
+    # So few steps teach no model to end a translation.
+    "train": "experiment=demo trainer.max_steps=4 model.d_model=32 model.d_ff=32 run_dir=run decoding.max_length_a=0 "
+    "decoding.max_length_b=4",
     "prepare": "experiment=demo",
     "translate": "--model run --input text.fr --output out.en --beam-size 1",
     "score": "out.en --reference text.en",
