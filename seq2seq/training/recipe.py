@@ -3,6 +3,7 @@
     text      is read once: pairs, characters, lines that are the same on both sides
     subwords  by the number of pairs
     model     the widest one that still sees enough tokens in the time; a few steps of each are timed here
+    batch     half as large where there is time for few steps
     dropout   by how often an epoch is repeated
 
 Keys that the command sets stay as they are. docs/recipes.md has the rules, and says what they rest on.
@@ -32,6 +33,7 @@ SHARE_OF_TRAINING = 0.93  # of the hours; selection and tests come after it
 MOST_EPOCHS = 100  # after which a model has learned the pairs by heart
 SECONDS_A_VALIDATION = 200  # of training between two
 FEW_PAIRS = 2_000
+FEW_STEPS = 2_000  # of 4,096 tokens; then twice as many of half the size are better
 # Subwords, for at most so many pairs.
 SUBWORDS = ((5_000, 2_000), (15_000, 4_000), (100_000, 8_000), (3_000_000, 16_000), (float("inf"), 32_000))
 # Dropout, for at most so many epochs.
@@ -182,6 +184,9 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
             too_wide = f"; {wider.d_model} needs {wider.least_tokens / 1e6:,.0f} million to be better"
             break
         size, found = wider, slower
+    if min(seconds / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch) < FEW_STEPS:
+        values["batch.max_tokens"] = 2048
+        found = _measured(values | size.values, measure)
     epoch_s = found.seconds_per_step * found.steps_per_epoch
     n_epochs = min(seconds / epoch_s, MOST_EPOCHS)
     n_steps = n_epochs * found.steps_per_epoch
@@ -199,7 +204,8 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         f"speed: {found.tokens_per_s:,.0f} target tokens a second",
         f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.1f} million target tokens{too_wide}",
         f"epochs: {n_epochs:.2g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
-        f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps; then selection and test",
+        f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps of {found.config.batch.max_tokens} "
+        "tokens; then selection and test",
     ]
     return Recipe(values, reasons + _expectations(text, n_epochs, epoch_s))
 

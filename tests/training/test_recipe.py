@@ -20,12 +20,14 @@ def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9,
         if vocab_size > fits:
             raise TokenizerError("too small")
         tokens_per_s = speed / {128: 1, 256: 3, 512: 12}[int(values["model.d_model"])]
+        n_tokens = int(values["batch.max_tokens"]) // 2
         return SimpleNamespace(
             tokens_per_s=tokens_per_s,
-            seconds_per_step=2000 / tokens_per_s,
-            steps_per_epoch=max(n_pairs // 100, 1),
+            seconds_per_step=n_tokens / tokens_per_s,
+            steps_per_epoch=max(20 * n_pairs // n_tokens, 1),
             config=SimpleNamespace(
                 tokenizer=SimpleNamespace(vocab_size=vocab_size),
+                batch=SimpleNamespace(max_tokens=values["batch.max_tokens"]),
                 model=SimpleNamespace(d_model=values["model.d_model"]),
             ),
         )
@@ -47,6 +49,14 @@ def test_what_is_seen_more_often_has_more_dropout() -> None:
     assert dropout[0] == 0
     assert dropout == sorted(dropout)
     assert len(set(dropout)) == len(dropout)
+
+
+def test_where_there_is_time_for_few_steps_each_is_smaller() -> None:
+    short, long = chosen(30_000, 0.1), chosen(30_000, 0.5)
+    assert (short.values["batch.max_tokens"], long.values["batch.max_tokens"]) == (2048, 4096)
+    assert any("3,270 steps of 2048 tokens" in reason for reason in short.reasons)
+    # Little text is learned by heart before there are many steps.
+    assert chosen(1000, 10).values["batch.max_tokens"] == 2048
 
 
 def test_a_faster_machine_is_given_more_epochs_in_the_same_time() -> None:

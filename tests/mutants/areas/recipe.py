@@ -20,6 +20,13 @@ MUTANTS = [
         tests=[f"{TESTS}::test_what_is_seen_more_often_has_more_dropout"],
     ),
     Mutant(
+        fault="a text that is soon learned by heart has large batches, as if there were time for many steps",
+        file=RECIPE,
+        text="min(seconds / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch) < FEW_STEPS",
+        becomes="seconds / found.seconds_per_step < FEW_STEPS",
+        tests=[f"{TESTS}::test_where_there_is_time_for_few_steps_each_is_smaller"],
+    ),
+    Mutant(
         fault="no time is left for selection and tests",
         file=RECIPE,
         text="    seconds = hours * 3600 * SHARE_OF_TRAINING",
