@@ -147,7 +147,8 @@ class _Trial:
 def _started(copy: Path, arguments: Sequence[str]) -> Iterator[BaseProcess]:
     """pytest in a copy. At the end of the block, it and the processes of its group are killed if they still run."""
     rewriting = "ignore::pytest.PytestAssertRewriteWarning"  # of hypothesis, which is imported before
-    options = ["-p", "no:cacheprovider", "-W", rewriting, f"--basetemp={copy / '.tests'}"]
+    beside = copy.with_name(f"{copy.name}-tests")  # a test may look for a checkout above its folder
+    options = ["-p", "no:cacheprovider", "-W", rewriting, f"--basetemp={beside}"]
     process = multiprocessing.get_context("forkserver").Process(target=_run_pytest, args=(copy, [*options, *arguments]))
     process.start()
     try:
