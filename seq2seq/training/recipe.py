@@ -198,12 +198,12 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
         "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
     }
-    n_seen = found.tokens_per_s * seconds / 1e6
+    n_seen = found.tokens_per_s * n_epochs * epoch_s
     reasons = [
         f"text: {text.n_pairs:,} pairs, so tokenizer.vocab_size={values['tokenizer.vocab_size']}",
         f"speed: {found.tokens_per_s:,.0f} target tokens a second",
-        f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.1f} million target tokens{too_wide}",
-        f"epochs: {n_epochs:.2g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
+        f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.0f} target tokens{too_wide}",
+        f"epochs: {n_epochs:.3g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
         f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps of {found.config.batch.max_tokens} "
         "tokens; then selection and test",
     ]

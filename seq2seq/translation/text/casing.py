@@ -13,12 +13,13 @@ from typing import Literal, NamedTuple
 import regex
 
 from seq2seq.characters import LETTER_ROW
-from seq2seq.corpus.letter_case import is_capitalised, is_in_capitals, is_in_title_case
+from seq2seq.corpus.letter_case import PROSE_WORD, is_capitalised, is_in_capitals, is_in_title_case
 from seq2seq.translation.text.splitting import cut
 
 Style = Literal["capitals", "title"]
 CountPieces = Callable[[str], int]
 
+_BARE_WORD = regex.compile(r"[\w$@#](?:\S*\w)?")  # without the punctuation around it
 _LATIN = regex.compile(r"\p{Latin}")
 _ROMAN = re.compile(r"X{0,3}(?:IX|IV|V?I{0,3})")  # up to 39; with L and C, words such as DIX would be numbers
 _ONE_LETTER_WORDS = {"en": "a", "fr": "aàyô"}
@@ -66,8 +67,16 @@ def in_sentence_case(text: str, style: Style, count_pieces: CountPieces, src_lan
 
 
 def given_back(text: str, style: Style, source: str, unchanged: Sequence[str] = ()) -> str:
-    """A translation in the style of `source`. What is `unchanged` stays as it is, letter by letter."""
+    """A translation in the style of `source`. Words that stand there, too, stay as they are: iPhone, error_reporting.
+
+    Args:
+        unchanged: phrases that stay, too.
+    """
     styled = _upper(text) if style == "capitals" else _title(text, source)
+    words = set(_BARE_WORD.findall(source))
+    for match in _BARE_WORD.finditer(text):
+        if match[0] in words:
+            styled = styled[: match.start()] + match[0] + styled[match.end() :]
     for phrase in unchanged:
         for match in re.finditer(re.escape(phrase), text):
             styled = styled[: match.start()] + phrase + styled[match.end() :]
@@ -90,7 +99,8 @@ def _word(text: str, match: regex.Match[str], style: Style, count_pieces: CountP
     word = match[0]
     before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
     is_beside_digits = before.isdigit() or after.isdigit() or "_" in (before, after)
-    if is_beside_digits or (style == "title" and not is_capitalised(word)):
+    is_styled = is_capitalised(word) if style == "title" else word.isupper()
+    if is_beside_digits or not is_styled:
         return word
     if len(word) == 1:
         return word if _stays_capital(word, before, after, src_lang) else _lower(word)
@@ -115,7 +125,7 @@ def _stays_capital(letter: str, before: str, after: str, src_lang: str) -> bool:
 
 def _title(text: str, source: str) -> str:
     """With a capital at each word; at short ones inside only if the source has capitals there."""
-    short_stay = any(word.islower() and len(word) <= _SHORT for word in LETTER_ROW.findall(source))
+    short_stay = any(word.islower() and len(word) <= _SHORT for word in PROSE_WORD.findall(source))
     characters = list(text)
     for number, word in enumerate(re.finditer(r"\S+", text)):
         place = next((i for i in range(*word.span()) if text[i].isalnum()), None)

@@ -70,6 +70,18 @@ def test_headlines_are_found(text: str, styles: list[str]) -> None:
         ("capitals", "", "Call the advocate general.", "CALL THE advocate general."),
         ("title", "Deux Hommes Et Un Chat", "two men and a cat.", "Two Men And A Cat."),
         ("title", "Deux Hommes et un Chat", "two horses and a (brown) donkey", "Two Horses and a (Brown) Donkey"),
+        (
+            "capitals",
+            "UN iPhone ET error_reporting()",
+            "An iPhone: error_reporting().",
+            "AN iPhone: error_reporting().",
+        ),
+        (
+            "title",
+            "La Fonction error_reporting Est Là",
+            "the error_reporting function is back",
+            "The error_reporting Function Is Back",
+        ),
         ("title", "Un Chat", "l'homme est rendez-vous", "L'homme Est Rendez-vous"),
     ],
 )
