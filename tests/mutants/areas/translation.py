@@ -4,6 +4,20 @@ from tests.mutants.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        fault="a headline with a name such as iPhone in it is none",
+        file="seq2seq/corpus/letter_case.py",
+        text="if word.isupper() or not _is_mixed(word)]",
+        becomes="]",
+        tests=["tests/corpus/test_letter_case.py::test_text_in_capitals"],
+    ),
+    Mutant(
+        fault="code in a headline comes out in capitals",
+        file="seq2seq/translation/text/casing.py",
+        text="if match[0] in words:",
+        becomes="if False:",
+        tests=["tests/translation/text/test_casing.py::test_translations_become_headlines"],
+    ),
+    Mutant(
         fault="CTranslate2's weights of another checkpoint are taken",
         file="seq2seq/artifacts/run_directory.py",
         text='return self.export / f"ctranslate2-of-{fingerprint[:12]}"',
