@@ -60,6 +60,7 @@ class Estimate:
     total_steps: int  # at most; 0 if only time limits the run
     seconds_per_step: float
     tokens_per_s: float  # target tokens
+    n_translated: int  # target tokens after training: valid, by two candidates, and the test sets
 
     @property
     def seconds(self) -> float:
@@ -136,6 +137,9 @@ def estimate(config: RunConfig) -> Estimate:
         total_steps=data.total_steps,
         seconds_per_step=sum(seconds) / len(seconds),
         tokens_per_s=sum(n_tokens) / sum(seconds),
+        n_translated=sum(
+            int(store.tgt_lengths.sum()) for store in (prepared.valid, prepared.valid, *prepared.tests.values())
+        ),
     )
 
 

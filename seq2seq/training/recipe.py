@@ -29,7 +29,8 @@ from seq2seq.training.composed import checked
 from seq2seq.training.estimate import Estimate, estimate
 from seq2seq.training.trainer import n_ranks, set_up_machine
 
-SHARE_OF_TRAINING = 0.93  # of the hours; selection and tests come after it
+SHARE_OF_TRAINING = 0.5, 0.93  # of the hours, at least and at most; selection and tests come after it
+TRANSLATING = 4  # times as long as training takes a token to be translated: 2.5 in short sentences, 4.4 in long ones
 MOST_EPOCHS = 100  # after which a model has learned the pairs by heart
 SECONDS_A_VALIDATION = 200  # of training between two
 FEW_PAIRS = 2_000
@@ -159,14 +160,20 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         sizes: of the models to choose from, from narrow to wide.
         measure: does some steps with these values.
     """
-    seconds = hours * 3600 * SHARE_OF_TRAINING
+
+    def seconds_after(found: Estimate) -> float:
+        return TRANSLATING * found.n_translated / found.tokens_per_s
+
+    def seconds_of_training(found: Estimate) -> float:
+        least, most = (share * hours * 3600 for share in SHARE_OF_TRAINING)
+        return min(max(hours * 3600 - seconds_after(found), least), most)
+
     values: Values = {
         "tokenizer.vocab_size": text.vocab_size,
         "model.positions": "rotary",
         "batch.max_tokens": 4096,
         "optim.optimizer": "muon",
         "optim.schedule": "cosine",
-        "trainer.max_time": _duration(seconds),
         "trainer.max_epochs": MOST_EPOCHS,
         "trainer.patience": 0,
         "trainer.valid_sentences": 200,
@@ -176,7 +183,7 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
     for wider in sizes[1:]:
         if text.n_pairs < wider.least_pairs:
             break
-        least_speed = wider.least_tokens / seconds
+        least_speed = wider.least_tokens / seconds_of_training(found)
         # A wider model is slower, so most are not measured.
         if found.tokens_per_s < least_speed or (
             (slower := _measured(values | wider.values, measure)).tokens_per_s < least_speed
@@ -184,14 +191,16 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
             too_wide = f"; {wider.d_model} needs {wider.least_tokens / 1e6:,.0f} million to be better"
             break
         size, found = wider, slower
-    if min(seconds / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch) < FEW_STEPS:
+    n_steps = min(seconds_of_training(found) / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch)
+    if n_steps < FEW_STEPS and found.config.batch.max_tokens == values["batch.max_tokens"]:
         values["batch.max_tokens"] = 2048
         found = _measured(values | size.values, measure)
-    epoch_s = found.seconds_per_step * found.steps_per_epoch
+    seconds, epoch_s = seconds_of_training(found), found.seconds_per_step * found.steps_per_epoch
     n_epochs = min(seconds / epoch_s, MOST_EPOCHS)
     n_steps = n_epochs * found.steps_per_epoch
     n_validations = min(max(n_epochs * epoch_s / SECONDS_A_VALIDATION, 4), 15)
     values |= size.values | {
+        "trainer.max_time": _duration(seconds),
         "tokenizer.vocab_size": found.config.tokenizer.vocab_size,
         "model.dropout": _up_to(DROPOUT, n_epochs),
         "optim.warmup_steps": max(min(200, round(n_steps / 10)), 1),
@@ -205,8 +214,13 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         f"model: model.d_model={found.config.model.d_model} sees {n_seen:,.0f} target tokens{too_wide}",
         f"epochs: {n_epochs:.3g}, each {_readable(epoch_s)}, so model.dropout={values['model.dropout']}",
         f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps of {found.config.batch.max_tokens} "
-        "tokens; then selection and test",
+        f"tokens; then about {_readable(after := seconds_after(found))} of selection and tests",
     ]
+    if n_epochs * epoch_s + after > hours * 3600:
+        reasons.append(
+            f"expect: more than {hours:g} hours, since valid and the test sets are long; shorter ones leave more for "
+            "training"
+        )
     return Recipe(values, reasons + _expectations(text, n_epochs, epoch_s))
 
 

@@ -57,7 +57,10 @@ def wide(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Estima
 
 def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConfig]) -> None:
     found, config = wide
-    assert found.n_parameters == Transformer(config.model, prepare(config).tokenizer.vocab_size).n_parameters
+    prepared = prepare(config)
+    assert found.n_parameters == Transformer(config.model, prepared.tokenizer.vocab_size).n_parameters
+    n_valid, *n_tests = (int(store.tgt_lengths.sum()) for store in (prepared.valid, *prepared.tests.values()))
+    assert found.n_translated == 2 * n_valid + sum(n_tests)
     assert found.total_steps == checkpoint(config.run_dir)["global_step"]
     assert found.total_steps == 2 * found.steps_per_epoch
 

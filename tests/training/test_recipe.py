@@ -12,7 +12,9 @@ from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Valu
 from tests.training.tiny_runs import command, write_corpus
 
 
-def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9, n_equal: int = 0) -> Recipe:
+def chosen(
+    n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9, n_equal: int = 0, n_after: int = 0
+) -> Recipe:
     """For pairs of 20 tokens, where a model of 128 trains so many of them a second, and one twice as wide a third."""
 
     def measure(values: Values) -> Any:
@@ -24,6 +26,7 @@ def chosen(n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9,
         return SimpleNamespace(
             tokens_per_s=tokens_per_s,
             seconds_per_step=n_tokens / tokens_per_s,
+            n_translated=n_after,
             steps_per_epoch=max(20 * n_pairs // n_tokens, 1),
             config=SimpleNamespace(
                 tokenizer=SimpleNamespace(vocab_size=vocab_size),
@@ -67,8 +70,18 @@ def test_a_faster_machine_is_given_more_epochs_in_the_same_time() -> None:
 def test_the_time_is_that_of_training_and_of_what_follows() -> None:
     values = chosen(30_000, 2).values
     assert values["trainer.max_time"] == "00:01:51:36"
-    assert 2 * SHARE_OF_TRAINING * 3600 == 1 * 3600 + 51 * 60 + 36
+    assert 2 * SHARE_OF_TRAINING[1] * 3600 == 1 * 3600 + 51 * 60 + 36
     assert chosen(30_000, 50).values["trainer.max_time"].startswith("01:22:30")  # type: ignore[union-attr]
+
+
+def test_long_tests_leave_less_time_for_training_but_half_of_it() -> None:
+    """A target token of them takes four times as long as one of training, of which there are 10,000 a second."""
+    long, too_long = chosen(30_000, 2, n_after=5 * 10**6), chosen(30_000, 2, n_after=2 * 10**7)
+    assert long.values["trainer.max_time"] == "00:01:26:40"
+    assert any("then about 0:33:20 of selection" in reason for reason in long.reasons)
+    assert not any(reason.startswith("expect") for reason in long.reasons)
+    assert too_long.values["trainer.max_time"] == "00:01:00:00"
+    assert any(reason.startswith("expect: more than 2 hours") for reason in too_long.reasons)
 
 
 def test_text_with_fewer_subwords_gets_as_many_as_it_has() -> None:

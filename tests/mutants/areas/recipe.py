@@ -22,16 +22,19 @@ MUTANTS = [
     Mutant(
         fault="a text that is soon learned by heart has large batches, as if there were time for many steps",
         file=RECIPE,
-        text="min(seconds / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch) < FEW_STEPS",
-        becomes="seconds / found.seconds_per_step < FEW_STEPS",
+        text="min(seconds_of_training(found) / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch)",
+        becomes="seconds_of_training(found) / found.seconds_per_step",
         tests=[f"{TESTS}::test_where_there_is_time_for_few_steps_each_is_smaller"],
     ),
     Mutant(
         fault="no time is left for selection and tests",
         file=RECIPE,
-        text="    seconds = hours * 3600 * SHARE_OF_TRAINING",
-        becomes="    seconds = hours * 3600",
-        tests=[f"{TESTS}::test_the_time_is_that_of_training_and_of_what_follows"],
+        text="min(max(hours * 3600 - seconds_after(found), least), most)",
+        becomes="hours * 3600",
+        tests=[
+            f"{TESTS}::test_the_time_is_that_of_training_and_of_what_follows",
+            f"{TESTS}::test_long_tests_leave_less_time_for_training_but_half_of_it",
+        ],
     ),
     Mutant(
         fault="what the command sets is chosen all the same",
