@@ -38,7 +38,7 @@ FEW_STEPS = 2_000  # of 4,096 tokens; then twice as many of half the size are be
 # Subwords, for at most so many pairs.
 SUBWORDS = ((5_000, 2_000), (15_000, 4_000), (100_000, 8_000), (3_000_000, 16_000), (float("inf"), 32_000))
 # Dropout, for at most so many epochs.
-DROPOUT = ((2, 0.0), (6, 0.1), (16, 0.2), (40, 0.25), (float("inf"), 0.3))
+DROPOUT = ((8, 0.0), (16, 0.1), (24, 0.2), (40, 0.25), (float("inf"), 0.3))
 Value = int | float | str
 Values = dict[str, Value]
 
