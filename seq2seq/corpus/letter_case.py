@@ -36,9 +36,9 @@ def is_in_title_case(text: str) -> bool:
     Code says nothing, and so do words that have capitals inside in every text: NASA, iPhone, TypeError.
     """
     words = [word for word in PROSE_WORD.findall(text) if not _is_mixed(word)]
-    n_capitalised = sum(map(is_capitalised, words))
     if len(words) < _LEAST_WORDS or any(len(word) > _SHORT and not is_capitalised(word) for word in words):
         return False
+    n_capitalised = sum(map(is_capitalised, words))
     return n_capitalised >= _LEAST_WORDS - 1 and 5 * n_capitalised >= 3 * len(words)
 
 
@@ -47,7 +47,7 @@ def _is_long(word: str) -> bool:
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether it has a capital that is not its first letter, or not that alone."""
+    """Whether it has capitals, and not its first letter alone: NASA, iPhone."""
     return any(map(str.isupper, word)) and not is_capitalised(word)
 
 

@@ -74,12 +74,10 @@ def given_back(text: str, style: Style, source: str, unchanged: Sequence[str] = 
     """
     styled = _upper(text) if style == "capitals" else _title(text, source)
     words = set(_BARE_WORD.findall(source))
-    for match in _BARE_WORD.finditer(text):
-        if match[0] in words:
-            styled = styled[: match.start()] + match[0] + styled[match.end() :]
-    for phrase in unchanged:
-        for match in re.finditer(re.escape(phrase), text):
-            styled = styled[: match.start()] + phrase + styled[match.end() :]
+    spans = [match.span() for match in _BARE_WORD.finditer(text) if match[0] in words]
+    spans += [match.span() for phrase in unchanged for match in re.finditer(re.escape(phrase), text)]
+    for start, end in spans:
+        styled = styled[:start] + text[start:end] + styled[end:]
     return styled
 
 

@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         fault="code in a headline comes out in capitals",
         file="seq2seq/translation/text/casing.py",
-        text="if match[0] in words:",
-        becomes="if False:",
+        text="for match in _BARE_WORD.finditer(text) if match[0] in words]",
+        becomes="for match in ()]",
         tests=["tests/translation/text/test_casing.py::test_translations_become_headlines"],
     ),
     Mutant(
