@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+import torch
+
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
@@ -38,6 +40,9 @@ from seq2seq.training.composed import checked
 from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
+from seq2seq.translation.request import launched
+
+TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +58,7 @@ class Distillation:
         monolingual: further text of the source language, which has translations only.
         backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
         keep_share: of the translations, where there is such a model.
+        n_processes: that translate a text together; 0: one for each GPU, or one if there is none.
     """
 
     teachers: tuple[Path, ...]
@@ -63,6 +69,7 @@ class Distillation:
     monolingual: tuple[Path, ...] = ()
     backward: Path | None = None
     keep_share: float = 1.0
+    n_processes: int = 0
 
     def run(self) -> None:
         """Do it, or what is left of it, and print the page.
@@ -71,6 +78,8 @@ class Distillation:
             UserError: wrong input, or the output belongs to something else.
             SystemExit: a step failed, and has said why.
         """
+        if launched():
+            raise ConfigError("distill starts processes by itself; leave torchrun or srun out, and add --processes N")
         config, known_tags = self._checked()
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         self._claim()
@@ -167,7 +176,9 @@ class Distillation:
         translations = self.output / "translations" / f"{name}.tsv"
         translations.parent.mkdir(exist_ok=True)
         options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged({tag})]
-        _do("translate", "--model", *self.teachers, "--input", text[0], "--output", translations, *options)
+        n_processes = self.n_processes or torch.cuda.device_count()
+        words = ["--model", *self.teachers, "--input", text[0], "--output", translations, *options]
+        _do("translate", *words, by=[*TORCHRUN, str(n_processes)] if n_processes > 1 else [])
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
 
     def _files(self, folder: str, name: str) -> list[Path]:
@@ -201,13 +212,14 @@ class Distillation:
             if not timed.exists():
                 began = time.monotonic()
                 files = ["--input", folder / "source", "--output", translated]
-                _do("translate", "--model", *models, *files, *options)
-                write_json(timed, {"seconds": time.monotonic() - began})
-            seconds = json.loads(timed.read_text(encoding="utf-8"))["seconds"]
+                memory = _do("translate", "--model", *models, *files, *options)
+                write_json(timed, {"seconds": time.monotonic() - began, "memory": memory})
+            cost = json.loads(timed.read_text(encoding="utf-8"))
+            memory = f"{cost['memory'] / 1e6:,.0f}" if cost["memory"] else ""
             found = corpus_scores(list(read_lines(translated)), student.references(test), scoring=student.scoring(test))
             yield (
                 f"| {test} | {name} | {found['bleu'].score:.2f} | {found['chrf'].score:.2f} "
-                f"| {len(sources) / seconds:,.0f} | {sum(map(_size, models)) / 1e6:.1f} |"
+                f"| {len(sources) / cost['seconds']:,.0f} | {sum(map(_size, models)) / 1e6:.1f} | {memory} |"
             )
 
     def _page(self, rows: Sequence[str]) -> str:
@@ -220,10 +232,10 @@ class Distillation:
                 "",
                 f"    {command('distill', *self.teachers, *self.words, *options)}",
                 "",
-                "Sentences a second are those of a whole command, which also loads the model.",
+                "Sentences a second and memory are those of a whole command, which also loads the model.",
                 "",
-                "| test set | model | BLEU | chrF | sentences/s | MB |",
-                "|---|---|---|---|---|---|",
+                "| test set | model | BLEU | chrF | sentences/s | MB on disk | MB of memory |",
+                "|---|---|---|---|---|---|---|",
                 *rows,
                 "",
             ]
@@ -251,15 +263,21 @@ def _write_aligned(files: Sequence[Path], pairs: Iterable[tuple[str, str]]) -> N
             tgt.write(f"{target}\n".encode())
 
 
-def _do(name: str, *words: object) -> None:
+def _do(name: str, *words: object, by: Sequence[str] = ()) -> int | None:
     """Give a command, and wait for its end.
 
+    Args:
+        by: what starts it in several processes, in place of Python.
+    Returns:
+        Bytes of memory that it had at its peak, as `JobProcess` knows them.
     Raises:
         SystemExit: it failed, and has said why.
     """
     log.info("\n%s", command(name, *words))
-    if status := JobProcess([str(word) for word in words], (sys.executable, "-m", "seq2seq", name)).wait():
+    job = JobProcess([str(word) for word in words], (*(by or [sys.executable]), "-m", "seq2seq", name))
+    if status := job.wait():
         sys.exit(status if status > 0 else 128 - status)
+    return job.peak_memory
 
 
 def _tagged(tags: set[str]) -> list[str]:

@@ -62,6 +62,7 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     assert scores["teacher"] > 90
     assert scores["student"] > 30  # 8 where it has hardly begun
     assert scores["student, greedy, int8"] > 25
+    assert all(50 < int(row[-1].replace(",", "")) < 4000 for row in rows[1:])  # MB of memory: torch alone takes 200
     written = {file.name: len(file.read_text().splitlines()) for file in (output / "pairs").iterdir()}
     assert written == {"0.src": 500, "0.tgt": 500, "monolingual-0.src": 40, "monolingual-0.tgt": 40}
     assert len({row.split("\t")[0] for row in (output / "translations" / "0.tsv").read_text().splitlines()}) == 500
@@ -88,6 +89,7 @@ def test_shares_and_tags(tagged_run: Path, corpus: Path, tmp_path: Path) -> None
     write_run(tmp_path / "back", backward)
     text = {"data.train": "[{source: train, tag: t, weight: 2}]", "data.test": "[{source: test, tag: t}]"}
     options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5)
+    options += ("--processes", 2)
     done = distil(tagged_run, corpus, tmp_path / "out", *options, **text, **{"trainer.max_steps": 2})
     assert done.returncode == 0, done.stderr
     sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
@@ -146,4 +148,13 @@ def test_what_it_refuses(
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_it_is_not_for_torchrun(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    words = (str(trained_run), "data=files", "--output", str(tmp_path / "out"))
+    ranks = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}
+    done = command("distill", *words, script="seq2seq/__main__.py", env=ranks)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "distill starts processes by itself; leave torchrun or srun out, and add --processes N" in done.stderr
     assert not (tmp_path / "out").exists()

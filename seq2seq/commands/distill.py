@@ -58,6 +58,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help=f"of the translations, with --backward; default: {KEEP_SHARE}",
     )
+    add(
+        "--processes",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="that translate a text together; default: one for each GPU. trainer.devices is for training",
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -82,4 +89,5 @@ def run(args: argparse.Namespace) -> None:
         monolingual=tuple(args.mono),
         backward=args.backward,
         keep_share=KEEP_SHARE if args.keep_share is None else args.keep_share,
+        n_processes=args.processes,
     ).run()

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -15,7 +16,13 @@ _STOPPED = {
 
 
 class JobProcess:
-    """`train.py` with some words. It saves and stops if this process ends, however that ends."""
+    """`train.py` with some words. It saves and stops if this process ends, however that ends.
+
+    Attributes:
+        peak_memory: the most bytes that it had, once it has been waited for; None where nobody says, as on Windows.
+    """
+
+    peak_memory: int | None = None
 
     def __init__(self, words: Sequence[str], command: Sequence[str] = TRAIN, log: Path | None = None) -> None:
         """
@@ -42,11 +49,18 @@ class JobProcess:
     def wait(self) -> int:
         """Its exit status. If this process is told to stop meanwhile, so is the job, which is waited for."""
         try:
-            return self._process.wait()
+            return self._wait()
         except BaseException:
             self.stop()
             self._process.wait()
             raise
+
+    def _wait(self) -> int:
+        if hasattr(os, "wait4") and self._process.returncode is None:
+            _, status, usage = os.wait4(self._process.pid, 0)
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+            self.peak_memory = usage.ru_maxrss << (0 if sys.platform == "darwin" else 10)
+        return self._process.wait()
 
     def stop(self) -> None:
         """Tell it to save and stop."""
