@@ -215,11 +215,11 @@ class Distillation:
                 memory = _do("translate", "--model", *models, *files, *options)
                 write_json(timed, {"seconds": time.monotonic() - began, "memory": memory})
             cost = json.loads(timed.read_text(encoding="utf-8"))
-            memory = f"{cost['memory'] / 1e6:,.0f}" if cost["memory"] else ""
+            in_memory = f"{cost['memory'] / 1e6:,.0f}" if cost["memory"] else ""
             found = corpus_scores(list(read_lines(translated)), student.references(test), scoring=student.scoring(test))
             yield (
                 f"| {test} | {name} | {found['bleu'].score:.2f} | {found['chrf'].score:.2f} "
-                f"| {len(sources) / cost['seconds']:,.0f} | {sum(map(_size, models)) / 1e6:.1f} | {memory} |"
+                f"| {len(sources) / cost['seconds']:,.0f} | {sum(map(_size, models)) / 1e6:.1f} | {in_memory} |"
             )
 
     def _page(self, rows: Sequence[str]) -> str:

@@ -89,8 +89,7 @@ def test_shares_and_tags(tagged_run: Path, corpus: Path, tmp_path: Path) -> None
     write_run(tmp_path / "back", backward)
     text = {"data.train": "[{source: train, tag: t, weight: 2}]", "data.test": "[{source: test, tag: t}]"}
     options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5)
-    options += ("--processes", 2)
-    done = distil(tagged_run, corpus, tmp_path / "out", *options, **text, **{"trainer.max_steps": 2})
+    done = distil(tagged_run, corpus, tmp_path / "out", *options, "--processes", 2, **text, **{"trainer.max_steps": 2})
     assert done.returncode == 0, done.stderr
     sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
     assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5)]
