@@ -14,15 +14,12 @@ Each step is a command that one could give by hand. What it makes is whole or no
 
 import json
 import logging
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-
-import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
@@ -35,14 +32,11 @@ from seq2seq.errors import ConfigError, command
 from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.export.conversion import check_convertible
 from seq2seq.files import atomic_file, write_json, write_text
-from seq2seq.sweeps.job_process import JobProcess
+from seq2seq.steps import check_monolingual, claim, clean, do, n_gpus, refuse_several
 from seq2seq.training.composed import checked
 from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
-from seq2seq.translation.request import launched
-
-TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
 
 log = logging.getLogger(__name__)
 
@@ -78,11 +72,19 @@ class Distillation:
             UserError: wrong input, or the output belongs to something else.
             SystemExit: a step failed, and has said why.
         """
-        if launched():
-            raise ConfigError("distill starts processes by itself; leave torchrun or srun out, and add --processes N")
+        refuse_several("distill")
         config, known_tags = self._checked()
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
-        self._claim()
+        of_what = {
+            "teachers": [str(teacher.absolute()) for teacher in self.teachers],
+            "words": list(self.words),
+            "references": self.references,
+            "n_best": self.n_best,
+            "monolingual": [str(file.absolute()) for file in self.monolingual],
+            "backward": self.backward and str(self.backward.absolute()),
+            "keep_share": self.keep_share,
+        }
+        claim(self.output, "distillation", of_what)
         learned = []
         for n, (spec, source) in enumerate(zip(config.data.train_sources, sources, strict=True)):
             text = self._files("text", str(n))
@@ -97,7 +99,7 @@ class Distillation:
             learned.append(_entry(self._kept(f"monolingual-{n}", config), "", 1.0))
         student = RunDirectory(self.output / "student")
         if not student.has_scores:
-            _do(
+            do(
                 "train",
                 *self.words,
                 f"data.train=[{','.join(learned)}]",
@@ -105,7 +107,7 @@ class Distillation:
                 "resume=auto",
             )
         if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
-            _do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+            do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
         rows: list[str] = []
         for test, specs in config.data.tests.items():
             tags = {spec.tag or "" for spec in specs}
@@ -128,9 +130,7 @@ class Distillation:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
         if not 0 < self.keep_share <= 1:
             raise ConfigError(f"--keep-share {self.keep_share:g} is not a share, above 0 and at most 1")
-        for file in self.monolingual:
-            if not file.is_file():
-                raise ConfigError(f"--mono {file}: no such file")
+        check_monolingual(self.monolingual)
         with composed(self.words) as job:
             config = checked(job)
             if config.hours:
@@ -142,26 +142,6 @@ class Distillation:
         if self.backward:
             _translates(self.backward, *reversed(languages))
         return config, set.intersection(*(set(model.data.tags) for model in models))
-
-    def _claim(self) -> None:
-        """Make the output, unless it belongs to something else."""
-        own = {
-            "teachers": [str(teacher.absolute()) for teacher in self.teachers],
-            "words": list(self.words),
-            "references": self.references,
-            "n_best": self.n_best,
-            "monolingual": [str(file.absolute()) for file in self.monolingual],
-            "backward": self.backward and str(self.backward.absolute()),
-            "keep_share": self.keep_share,
-        }
-        file = self.output / "distillation.json"
-        if file.exists():
-            if json.loads(file.read_text(encoding="utf-8")) != own:
-                raise ConfigError(f"{file} is about another distillation; choose another --output")
-        elif self.output.exists() and any(self.output.iterdir()):
-            raise ConfigError(f"--output {self.output} holds something else; choose a new directory")
-        else:
-            write_json(file, own)
 
     def _translate(self, name: str, text: Sequence[Path], tag: str) -> None:
         """Make the pairs of a text.
@@ -176,9 +156,8 @@ class Distillation:
         translations = self.output / "translations" / f"{name}.tsv"
         translations.parent.mkdir(exist_ok=True)
         options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged({tag})]
-        n_processes = self.n_processes or torch.cuda.device_count()
         words = ["--model", *self.teachers, "--input", text[0], "--output", translations, *options]
-        _do("translate", *words, by=[*TORCHRUN, str(n_processes)] if n_processes > 1 else [])
+        do("translate", *words, n_processes=self.n_processes or n_gpus())
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
 
     def _files(self, folder: str, name: str) -> list[Path]:
@@ -189,16 +168,9 @@ class Distillation:
         pairs, languages = self._files("pairs", name), [config.data.src_lang, config.data.tgt_lang]
         if self.backward is None:
             return pairs
-        kept = self.output / "kept" / name
-        files = [kept.with_name(f"{name}.{language}") for language in languages]
-        if not all(file.exists() for file in files):
-            kept.parent.mkdir(exist_ok=True)
-            for file in files:
-                file.unlink(missing_ok=True)  # the one is there without the other if the command was killed in between
-            rules = ["--rules", "none", "--keep-duplicates", "--keep-share", self.keep_share]
-            models = ["--score", self.teachers[0], self.backward]
-            _do("corpus", "clean", *pairs, "--languages", *languages, "--output", kept, *rules, *models)
-        return files
+        rules = ["--rules", "none", "--keep-duplicates", "--keep-share", self.keep_share]
+        models = ["--score", self.teachers[0], self.backward]
+        return clean(pairs, languages, self.output / "kept" / name, *rules, *models)
 
     def _compared(
         self, student: RunDirectory, test: str, ways: Mapping[str, tuple[Sequence[Path], Sequence[object]]]
@@ -212,7 +184,7 @@ class Distillation:
             if not timed.exists():
                 began = time.monotonic()
                 files = ["--input", folder / "source", "--output", translated]
-                memory = _do("translate", "--model", *models, *files, *options)
+                memory = do("translate", "--model", *models, *files, *options)
                 write_json(timed, {"seconds": time.monotonic() - began, "memory": memory})
             cost = json.loads(timed.read_text(encoding="utf-8"))
             in_memory = f"{cost['memory'] / 1e6:,.0f}" if cost["memory"] else ""
@@ -261,23 +233,6 @@ def _write_aligned(files: Sequence[Path], pairs: Iterable[tuple[str, str]]) -> N
         for source, target in pairs:
             src.write(f"{source}\n".encode())
             tgt.write(f"{target}\n".encode())
-
-
-def _do(name: str, *words: object, by: Sequence[str] = ()) -> int | None:
-    """Give a command, and wait for its end.
-
-    Args:
-        by: what starts it in several processes, in place of Python.
-    Returns:
-        Bytes of memory that it had at its peak, as `JobProcess` knows them.
-    Raises:
-        SystemExit: it failed, and has said why.
-    """
-    log.info("\n%s", command(name, *words))
-    job = JobProcess([str(word) for word in words], (*(by or [sys.executable]), "-m", "seq2seq", name))
-    if status := job.wait():
-        sys.exit(status if status > 0 else 128 - status)
-    return job.peak_memory
 
 
 def _tagged(tags: set[str]) -> list[str]:

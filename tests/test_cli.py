@@ -16,6 +16,7 @@ from tests.places import ROOT
 
 COMMANDS = [
     "attention",
+    "backtranslate",
     "compare",
     "corpus",
     "distill",

@@ -23,6 +23,7 @@ COMMANDS = {
     "decoding.max_length_b=4",
     "prepare": "experiment=demo",
     "translate": "--model run --input text.fr --output out.en --beam-size 1",
+    "backtranslate": "run --mono text.fr --output back --beam-size 1",
     "score": "out.en --reference text.en",
     "compare": "run",
     "report": "run",
@@ -67,7 +68,7 @@ def all_end_well(folder: Path, python: Path, missing: set[str]) -> None:
         env={"PYTHONPATH": str(ROOT), "HOME": str(folder), "PATH": "/usr/bin:/bin"},
     )
     assert done.returncode == 0, done.stderr
-    found = dict(zip([*COMMANDS, *EXTRAS], json.loads(done.stdout), strict=True))
+    found = dict(zip([*COMMANDS, *EXTRAS], json.loads(done.stdout.splitlines()[-1]), strict=True))
     for name in COMMANDS:
         assert found[name][0] == 0, f"{name}: {found[name][1]}"
     page = reference.content("commands")

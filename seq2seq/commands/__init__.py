@@ -6,7 +6,7 @@ from types import ModuleType
 
 # What `--help` and the site name first, and what they name after it.
 FIRST = ("corpus", "train", "translate", "score", "compare", "report", "attention", "export", "wandb")
-MORE = ("prepare", "distill", "search", "join", "heads", "encode")
+MORE = ("prepare", "backtranslate", "distill", "search", "join", "heads", "encode")
 
 
 def add_commands(parser: argparse.ArgumentParser, groups: Mapping[str, Mapping[str, ModuleType]]) -> None:

@@ -1,4 +1,4 @@
-"""Faults on the way from a teacher to a student."""
+"""Faults on the way from a teacher to a student, and from text of one language to pairs."""
 
 from tests.mutants.mutant import Mutant
 
@@ -41,5 +41,26 @@ MUTANTS = [
         text="if self.backward is None:",
         becomes="if True:",
         tests=[SHARES],
+    ),
+    Mutant(
+        fault="sources of a back-translation are searched, not drawn",
+        file="seq2seq/backtranslation.py",
+        text='else ["--sample", "--seed", self.seed]',
+        becomes="else []",
+        tests=["tests/test_backtranslation.py::test_its_pairs_are_training_text"],
+    ),
+    Mutant(
+        fault="blank lines of monolingual text are translated",
+        file="seq2seq/backtranslation.py",
+        text=" if line.strip())",
+        becomes=")",
+        tests=["tests/test_backtranslation.py::test_its_pairs_are_training_text"],
+    ),
+    Mutant(
+        fault="each of several processes does all steps",
+        file="seq2seq/steps.py",
+        text="    if launched():",
+        becomes="    if False:",
+        tests=["tests/test_backtranslation.py::test_what_it_refuses"],
     ),
 ]

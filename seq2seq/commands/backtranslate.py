@@ -1,0 +1,48 @@
+"""Make training text of one language alone:  python -m seq2seq backtranslate RUN --mono FILE --output DIR"""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from seq2seq.options import not_negative_integer, positive
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "A model of the other direction translates text of the target language, and train.py reads the pairs as one "
+        "more source of training text. The same command goes on with what is not done yet."
+    )
+    add = parser.add_argument
+    add("models", nargs="+", type=Path, metavar="MODEL", help="from the language of the text to the other one")
+    add("--mono", nargs="+", type=Path, required=True, metavar="FILE", help="the text, one sentence a line")
+    add("--output", type=Path, required=True, metavar="DIR", help="for all that is made; the pairs are DIR/train")
+    add(
+        "--beam-size",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="search for the best translation, as for a model of little text; by default they are drawn at random",
+    )
+    add("--seed", type=not_negative_integer, default=1, metavar="N", help="of what is drawn; default: 1")
+    add(
+        "--processes",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="that translate a text together; default: one for each GPU",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    from seq2seq.backtranslation import BackTranslation
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    BackTranslation(
+        tuple(args.models),
+        tuple(args.mono),
+        args.output,
+        beam_size=args.beam_size,
+        seed=args.seed,
+        n_processes=args.processes,
+    ).run()

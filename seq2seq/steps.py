@@ -1,0 +1,90 @@
+"""Work that is commands of ours, one after the other, each in a process of its own.
+
+What a step makes is whole or not there. So the same command goes on where it was stopped.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seq2seq.errors import ConfigError, command
+from seq2seq.files import write_json
+from seq2seq.sweeps.job_process import JobProcess
+from seq2seq.translation.request import launched
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
+
+log = logging.getLogger(__name__)
+
+
+def do(name: str, *words: object, n_processes: int = 1) -> int | None:
+    """Give a command, and wait for its end.
+
+    Args:
+        n_processes: of it, which torchrun starts; 0: one.
+    Returns:
+        Bytes of memory that it had at its peak, as `JobProcess` knows them.
+    Raises:
+        SystemExit: it failed, and has said why.
+    """
+    log.info("\n%s", command(name, *words))
+    started_by = [*TORCHRUN, f"--nproc-per-node={n_processes}"] if n_processes > 1 else []
+    job = JobProcess([str(word) for word in words], (sys.executable, *started_by, "-m", "seq2seq", name))
+    if status := job.wait():
+        sys.exit(status if status > 0 else 128 - status)
+    return job.peak_memory
+
+
+def clean(pairs: Sequence[Path], languages: Sequence[str], output: Path, *options: object) -> list[Path]:
+    """`OUTPUT.LANG` for both languages: what `corpus clean` leaves of two aligned files."""
+    files = [output.with_name(f"{output.name}.{language}") for language in languages]
+    if not all(file.exists() for file in files):
+        output.parent.mkdir(exist_ok=True)
+        for file in files:
+            file.unlink(missing_ok=True)  # the one is there without the other if the command was killed in between
+        do("corpus", "clean", *pairs, "--languages", *languages, "--output", output, *options)
+    return files
+
+
+def claim(output: Path, name: str, of_what: Mapping[str, object]) -> None:
+    """Make the folder of all that the steps make, unless it is there for the same work.
+
+    Raises:
+        ConfigError: it belongs to something else.
+    """
+    file = output / f"{name}.json"
+    if file.exists():
+        if json.loads(file.read_text(encoding="utf-8")) != of_what:
+            raise ConfigError(f"{file} is about another {name}; choose another --output")
+    elif output.exists() and any(output.iterdir()):
+        raise ConfigError(f"--output {output} holds something else; choose a new directory")
+    else:
+        write_json(file, dict(of_what))
+
+
+def refuse_several(name: str) -> None:
+    """
+    Raises:
+        ConfigError: torchrun or srun has started this command several times.
+    """
+    if launched():
+        raise ConfigError(f"{name} starts processes by itself; leave torchrun or srun out, and add --processes N")
+
+
+def check_monolingual(files: Sequence[Path]) -> None:
+    """
+    Raises:
+        ConfigError: one of them is not there.
+    """
+    for file in files:
+        if not file.is_file():
+            raise ConfigError(f"--mono {file}: no such file")
+
+
+def n_gpus() -> int:
+    """The GPUs of this machine."""
+    import torch
+
+    return torch.cuda.device_count()
