@@ -55,6 +55,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="bs",
         help="paired bootstrap, or approximate randomisation; default: bs",
     )
+    parser.add_argument(
+        "--comet",
+        type=Path,
+        metavar="CKPT",
+        help="score with this model of COMET, too; the first time, pip makes an environment for it",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
@@ -69,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
         note("bleu_legacy_tok is left out: it splits words by the rules of a language; name it with --language")
     scoring = Scoring(args.language, args.tokenize, args.ignore_case)
     n_sentences, files = score_files(
-        args.hypotheses, args.reference, args.baseline, args.source, metrics, scoring, args.test_method
+        args.hypotheses, args.reference, args.baseline, args.source, metrics, scoring, args.test_method, args.comet
     )
     if args.format == "json":
         print(scores_as_json(n_sentences, files, args.test_method))

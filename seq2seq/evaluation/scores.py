@@ -5,7 +5,7 @@ A sentence is one string, as a reader sees it: detokenised and unescaped.
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -273,21 +273,37 @@ def resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int
     """
     import numpy as np
 
-    seed = _seed()
-    rng = np.random.default_rng(None if seed == "none" else int(seed))
+    def score(sums: Any) -> float:
+        return float(metric._compute_score_from_stats(sums).score)
+
     statistics = [metric._extract_corpus_statistics(texts, None) for texts in systems]  # counts of each sentence
-    counts = [np.array(each, dtype="float32") for each in statistics]  # sacreBLEU sums in 32 bits too
-    n = len(counts[0])
-    scores = []
-    for _ in range(n_samples):
-        chosen = rng.choice(n, n)
-        scores.append([metric._compute_score_from_stats(each[chosen].sum(0)).score for each in counts])
-    metric.n_bootstrap, metric.seed = n_samples, seed  # for the signature
+    # sacreBLEU sums in 32 bits too.
+    on_resamples = on_same_resamples([np.array(each, dtype="float32") for each in statistics], score, n_samples)
+    metric.n_bootstrap, metric.seed = n_samples, _seed()  # for the signature
     signature = str(metric.get_signature())
     return [
-        Resampled(float(metric._aggregate_and_compute(each).score), np.array(on_resamples), signature)
-        for each, on_resamples in zip(statistics, zip(*scores, strict=True), strict=True)
+        Resampled(float(metric._aggregate_and_compute(each).score), scores, signature)
+        for each, scores in zip(statistics, on_resamples, strict=True)
     ]
+
+
+def on_same_resamples(
+    statistics: Sequence["np.ndarray"], score: Callable[["np.ndarray"], float], n_samples: int
+) -> list["np.ndarray"]:
+    """The scores of systems on resamples of the sentences, which are the same for all.
+
+    Args:
+        statistics: numbers of each sentence, for each system; a score is that of their sums.
+    """
+    import numpy as np
+
+    seed = _seed()
+    rng = np.random.default_rng(None if seed == "none" else int(seed))
+    n, scores = len(statistics[0]), []
+    for _ in range(n_samples):
+        chosen = rng.choice(n, n)
+        scores.append([score(each[chosen].sum(0)) for each in statistics])
+    return [np.array(each) for each in zip(*scores, strict=True)]
 
 
 def _seed() -> str:
@@ -300,8 +316,12 @@ def _seed() -> str:
 
 def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
     """Paired bootstrap resampling of the first system and each other one."""
+    return paired(resampled(metric, systems, n_samples))
 
-    baseline, *others = resampled(metric, systems, n_samples)
+
+def paired(systems: Sequence[Resampled]) -> list[PairedScores]:
+    """The first system, on the same resamples as each other one."""
+    baseline, *others = systems
     found = []
     for other in others:
         p_value = bootstrap_p_value(other.on_resamples - baseline.on_resamples, other.score - baseline.score)

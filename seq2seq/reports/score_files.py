@@ -7,8 +7,9 @@ from pathlib import Path
 
 from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
+from seq2seq.evaluation.comet import comet
 from seq2seq.evaluation.holm import corrected
-from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work, paired_tests, report
+from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work, paired, paired_tests, report
 
 STDIN = Path("-")
 
@@ -54,6 +55,7 @@ def score_files(
     metrics: Sequence[str],
     scoring: Scoring = PLAIN,
     method: str = "bs",
+    comet_model: Path | None = None,
 ) -> tuple[int, list[ScoredFile]]:
     """Score files, with 95% intervals, and test the first one against the baselines.
 
@@ -64,6 +66,7 @@ def score_files(
         source: what was translated, to count what came out as it went in; None: nothing is counted.
         metrics: any of `scores.METRICS`.
         method: of the paired tests (`scores.paired_tests`).
+        comet_model: a checkpoint for one more metric, which takes the source and the first reference.
     Returns:
         The number of sentences, and the hypotheses and each baseline with their scores.
     Raises:
@@ -72,6 +75,10 @@ def score_files(
         CorpusError: a file cannot be read.
     """
     check_before_work(scoring.tokenize)
+    if comet_model and source is None:
+        raise TranslationError("--comet reads the source, too; add --source SRC")
+    if comet_model and baselines and method != "bs":
+        raise TranslationError("--comet is tested by paired bootstrap; leave --test-method out")
     outputs = [hypotheses, *baselines]
     paths = [*outputs, *references, *([source] if source else [])]
     if paths.count(STDIN) > 1:
@@ -85,11 +92,16 @@ def score_files(
             )
     translations, others = texts[: len(outputs)], texts[len(outputs) :]
     known = list(zip(*others[: len(references)], strict=True))
+    by_comet = comet(comet_model, others[-1], translations, others[0]) if comet_model else []
     if not baselines:
         scores = [report(texts[0], known, metrics, scoring=scoring)]
+        if by_comet:
+            scores[0]["comet"] = by_comet[0].interval()
         tests: list[dict[str, Against]] = [{}]
     else:
         found = paired_tests(texts[0], translations[1:], known, metrics, method, scoring=scoring)
+        if by_comet:
+            found["comet"] = paired(by_comet)
         scores = [{metric: pairs[0].baseline for metric, pairs in found.items()}]
         scores += [{metric: pairs[n].system for metric, pairs in found.items()} for n in range(len(baselines))]
         families = {
