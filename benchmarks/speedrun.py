@@ -27,10 +27,11 @@ from rounds import as_table, machine
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.files import write_text
 
-RECIPE = (
-    "experiment=multi30k_fast augment=none tokenizer.vocab_size=8000 batch.max_tokens=2048 model.dropout=0.1 "
-    "optim.weight_decay=0.3 trainer.max_time= trainer.max_steps=2100 trainer.val_every_n_steps=2101"
-).split()
+RECIPE = [
+    *("experiment=multi30k_fast", "augment=none", "tokenizer.vocab_size=8000", "batch.max_tokens=2048"),
+    *("model.dropout=0.1", "optim.weight_decay=0.3"),
+    *("trainer.max_time=", "trainer.max_steps=2100", "trainer.val_every_n_steps=2101"),
+]
 TARGET = 52.5
 T_99 = (6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821)  # of Student's t with 2, 3, ... degrees of freedom
 ROOT = Path(__file__).parents[1]
