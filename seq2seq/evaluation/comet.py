@@ -20,6 +20,11 @@ from seq2seq.exit_status import note
 from seq2seq.files import cache_directory
 
 VERSION = "2.2.7"
+# Its own torch says whether there is a GPU; by default, COMET wants one.
+PROGRAM = """import sys, torch
+from comet.cli.score import score_command
+sys.argv += ["--gpus", str(int(torch.cuda.is_available()))]
+score_command()"""
 
 
 def comet(
@@ -44,8 +49,8 @@ def comet(
             file.write_text("".join(f"{' '.join(line.split())}\n" for line in lines), encoding="utf-8")
         src, ref, *translations = files
         found = Path(folder) / "scores.json"
-        words: list[str | Path] = ["-m", "comet.cli.score", "-s", src, "-r", ref, "-t", *translations, "--model", model]
-        words += ["--to_json", found, "--only_system", "--quiet", "--gpus", str(int(_has_gpu()))]
+        words: list[str | Path] = ["-c", PROGRAM, "-s", src, "-r", ref, "-t", *translations, "--model", model]
+        words += ["--to_json", found, "--only_system", "--quiet"]
         _do([python, *words], "COMET failed")
         content = json.loads(found.read_text(encoding="utf-8"))
     return _resampled([[each["COMET"] for each in content[str(file)]] for file in translations], model.stem)
@@ -103,9 +108,3 @@ def _do(words: Sequence[str | Path], problem: str) -> None:
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=without_ours, check=False)
     if done.returncode:
         raise TranslationError(f"{problem}: {(done.stderr.strip() or 'it said nothing').splitlines()[-1]}")
-
-
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.is_available()

@@ -273,12 +273,9 @@ def resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int
     """
     import numpy as np
 
-    def score(sums: Any) -> float:
-        return float(metric._compute_score_from_stats(sums).score)
-
     statistics = [metric._extract_corpus_statistics(texts, None) for texts in systems]  # counts of each sentence
-    # sacreBLEU sums in 32 bits too.
-    on_resamples = on_same_resamples([np.array(each, dtype="float32") for each in statistics], score, n_samples)
+    counts = [np.array(each, dtype="float32") for each in statistics]  # sacreBLEU sums in 32 bits too
+    on_resamples = on_same_resamples(counts, lambda sums: metric._compute_score_from_stats(sums).score, n_samples)
     metric.n_bootstrap, metric.seed = n_samples, _seed()  # for the signature
     signature = str(metric.get_signature())
     return [
@@ -288,7 +285,7 @@ def resampled(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int
 
 
 def on_same_resamples(
-    statistics: Sequence["np.ndarray"], score: Callable[["np.ndarray"], float], n_samples: int
+    statistics: Sequence["np.ndarray"], score: Callable[[Any], float], n_samples: int
 ) -> list["np.ndarray"]:
     """The scores of systems on resamples of the sentences, which are the same for all.
 

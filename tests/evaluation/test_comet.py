@@ -16,28 +16,29 @@ from tests.training.tiny_runs import command
 # The share of the words of a translation that its reference has, as a model of COMET would be called.
 PROGRAM = """
 import argparse, json, sys
-parser = argparse.ArgumentParser()
-for name in ("-s", "-r", "--model", "--to_json", "--gpus"):
-    parser.add_argument(name, required=True)
-parser.add_argument("-t", nargs="+", required=True)
-for name in ("--only_system", "--quiet"):
-    parser.add_argument(name, action="store_true", required=True)
-args = parser.parse_args()
-if "broken" in args.model:
-    sys.exit("the model is broken")
-def lines(path):
-    with open(path, encoding="utf-8") as file:
-        return [line.strip() for line in file]
-def score(text, reference):
-    words = text.split()
-    return sum(word in reference.split() for word in words) / max(1, len(words))
-found = {}
-for path in args.t:
-    triples = zip(lines(args.s), lines(path), lines(args.r), strict=True)
-    found[path] = [{"src": src, "mt": mt, "ref": ref, "COMET": score(mt, ref)} for src, mt, ref in triples]
-with open(args.to_json, "w", encoding="utf-8") as file:
-    json.dump(found, file)
-print("a line that nobody reads")
+def score_command():
+    parser = argparse.ArgumentParser()
+    for name in ("-s", "-r", "--model", "--to_json", "--gpus"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("-t", nargs="+", required=True)
+    for name in ("--only_system", "--quiet"):
+        parser.add_argument(name, action="store_true", required=True)
+    args = parser.parse_args()
+    if "broken" in args.model:
+        sys.exit("the model is broken")
+    def lines(path):
+        with open(path, encoding="utf-8") as file:
+            return [line.strip() for line in file]
+    def score(text, reference):
+        words = text.split()
+        return sum(word in reference.split() for word in words) / max(1, len(words))
+    found = {}
+    for path in args.t:
+        triples = zip(lines(args.s), lines(path), lines(args.r), strict=True)
+        found[path] = [{"src": src, "mt": mt, "ref": ref, "COMET": score(mt, ref)} for src, mt, ref in triples]
+    with open(args.to_json, "w", encoding="utf-8") as file:
+        json.dump(found, file)
+    print("a line that nobody reads")
 """
 REFERENCE = [f"the cat {number} sits on a mat" for number in range(40)]
 GOOD = [line.replace("sits", "sat") if number % 4 else line for number, line in enumerate(REFERENCE)]
@@ -64,6 +65,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         wheel.writestr("comet/__init__.py", "")
         wheel.writestr("comet/cli/__init__.py", "")
         wheel.writestr("comet/cli/score.py", PROGRAM)
+        wheel.writestr("torch.py", "class cuda:\n    is_available = staticmethod(lambda: False)\n")
         wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: unbabel-comet\nVersion: {VERSION}\n")
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")

@@ -144,8 +144,8 @@ MUTANTS = [
     Mutant(
         fault="systems of a paired test are scored on different resamples",
         file="seq2seq/evaluation/scores.py",
-        text="each[chosen].sum(0)).score for each in counts])",
-        becomes="each[rng.choice(n, n)].sum(0)).score for each in counts])",
+        text="score(each[chosen].sum(0)) for each",
+        becomes="score(each[rng.choice(n, n)].sum(0)) for each",
         tests=["tests/evaluation/test_scores.py::test_several_systems_are_tested_as_each_of_them_alone"],
     ),
     Mutant(
