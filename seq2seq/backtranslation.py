@@ -9,7 +9,6 @@ Sources are drawn at random by default. Those of a search are all alike, and tea
 (Edunov et al. 2018); a weak one draws nonsense. A tag tells the two kinds of pairs apart (Caswell et al. 2019).
 """
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,6 @@ from seq2seq.files import atomic_file
 from seq2seq.steps import check_monolingual, claim, clean, do, n_gpus, refuse_several
 
 TAG = "backtranslated"
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -75,16 +75,9 @@ def _environment() -> Path:
         new = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         try:
             _do([sys.executable, "-m", "venv", new], "there is no environment for COMET")
-            (new / "constraints.txt").write_text(f"torch=={version('torch').partition('+')[0]}\n", encoding="utf-8")
-            install: list[str | Path] = [
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                f"unbabel-comet=={VERSION}",
-                "-c",
-                new / "constraints.txt",
-            ]
+            constraints = new / "constraints.txt"
+            constraints.write_text(f"torch=={version('torch').partition('+')[0]}\n", encoding="utf-8")
+            install = ["-m", "pip", "install", "-q", f"unbabel-comet=={VERSION}", "-c", str(constraints)]
             _do([_python(new), *install], "COMET cannot be installed")
             new.rename(folder)
         except OSError:
