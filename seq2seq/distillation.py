@@ -5,7 +5,7 @@
            translations/N.tsv   the n best translations of the teachers
            pairs/N.src, N.tgt   each line with the one of them that is most like its reference
            kept/N.LANG          the pairs that a model of the other direction finds best, if there is one
-           student/             the run of the student, with weights in 8 bits in export/
+           student/             the run of the student, with weights in 8 bits and a shortlist in export/
            tests/TEST/          what teachers and student make of a test set, and how long they take
            README.md            how good, fast and large they are
 
@@ -107,7 +107,8 @@ class Distillation:
                 "resume=auto",
             )
         if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
-            do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+            small = ["--format", "ctranslate2", "--quantization", "int8", "--shortlist"]
+            do("export", student.path, *small, "--output", int8)
         rows: list[str] = []
         for test, specs in config.data.tests.items():
             tags = {spec.tag or "" for spec in specs}

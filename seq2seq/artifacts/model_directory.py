@@ -4,7 +4,7 @@
     tokenizer.model      SentencePiece
     README.md            what the model is, what it scored, how to use it
     model.safetensors    weights for PyTorch
-    ctranslate2/         weights for CTranslate2, which can also be used without this project
+    ctranslate2/         weights for CTranslate2, which can also be used without this project; and a shortlist, maybe
     SHA256SUMS           checksums of all this but README.md, for `sha256sum --check`; older versions wrote none
 
 It has one form of the weights, or both. It appears whole or not at all, reading it runs no code from it, and its
@@ -38,6 +38,7 @@ README = "README.md"
 WEIGHTS = "model.safetensors"
 PICKLED = "pytorch_model.bin"  # in place of the former, in older models of `transformers`
 CTRANSLATE2 = "ctranslate2"
+SHORTLIST = f"{CTRANSLATE2}/vmap.txt"  # a name of CTranslate2
 SUMS = "SHA256SUMS"
 MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 

@@ -11,6 +11,7 @@ from seq2seq.artifacts.model_directory import (
     CONFIG,
     CTRANSLATE2,
     PICKLED,
+    SHORTLIST,
     WEIGHTS,
     is_of_transformers,
     read_model_directory,
@@ -122,7 +123,7 @@ class TrainedModel:
     def fingerprint(self) -> str:
         """SHA-256 of the files with the weights. Models with the same fingerprint translate alike."""
         digest = hashlib.sha256()
-        names = (WEIGHTS, PICKLED, f"{CTRANSLATE2}/model.bin")
+        names = (WEIGHTS, PICKLED, f"{CTRANSLATE2}/model.bin", SHORTLIST)
         candidates = (self.path, *(self.path / name for name in names))
         for file in candidates:
             if file.is_file():

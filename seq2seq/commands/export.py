@@ -38,7 +38,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how far log-probabilities may be from PyTorch's on average with rounded weights; default: 0.05 for int8, "
         "0.01 for bfloat16, 0.002 for float16 and int16",
     )
-    add("--output", type=Path, metavar="DIR", help="default: RUN/export/FORMAT, followed by the quantization")
+    add(
+        "--shortlist",
+        action="store_true",
+        help="CTranslate2 chooses only among pieces that the training text makes likely for a source, which is faster",
+    )
+    add(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="default: RUN/export/FORMAT, with the quantization",
+    )
     add("--force", action="store_true", help="replace an exported directory of that name")
     add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
     add("--push", metavar="OWNER/NAME", help="upload the directory for transformers to the Hugging Face hub")
@@ -52,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     if "ctranslate2" not in args.format:
         if args.quantization != "float32":
             raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
+        if args.shortlist:
+            raise ConfigError("--shortlist is for CTranslate2; add --format ctranslate2")
         if args.parity_input:
             raise ConfigError("--parity-input is for CTranslate2, since weights for PyTorch are compared bit by bit")
     if args.tolerance and args.quantization == "float32":
@@ -64,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
             tuple(name for name in FORMATS if name in args.format),
             quantization=args.quantization,
             tolerance=args.tolerance,
+            shortlist=args.shortlist,
             output=args.output,
             overwrite=args.force,
             parity_input=args.parity_input,
@@ -78,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
 def _for_transformers(args: argparse.Namespace) -> int:
     if set(args.format) != {"transformers"}:
         raise ConfigError("--format transformers makes a directory of its own; export other formats by another command")
-    if args.quantization != "float32" or args.tolerance:
+    if args.quantization != "float32" or args.tolerance or args.shortlist:
         raise ConfigError(
-            "--quantization and --tolerance are for CTranslate2; transformers rounds weights when it loads"
+            "--quantization, --tolerance and --shortlist are for CTranslate2; transformers rounds weights when it loads"
         )
     from seq2seq.export.export import ParityError, export_for_transformers
 

@@ -13,6 +13,7 @@ from seq2seq.artifacts.model_card import hub_metadata, model_card
 from seq2seq.artifacts.model_directory import (
     CTRANSLATE2,
     README,
+    SHORTLIST,
     appearing,
     is_model_directory,
     write_model_directory,
@@ -28,6 +29,7 @@ from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export.conversion import convert
 from seq2seq.export.hugging_face import class_of, is_hugging_face_directory, write_hugging_face
 from seq2seq.export.hugging_face_engine import HuggingFaceEngine, require_transformers
+from seq2seq.export.shortlist import N_PAIRS, write_shortlist
 from seq2seq.files import bundled_corpus
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines import Sentence
@@ -48,6 +50,8 @@ _LARGEST_DIFFERENCE = 1e-3
 # The figure for int8 holds with VNNI. Without it, sums of two 8-bit products overflow: 1e-2 with the model of the demo.
 _MEAN_DIFFERENCE = {"int8": 0.05, "bfloat16": 0.01, "float16": 0.002, "int16": 0.002}
 
+_LEAST_IDENTICAL = 0.5  # share of the lines; 0.9 and more with models that have learned their text
+
 _REMEDY = {"int8": ", or export where the processor computes 8 bits without overflow (x86 with VNNI)"}
 
 
@@ -61,6 +65,7 @@ def export(
     *,
     quantization: str = "float32",
     tolerance: float | None = None,
+    shortlist: bool = False,
     output: Path | None = None,
     overwrite: bool = False,
     parity_input: Path | None = None,
@@ -80,7 +85,7 @@ def export(
     Raises:
         ParityError: the exported model is not the same as the original; nothing was written.
         CheckpointError: there is no model, its weights are not finite numbers, or the directory cannot be written.
-        CorpusError: there are no lines to compare with.
+        CorpusError: there are no lines to compare with, or no training text for the shortlist.
         ConfigError: CTranslate2 is not installed.
     """
     trained, run, default = _read(source)
@@ -94,13 +99,15 @@ def export(
             require_ctranslate2()
             lines = find_lines(trained.config, trained.tokenizer, parity_input)
             _write_ctranslate2(trained, directory, quantization, tolerance, lines, say)
+            if shortlist:
+                _write_shortlist(trained, directory, lines, say)
 
-    label = "-".join([*formats, quantization] if quantization != "float32" else formats)
+    label = "-".join([*formats, *([quantization] if quantization != "float32" else []), *(["shortlist"] * shortlist)])
     output = output or default / label
     weights = [
         "`model.safetensors`: weights for PyTorch"
         if name == "safetensors"
-        else f"`ctranslate2/`: weights for CTranslate2, {quantization}"
+        else f"`ctranslate2/`: weights for CTranslate2, {quantization}{', with a shortlist' if shortlist else ''}"
         for name in formats
     ]
     n_parameters = trained.build().n_parameters
@@ -250,6 +257,30 @@ def _write_ctranslate2(
             f"with {quantization}, log-probabilities are {parity.mean:.3g} from PyTorch's on average, more than "
             f"{allowed:g}; nothing was written, choose another --quantization{_REMEDY.get(computed, '')}"
             ", or allow more with --tolerance if the model is hardly trained"
+        )
+
+
+def _write_shortlist(trained: TrainedModel, directory: Path, lines: "Lines", say: Callable[[str], None]) -> None:
+    """Learn which pieces are likely, and compare what CTranslate2 makes of the lines with and without."""
+    config, tokenizer = trained.config, trained.tokenizer
+    try:
+        sources = fetch_sources(config.data, config.data.train_sources, is_offline=True)
+    except (CorpusError, ConfigError) as error:
+        raise CorpusError(f"--shortlist needs the text that the model was trained on: {error}") from error
+    share = N_PAIRS // len(sources)
+    pairs = chain.from_iterable(islice(read_pairs(source), share) for source in sources)
+
+    def loaded() -> CTranslate2Engine:
+        return load(directory, tokenizer, config.model.max_length, EngineOptions(device="cpu"))
+
+    before = loaded()
+    n_pairs = write_shortlist(directory / SHORTLIST, tokenizer, pairs)
+    parity = measure_parity(before, loaded(), tokenizer, config.decoding, lines.sources)
+    say(f"the shortlist of {n_pairs:,} pairs: {parity.n_identical} of {parity.n_lines} translations stay as they were")
+    if parity.n_identical < _LEAST_IDENTICAL * parity.n_lines:
+        raise ParityError(
+            f"with its shortlist the model translates {parity.n_lines - parity.n_identical} of {parity.n_lines} lines "
+            "otherwise than without; nothing was written, export it without --shortlist"
         )
 
 

@@ -1,7 +1,8 @@
 """Search with CTranslate2: the same model in C++, several times as fast on a CPU, and in 8 bits if exported so.
 
 It finds what `seq2seq/decoding` finds, except for one rule: a beam of CTranslate2 stops when `patience` x `beam_size`
-hypotheses have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same.
+hypotheses have ended, ours when no live hypothesis can win any more. Log-probabilities and scores mean the same. If the
+model has a shortlist (`seq2seq/export/shortlist.py`), a search has a choice only among its pieces.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from seq2seq.artifacts.model_directory import CTRANSLATE2
+from seq2seq.artifacts.model_directory import CTRANSLATE2, SHORTLIST
 from seq2seq.config import DecodingConfig
 from seq2seq.cores import n_cores
 from seq2seq.decoding import Hypothesis, length_limit, length_penalty, min_length
@@ -52,11 +53,13 @@ class CTranslate2Engine:
         max_length: int,
         n_workers: int,
         attending: Engine | None = None,
+        has_shortlist: bool = False,
     ) -> None:
         """Use `load`.
 
         Args:
             attending: an engine of the same model, for the attention that CTranslate2 does not give.
+            has_shortlist: whether the translator has a table of likely pieces.
         """
         self.max_length = max_length
         self.n_workers = n_workers
@@ -64,6 +67,9 @@ class CTranslate2Engine:
         self.forks = False
         self.precision: str = translator.compute_type
         self.translator = translator
+        self._has_shortlist = has_shortlist
+        if has_shortlist:  # a batch has a choice among what is likely for any of its sources
+            self.max_batch_tokens = 1024
         self._attending = attending
         self.gives_attention = attending is not None
         self._pieces = pieces
@@ -147,6 +153,7 @@ class CTranslate2Engine:
             min_decoding_length=jobs[0].minimum,
             return_scores=True,
             return_end_token=True,
+            use_vmap=self._has_shortlist,
         )
         return [self._hypotheses(result, config) for result in results]
 
@@ -265,7 +272,7 @@ def load(
             f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
             f"again [{' '.join(str(error).split())[:200]}]"
         ) from error
-    return CTranslate2Engine(translator, pieces, max_length, n_workers, attending)
+    return CTranslate2Engine(translator, pieces, max_length, n_workers, attending, (directory / SHORTLIST).exists())
 
 
 def require_ctranslate2() -> Any:

@@ -1,4 +1,4 @@
-"""Faults in a directory for transformers: another model or other tokens than those that were trained."""
+"""Faults in what is exported: another model or other tokens than those that were trained."""
 
 from tests.mutants.mutant import Mutant
 
@@ -48,6 +48,20 @@ MUTANTS = [
         text='"content": _APART}',
         becomes='"content": ""}',
         tests=[f"{_TESTS}::test_hostile_lines_have_the_same_ids_and_the_same_text"],
+    ),
+    Mutant(
+        fault="what is common is likely for every source",
+        file="seq2seq/export/shortlist.py",
+        text="n_src[of_src] + n_tgt[of_tgt]",
+        becomes="n_src[of_src]",
+        tests=["tests/export/test_shortlist.py"],
+    ),
+    Mutant(
+        fault="a shortlist is shipped, and is not used",
+        file="seq2seq/translation/engines/ctranslate2.py",
+        text="use_vmap=self._has_shortlist",
+        becomes="use_vmap=False",
+        tests=["tests/export/test_shortlist.py"],
     ),
     Mutant(
         fault="any directory is replaced",
