@@ -28,8 +28,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.files import write_text
 
 RECIPE = [
-    *("experiment=multi30k_fast", "augment=none", "tokenizer.vocab_size=8000", "batch.max_tokens=2048"),
-    *("model.dropout=0.1", "optim.weight_decay=0.3"),
+    *("experiment=multi30k_fast", "augment=none"),
     *("trainer.max_time=", "trainer.max_steps=2100", "trainer.val_every_n_steps=2101"),
 ]
 TARGET = 52.5

@@ -174,6 +174,7 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         "batch.max_tokens": 4096,
         "optim.optimizer": "muon",
         "optim.schedule": "cosine",
+        "optim.weight_decay": 0.3,
         "trainer.max_epochs": MOST_EPOCHS,
         "trainer.patience": 0,
         "trainer.valid_sentences": 200,
