@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig
+from seq2seq.errors import ConfigError
 from seq2seq.export.shortlist import N_TARGETS, likely_targets, write_shortlist
-from seq2seq.translation.engines import Sentence
+from seq2seq.translation.engines import Needs, Sentence
 from seq2seq.translation.engines.ctranslate2 import load
 from seq2seq.translation.options import EngineOptions
 from tests.export.exporting import main, needs_ctranslate2, refused
@@ -85,6 +86,8 @@ def test_an_engine_has_a_choice_among_its_pieces_alone(tmp_path: Path, capsys: p
     ids = [Sentence(source) for source in model.tokenizer.encode([f"{word}." for word in LEXICON])]
     found = engine.decode(ids, DecodingConfig(beam_size=2, max_length_b=3))
     assert set("".join(model.tokenizer.decode([best.tokens for best, *_ in found]))) <= set(" so.")
+    with pytest.raises(ConfigError, match="beam_size=3 is too wide for 4 pieces"):
+        engine.check(DecodingConfig(beam_size=3), Needs())
     assert TrainedModel.read(run).fingerprint != model.fingerprint
 
 

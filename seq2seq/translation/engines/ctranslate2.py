@@ -53,13 +53,13 @@ class CTranslate2Engine:
         max_length: int,
         n_workers: int,
         attending: Engine | None = None,
-        has_shortlist: bool = False,
+        n_always: int = 0,
     ) -> None:
         """Use `load`.
 
         Args:
             attending: an engine of the same model, for the attention that CTranslate2 does not give.
-            has_shortlist: whether the translator has a table of likely pieces.
+            n_always: if the model has a shortlist, the number of pieces that each of its searches may choose.
         """
         self.max_length = max_length
         self.n_workers = n_workers
@@ -67,8 +67,9 @@ class CTranslate2Engine:
         self.forks = False
         self.precision: str = translator.compute_type
         self.translator = translator
-        self._has_shortlist = has_shortlist
-        if has_shortlist:  # a batch has a choice among what is likely for any of its sources
+        self._has_shortlist = n_always > 0
+        self._n_pieces = 4 + n_always if n_always else len(pieces)  # to choose among, with the special ones
+        if self._has_shortlist:  # a batch has a choice among what is likely for any of its sources
             self.max_batch_tokens = 1024
         self._attending = attending
         self.gives_attention = attending is not None
@@ -82,7 +83,7 @@ class CTranslate2Engine:
 
     def check(self, config: DecodingConfig, needs: Needs) -> None:
         """See `Engine.check`."""
-        problems = list(search_problems(config, needs, len(self._pieces)))
+        problems = list(search_problems(config, needs, self._n_pieces))
         if needs.attention and not self.gives_attention:
             problems.append("CTranslate2 gives no attention to align words by")
         if problems:
@@ -272,7 +273,15 @@ def load(
             f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
             f"again [{' '.join(str(error).split())[:200]}]"
         ) from error
-    return CTranslate2Engine(translator, pieces, max_length, n_workers, attending, (directory / SHORTLIST).exists())
+    return CTranslate2Engine(translator, pieces, max_length, n_workers, attending, _n_always(directory / SHORTLIST))
+
+
+def _n_always(shortlist: Path) -> int:
+    """How many pieces the first line of a shortlist has, which is for every sentence; 0 without such a file."""
+    if not shortlist.exists():
+        return 0
+    with shortlist.open(encoding="utf-8", newline="\n") as lines:
+        return len(lines.readline().partition("\t")[2].split(" "))
 
 
 def require_ctranslate2() -> Any:
