@@ -24,6 +24,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.corpus.sources import Source
 from seq2seq.decoding import Hypothesis
 from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export.conversion import convert
@@ -89,6 +90,7 @@ def export(
         ConfigError: CTranslate2 is not installed.
     """
     trained, run, default = _read(source)
+    text = _training_text(trained.config) if shortlist else []
 
     def write_weights(directory: Path) -> None:
         if "safetensors" in formats:
@@ -99,8 +101,8 @@ def export(
             require_ctranslate2()
             lines = find_lines(trained.config, trained.tokenizer, parity_input)
             _write_ctranslate2(trained, directory, quantization, tolerance, lines, say)
-            if shortlist:
-                _write_shortlist(trained, directory, lines, say)
+            if text:
+                _write_shortlist(trained, directory, text, lines, say)
 
     label = "-".join([*formats, *([quantization] if quantization != "float32" else []), *(["shortlist"] * shortlist)])
     output = output or default / label
@@ -260,15 +262,20 @@ def _write_ctranslate2(
         )
 
 
-def _write_shortlist(trained: TrainedModel, directory: Path, lines: "Lines", say: Callable[[str], None]) -> None:
-    """Learn which pieces are likely, and compare what CTranslate2 makes of the lines with and without."""
-    config, tokenizer = trained.config, trained.tokenizer
+def _training_text(config: RunConfig) -> list[Source]:
     try:
-        sources = fetch_sources(config.data, config.data.train_sources, is_offline=True)
+        return fetch_sources(config.data, config.data.train_sources, is_offline=True)
     except (CorpusError, ConfigError) as error:
         raise CorpusError(f"--shortlist needs the text that the model was trained on: {error}") from error
-    share = N_PAIRS // len(sources)
-    pairs = chain.from_iterable(islice(read_pairs(source), share) for source in sources)
+
+
+def _write_shortlist(
+    trained: TrainedModel, directory: Path, text: Sequence[Source], lines: "Lines", say: Callable[[str], None]
+) -> None:
+    """Learn which pieces are likely, and compare what CTranslate2 makes of the lines with and without."""
+    config, tokenizer = trained.config, trained.tokenizer
+    share = N_PAIRS // len(text)
+    pairs = chain.from_iterable(islice(read_pairs(source), share) for source in text)
 
     def loaded() -> CTranslate2Engine:
         return load(directory, tokenizer, config.model.max_length, EngineOptions(device="cpu"))

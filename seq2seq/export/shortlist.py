@@ -17,7 +17,7 @@ from seq2seq.vocabulary import EOS
 
 N_TARGETS = 50  # of each source piece
 N_COMMON = 200  # of the target language, for every sentence
-N_PAIRS = 300_000  # that are read: as many as take a minute or two
+N_PAIRS = 300_000  # that are worth reading: as many as take a minute or two
 _BLOCK = 5_000  # pairs at once
 _FORM = frozenset(" \t\n\r")  # what the file is divided by
 Ids = npt.NDArray[np.int64]
@@ -29,8 +29,7 @@ def write_shortlist(file: Path, tokenizer: Tokenizer, pairs: Iterable[tuple[str,
     Each line has a source piece, a tab, and target pieces. The first line, without a source piece, is for every
     sentence: all bytes, by which any character can be written, and the most common target pieces.
     """
-    blocks = _encoded(tokenizer, islice(pairs, N_PAIRS))
-    n_pairs, common, likely = likely_targets(blocks, tokenizer.vocab_size)
+    n_pairs, common, likely = likely_targets(_encoded(tokenizer, pairs), tokenizer.vocab_size)
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     # A piece can be copied, too. The signs of the file's own form have bytes.
     rows = [("", [*tokenizer.byte_ids(), *common]), *((pieces[i], [i, *targets]) for i, targets in likely)]

@@ -68,7 +68,7 @@ class CTranslate2Engine:
         self.precision: str = translator.compute_type
         self.translator = translator
         self._has_shortlist = n_always > 0
-        self._n_pieces = 4 + n_always if n_always else len(pieces)  # to choose among, with the special ones
+        self._n_pieces = EOS + 1 + n_always if n_always else len(pieces)  # to choose among, with the special ones
         if self._has_shortlist:  # a batch has a choice among what is likely for any of its sources
             self.max_batch_tokens = 1024
         self._attending = attending
