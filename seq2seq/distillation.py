@@ -47,6 +47,7 @@ class Distillation:
 
     Attributes:
         words: of `train.py`, for the student. The teachers translate its training text.
+        each: a teacher translates one source of that text, the first the first; otherwise all translate all together.
         references: share of the text that the student reads with its references; the rest has translations.
         n_best: translations of a line from which one is chosen.
         monolingual: further text of the source language, which has translations only.
@@ -58,6 +59,7 @@ class Distillation:
     teachers: tuple[Path, ...]
     words: tuple[str, ...]
     output: Path
+    each: bool = False
     references: float = 0.5
     n_best: int = 8
     monolingual: tuple[Path, ...] = ()
@@ -73,11 +75,12 @@ class Distillation:
             SystemExit: a step failed, and has said why.
         """
         refuse_several("distill")
-        config, known_tags = self._checked()
+        config, groups = self._checked()
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         of_what = {
             "teachers": [str(teacher.absolute()) for teacher in self.teachers],
             "words": list(self.words),
+            "each": self.each,
             "references": self.references,
             "n_best": self.n_best,
             "monolingual": [str(file.absolute()) for file in self.monolingual],
@@ -87,16 +90,17 @@ class Distillation:
         claim(self.output, "distillation", of_what)
         learned = []
         for n, (spec, source) in enumerate(zip(config.data.train_sources, sources, strict=True)):
+            teachers, tags = groups[n if self.each else 0]
             text = self._files("text", str(n))
             if not text[1].exists():
                 _write_aligned(text, read_pairs(source))
-            self._translate(str(n), text, source.tag if source.tag in known_tags else "")
-            pairs = self._kept(str(n), config)
+            self._translate(str(n), text, teachers, {source.tag} & tags)
+            pairs = self._kept(str(n), teachers, config)
             learned.append(_entry(text, source.tag, spec.weight * self.references))
             learned.append(_entry(pairs, source.tag, spec.weight * (1 - self.references)))
         for n, file in enumerate(self.monolingual):
-            self._translate(f"monolingual-{n}", [file], "")
-            learned.append(_entry(self._kept(f"monolingual-{n}", config), "", 1.0))
+            self._translate(f"monolingual-{n}", [file], self.teachers, set())
+            learned.append(_entry(self._kept(f"monolingual-{n}", self.teachers, config), "", 1.0))
         student = RunDirectory(self.output / "student")
         if not student.has_scores:
             do(
@@ -107,14 +111,22 @@ class Distillation:
                 "resume=auto",
             )
         if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
-            small = ["--format", "ctranslate2", "--quantization", "int8", "--shortlist"]
-            do("export", student.path, *small, "--output", int8)
+            small = ["--format", "ctranslate2", "--quantization", "int8", "--output", int8]
+            try:
+                do("export", student.path, *small, "--shortlist")
+            except SystemExit as failed:
+                if failed.code != 1:
+                    raise
+                do("export", student.path, *small)  # the text was too little for a shortlist, as has just been said
         rows: list[str] = []
         for test, specs in config.data.tests.items():
             tags = {spec.tag or "" for spec in specs}
             own = _tagged(tags)
             ways: dict[str, tuple[Sequence[Path], Sequence[object]]] = {
-                "teacher": (self.teachers, own if tags <= known_tags else []),
+                **{
+                    f"teacher {n}" if self.each else "teacher": (teachers, own if tags <= known else [])
+                    for n, (teachers, known) in enumerate(groups, start=1)
+                },
                 "student": ([student.path], own),
                 "student, greedy, int8": ([int8], ["--beam-size", 1, *own]),
             }
@@ -122,8 +134,8 @@ class Distillation:
         write_text(self.output / "README.md", page := self._page(rows))
         print(page)
 
-    def _checked(self) -> tuple[RunConfig, set[str]]:
-        """The configuration of the student, and the tags that all teachers know."""
+    def _checked(self) -> tuple[RunConfig, list[tuple[tuple[Path, ...], set[str]]]]:
+        """The configuration of the student; teachers that translate together, and the tags that all of them know."""
         for word in self.words:
             if word.startswith(("run_dir=", "resume=")):
                 raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
@@ -131,24 +143,32 @@ class Distillation:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
         if not 0 < self.keep_share <= 1:
             raise ConfigError(f"--keep-share {self.keep_share:g} is not a share, above 0 and at most 1")
+        if self.each and self.monolingual:
+            raise ConfigError("--each has no teacher for the text of --mono; leave out the one or the other")
         check_monolingual(self.monolingual)
         with composed(self.words) as job:
             config = checked(job)
             if config.hours:
                 check_hours(job)
+        if self.each and len(self.teachers) != (n := len(config.data.train_sources)):
+            raise ConfigError(
+                f"--each needs a teacher for each of the {n} sources of data.train, not {len(self.teachers)}"
+            )
         require_ctranslate2()
         check_convertible(config.model)
         languages = (config.data.src_lang, config.data.tgt_lang)
-        models = [_translates(teacher, *languages) for teacher in self.teachers]
+        tags = {teacher: set(_translates(teacher, *languages).data.tags) for teacher in self.teachers}
         if self.backward:
             _translates(self.backward, *reversed(languages))
-        return config, set.intersection(*(set(model.data.tags) for model in models))
+        groups = [(teacher,) for teacher in self.teachers] if self.each else [self.teachers]
+        return config, [(group, set.intersection(*(tags[teacher] for teacher in group))) for group in groups]
 
-    def _translate(self, name: str, text: Sequence[Path], tag: str) -> None:
+    def _translate(self, name: str, text: Sequence[Path], teachers: Sequence[Path], tags: set[str]) -> None:
         """Make the pairs of a text.
 
         Args:
             text: a file of lines, and one of their references if there are any.
+            tags: the one that the lines get, or none.
         """
         pairs = self._files("pairs", name)
         if pairs[1].exists():
@@ -156,21 +176,21 @@ class Distillation:
         n = self.n_best if len(text) == 2 else 1
         translations = self.output / "translations" / f"{name}.tsv"
         translations.parent.mkdir(exist_ok=True)
-        options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged({tag})]
-        words = ["--model", *self.teachers, "--input", text[0], "--output", translations, *options]
+        options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged(tags)]
+        words = ["--model", *teachers, "--input", text[0], "--output", translations, *options]
         do("translate", *words, n_processes=self.n_processes or n_gpus())
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
 
     def _files(self, folder: str, name: str) -> list[Path]:
         return [self.output / folder / f"{name}.{side}" for side in ("src", "tgt")]
 
-    def _kept(self, name: str, config: RunConfig) -> list[Path]:
+    def _kept(self, name: str, teachers: Sequence[Path], config: RunConfig) -> list[Path]:
         """The pairs of a text from which the student learns."""
         pairs, languages = self._files("pairs", name), [config.data.src_lang, config.data.tgt_lang]
         if self.backward is None:
             return pairs
         rules = ["--rules", "none", "--keep-duplicates", "--keep-share", self.keep_share]
-        models = ["--score", self.teachers[0], self.backward]
+        models = ["--score", teachers[0], self.backward]
         return clean(pairs, languages, self.output / "kept" / name, *rules, *models)
 
     def _compared(
@@ -197,6 +217,7 @@ class Distillation:
 
     def _page(self, rows: Sequence[str]) -> str:
         options = ["--output", self.output, "--references", f"{self.references:g}", "--n-best", self.n_best]
+        options += ["--each"] if self.each else []
         options += ["--mono", *self.monolingual] if self.monolingual else []
         options += ["--backward", self.backward, "--keep-share", f"{self.keep_share:g}"] if self.backward else []
         return "\n".join(

@@ -38,12 +38,12 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-def distil(teacher: Path, corpus: Path, output: Path, *options: object, **changes: object):
+def distil(teacher: Path | list[Path], corpus: Path, output: Path, *options: object, **changes: object):
     keys = STUDENT | {"data.dir": corpus, "data.cache_dir": corpus / "cache"} | changes
     words = ["data=files", "logger=csv", *(f"{key}={value}" for key, value in keys.items())]
-    return command(
-        "distill", str(teacher), *words, "--output", str(output), *map(str, options), script="seq2seq/__main__.py"
-    )
+    teachers = teacher if isinstance(teacher, list) else [teacher]
+    words = [*map(str, teachers), *words, "--output", str(output), *map(str, options)]
+    return command("distill", *words, script="seq2seq/__main__.py")
 
 
 @pytest.mark.slow
@@ -82,24 +82,33 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
 
 
 @pytest.mark.slow
-def test_shares_and_tags(tagged_run: Path, corpus: Path, tmp_path: Path) -> None:
+def test_shares_and_tags_of_a_teacher_for_each_source(
+    tagged_run: Path, trained_run: Path, corpus: Path, tmp_path: Path
+) -> None:
     backward = deepcopy(model_content())
     data = backward.config["data"]
     data |= {"src_lang": "en", "tgt_lang": "fr"}
     write_run(tmp_path / "back", backward)
-    text = {"data.train": "[{source: train, tag: t, weight: 2}]", "data.test": "[{source: test, tag: t}]"}
-    options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5)
-    done = distil(tagged_run, corpus, tmp_path / "out", *options, "--processes", 2, **text, **{"trainer.max_steps": 2})
+    text = {
+        "data.train": "[{source: train, tag: t, weight: 2}, {source: train, tag: z}]",
+        "data.test": "[{source: test, tag: t}]",
+    }
+    options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5, "--each")
+    teachers = [tagged_run, trained_run]  # the second knows no tag
+    done = distil(teachers, corpus, tmp_path / "out", *options, "--processes", 2, **text, **{"trainer.max_steps": 2})
     assert done.returncode == 0, done.stderr
     sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
-    assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5)]
+    assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5), ("z", 0.25), ("z", 0.75)]
     pairs, kept = (
         set(zip(*((tmp_path / "out" / folder / f"0.{side}").read_text().splitlines() for side in sides), strict=True))
         for folder, sides in (("pairs", ("src", "tgt")), ("kept", ("fr", "en")))
     )
     assert kept < pairs and len(kept) == pytest.approx(len(pairs) / 2, rel=0.05)
-    made = (tmp_path / "out" / "pairs" / "0.tgt").read_text()
-    assert made.count("t") > 10 * made.count("s")  # words of a text of kind t end in t
+    first, second = ((tmp_path / "out" / "pairs" / f"{n}.tgt").read_text() for n in (0, 1))
+    assert first.count("t") > 10 * first.count("s")  # words of a text of kind t end in t
+    assert second.count("s") > 10 * (second.count("t") + second.count("z"))
+    ways = [row.split("|")[2].strip() for row in done.stdout.splitlines() if row.startswith("| test ")]
+    assert ways[1:] == ["teacher 1", "teacher 2", "student", "student, greedy, int8"]
     assert json.loads((tmp_path / "out" / "distillation.json").read_text())["references"] == 0.25
 
 
@@ -126,6 +135,8 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
         (["--keep-share", 0.9], {}, "--keep-share needs the scores of a model of the other direction; add --backward"),
         (["--backward", "back", "--keep-share", 0], {}, "--keep-share 0 is not a share, above 0 and at most 1"),
         (["--backward", "data/sample"], {}, "data/sample"),
+        (["--each"], {"data.train": "[train, train]"}, "--each needs a teacher for each of the 2 sources"),
+        (["--each", "--mono", "nowhere"], {}, "--each has no teacher for the text of --mono;"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
         ([], {"data.valid": "nowhere"}, "data.valid: found no file"),

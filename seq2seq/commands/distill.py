@@ -25,6 +25,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--output", type=Path, required=True, metavar="DIR", help="for all that is made: text, student, scores")
     add(
+        "--each",
+        action="store_true",
+        help="the first teacher translates the first source of data.train, the second the second: specialists become "
+        "one student. Otherwise all teachers translate all text together, which needs models of one vocabulary",
+    )
+    add(
         "--references",
         type=not_negative,
         default=0.5,
@@ -84,6 +90,7 @@ def run(args: argparse.Namespace) -> None:
         teachers,
         words,
         args.output,
+        each=args.each,
         references=args.references,
         n_best=args.n_best,
         monolingual=tuple(args.mono),
