@@ -29,15 +29,13 @@ def run(words: Sequence[str]) -> None:
 
 
 def _prepare(cfg: "DictConfig") -> None:
-    from seq2seq.artifacts.trained_model import TrainedModel
     from seq2seq.dataset.prepare import prepare
-    from seq2seq.training.composed import checked
+    from seq2seq.training.composed import checked, given_tokenizer
 
     config = checked(job := job_of(cfg))
     if config.hours:
         from seq2seq.training.recipe import with_recipe
 
         config = checked(with_recipe(job)[0])
-    tokenizer = TrainedModel.read(config.finetune).tokenizer if config.finetune else None
-    prepared = prepare(config, tokenizer)
+    prepared = prepare(config, given_tokenizer(config))
     print(prepared.train.directory)

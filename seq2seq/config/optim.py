@@ -26,6 +26,7 @@ class OptimConfig:
     weight_decay: float = 0.0  # on matrices only, not on norms and biases
     clip_norm: float = 1.0  # largest norm of the gradient; 0: no clipping
     label_smoothing: float = 0.1  # probability that is spread evenly over the whole vocabulary
+    teacher_share: float = 0.5  # of the loss, if there is a teacher=; the rest is of the text
 
     def problems(self) -> Iterator[str]:
         schedules = ("inverse_sqrt", "cosine", "linear", "constant")
@@ -36,3 +37,5 @@ class OptimConfig:
         for name in ("label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 yield f"optim.{name}={getattr(self, name)} is not in [0, 1)"
+        if not 0 < self.teacher_share <= 1:
+            yield f"optim.teacher_share={self.teacher_share} is not in (0, 1]"

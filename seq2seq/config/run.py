@@ -30,6 +30,7 @@ class RunConfig:
     resume: str = runtime("", is_local=True)  # a run to continue; `auto`: the one in run_dir, if there is one
     plugins: list[str] = section(list, RUNTIME)  # modules to import, which add losses, positions or attentions
     finetune: str = start("", is_local=True)  # a trained model to start from: a path, hf:PATH or wandb:...
+    teacher: str = start("", is_local=True)  # a trained model whose probabilities the run learns, too, and its subwords
     data: DataConfig = field(default_factory=DataConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     batch: BatchConfig = field(default_factory=BatchConfig)
@@ -75,6 +76,8 @@ class RunConfig:
     def problems_of_training(self) -> Iterator[str]:
         """What is wrong only if the model is to be trained: others may translate with it without that."""
         yield from built_in_or_added("optim.loss", self.optim.loss, LOSSES, plugins.LOSSES, self.plugins)
+        if self.teacher and self.optim.loss not in LOSSES:
+            yield f"optim.loss={self.optim.loss} knows no teacher; leave teacher= or the loss out"
         yield from self.data.clean.problems_of_training()
 
     @property

@@ -119,7 +119,7 @@ def _directory(words: Sequence[str], overrides: Mapping[str, "Override"]) -> Swe
 
     def check(cfg: "DictConfig") -> None:
         job = job_of(cfg)
-        if not cfg.finetune:  # whose configuration takes long to read
+        if not (cfg.finetune or cfg.teacher):  # whose configuration takes long to read
             checked(job)
         found.append(Path(cfg.run_dir))
 

@@ -27,9 +27,11 @@ from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_o
 from seq2seq.config.read import without_removed
 from seq2seq.errors import ConfigError
 from seq2seq.masking import masked_addresses, masked_words
+from seq2seq.tokenizer import Tokenizer
 
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
 FINETUNABLE_KEYS = tuple(key for key, mark in marks(RunConfig).items() if mark.only_trains)
+_TAKEN = {"finetune": ("model", "tokenizer"), "teacher": ("tokenizer",)}  # sections that come from the model of a key
 _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
 
 log = logging.getLogger(__name__)
@@ -96,7 +98,7 @@ def checked(job: Composed) -> RunConfig:
     if job.cfg.resume not in ("", AUTO):
         raise ConfigError(f"resume={job.cfg.resume} goes on with a run that is there; leave it out for a new one")
     with _telling_keys():
-        config = finetuned_config(job.cfg, overrides) if job.cfg.finetune else read_config(job.cfg)
+        config = config_of_models(job.cfg, overrides)
     if not config.run_dir:
         raise ConfigError("run_dir is empty; name the directory that the run writes to")
     return config
@@ -112,7 +114,7 @@ def _telling_keys() -> Iterator[None]:
 
 def _overrides(job: Composed) -> list[str]:
     """The words of the command that set keys."""
-    for empty in {"resume=", "finetune="}.intersection(job.overrides):
+    for empty in {"resume=", "finetune=", "teacher="}.intersection(job.overrides):
         raise ConfigError(f"{empty} names no run; give it a run directory (is a variable unset?) or leave it out")
     return job.overrides
 
@@ -170,31 +172,38 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
             log.info("%s: %r from here on, %r before", key, new, old)
 
 
-def finetuned_config(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
-    """The composed configuration, with the shape and the subwords of the model that the run starts from.
+def config_of_models(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
+    """The composed configuration, with the shape and the subwords of the models that the run starts and learns from.
 
     Raises:
         ConfigError: the command asks for another shape, or for other subwords.
     """
-    is_online = is_reference(cfg.finetune)
-    name = pinned(cfg.finetune) if is_online else cfg.finetune  # `latest` may be another one soon
-    start = TrainedModel.read(name)
     override_of = {override.lstrip("+").split("=")[0]: override for override in overrides}
     merged = cfg.copy()
-    merged.finetune = name
-    for section in ("model", "tokenizer"):
-        for name, value in dataclasses.asdict(getattr(start.config, section)).items():
-            key = f"{section}.{name}"
-            if key in FINETUNABLE_KEYS:
-                continue
-            override = override_of.get(key) or override_of.get(section)
-            if override and OmegaConf.select(cfg, key) != value:
-                raise ConfigError(
-                    f"{override} does not fit the model to start from: {start.path} has {key}={value}; "
-                    f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
-                )
-            OmegaConf.update(merged, key, value)
+    for role, sections in _TAKEN.items():
+        if not cfg[role]:
+            continue
+        merged[role] = pinned(cfg[role]) if is_reference(cfg[role]) else cfg[role]  # `latest` may be another one soon
+        given = TrainedModel.read(merged[role])
+        for section in sections:
+            for name, value in dataclasses.asdict(getattr(given.config, section)).items():
+                key = f"{section}.{name}"
+                if key in FINETUNABLE_KEYS:
+                    continue
+                override = override_of.get(key) or override_of.get(section)
+                if override and OmegaConf.select(cfg, key) != value:
+                    raise ConfigError(
+                        f"{override} does not fit {role}={cfg[role]}: {given.path} has {key}={value}; "
+                        f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
+                    )
+                OmegaConf.update(merged, key, value)
     return read_config(merged)
+
+
+def given_tokenizer(config: RunConfig) -> Tokenizer | None:
+    """That of the model that a new run starts from, or else of its teacher; None if the run trains one."""
+    path = config.finetune or config.teacher
+    return TrainedModel.read(path).tokenizer if path else None
 
 
 def fresh_directory(path: Path) -> Path:

@@ -29,6 +29,7 @@ from seq2seq.files import readable_size
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import available_memory, is_out_of_memory
 from seq2seq.training.averaging import ExponentialAverage
+from seq2seq.training.composed import given_tokenizer
 from seq2seq.training.data import TranslationData
 from seq2seq.training.fitting import WorstBatch, fitting_max_tokens, missing_state
 from seq2seq.training.module import TranslationModule, new_module
@@ -103,7 +104,7 @@ def estimate(config: RunConfig) -> Estimate:
             f"--estimate measures one process, and this run would have {n}; add trainer.devices=1 trainer.n_nodes=1"
         )
     start = TrainedModel.read(config.finetune) if config.finetune else None
-    prepared = prepare(config, start.tokenizer if start else None)
+    prepared = prepare(config, given_tokenizer(config))
     if config.batch.is_auto:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)

@@ -40,13 +40,22 @@ class Loss(NamedTuple):
 
 
 def smoothed_cross_entropy(
-    hidden: Tensor, weight: Tensor, tgt_out: Tensor, label_smoothing: float, n_tokens: int | None = None
+    hidden: Tensor,
+    weight: Tensor,
+    tgt_out: Tensor,
+    label_smoothing: float,
+    n_tokens: int | None = None,
+    teacher: tuple[Tensor, Tensor] | None = None,
+    teacher_share: float = 0.0,
 ) -> Loss:
     """Cross-entropy against the target smoothed over the whole vocabulary (Szegedy et al. 2016, section 7).
 
     loss = (1 - eps) * -log p(target) + eps * mean over all V tokens v of -log p(v)
 
     as in `F.cross_entropy(label_smoothing=eps)`; fairseq spreads eps over V - 1, and Vaswani et al. do not say.
+    With a teacher, whose probabilities are q (Kim and Rush 2016, section 3.1; with smoothing, which they do not have):
+
+    (1 - share) * loss + share * sum over v of -q(v) log p(v)
 
     Args:
         hidden: decoder output (B, T, D).
@@ -54,6 +63,8 @@ def smoothed_cross_entropy(
         tgt_out: (B, T), padded with pad.
         label_smoothing: eps, in [0, 1).
         n_tokens: N, if the caller knows it; see `target_rows`.
+        teacher: as `hidden` and `weight`, of the same positions and subwords; it may be of another width.
+        teacher_share: of the teacher, from 0 to 1.
     """
     rows = target_rows(tgt_out, n_tokens)  # (N,)
     smoothed, nll, n_correct = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
@@ -62,6 +73,7 @@ def smoothed_cross_entropy(
         tgt_out.flatten()[rows],
         label_smoothing,
         torch.is_grad_enabled(),
+        *((teacher[0].flatten(0, 1)[rows], teacher[1], teacher_share) if teacher else (None, None, 0.0)),
     )
     return Loss(smoothed, nll, torch.full((), len(rows), device=hidden.device), n_correct)
 
@@ -87,14 +99,23 @@ class _ChunkedLoss(torch.autograd.Function):
     """`smoothed`, `nll` and `n_correct` of rows, added up chunk by chunk, together with the gradient of the first.
 
     The gradient for the logits is softmax minus the smoothed target. The smoothing is the same for all rows, so it
-    needs no pass over the logits: the mean logit of a row is its product with the mean of all output embeddings.
+    needs no pass over the logits: the mean logit of a row is its product with the mean of all output embeddings. A
+    teacher takes its share of the target.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, eps: float, wants_gradient: bool
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        eps: float,
+        wants_gradient: bool,
+        teacher_hidden: Tensor | None,
+        teacher_weight: Tensor | None,
+        share: float,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """hidden: (N, D); weight: (V, D); targets: (N,)."""
+        """hidden: (N, D); weight: (V, D); targets: (N,); of the teacher as the first two."""
         device = hidden.device
         is_mixed = torch.is_autocast_enabled(device.type)
         dtype = torch.get_autocast_dtype(device.type) if is_mixed else hidden.dtype
@@ -102,37 +123,46 @@ class _ChunkedLoss(torch.autograd.Function):
         rounded_hidden, rounded_weight = hidden.to(dtype), weight.to(dtype)
         mean_weight, sum_hidden = weight.mean(0, dtype=exact), hidden.sum(0, dtype=exact)  # (D,)
         nll = torch.zeros((), dtype=exact, device=device)
-        log_totals, n_correct = torch.zeros_like(nll), torch.zeros((), dtype=torch.int64, device=device)
+        log_totals, taught = torch.zeros_like(nll), torch.zeros_like(nll)
+        n_correct = torch.zeros((), dtype=torch.int64, device=device)
         n_rows = chunk_rows(device.type)
         if wants_gradient:
             grad_hidden = torch.empty_like(hidden)
-            grad_weight = (sum_hidden * (-eps / len(weight))).expand_as(weight).contiguous()  # (V, D)
+            spread = (1 - share) * eps
+            grad_weight = (sum_hidden * (-spread / len(weight))).expand_as(weight).contiguous()  # (V, D)
             row_numbers = torch.arange(n_rows, device=device)
         for start in range(0, len(hidden), n_rows):
             rows = slice(start, start + n_rows)
             x, y = rounded_hidden[rows], targets[rows, None]  # (n, D) and (n, 1)
             logits = x @ rounded_weight.T  # (n, V)
             highest, target_logit = logits.amax(-1, keepdim=True), logits.gather(1, y)  # (n, 1)
-            p = (logits.sub_(highest)).exp_()  # (n, V); softmax, but not yet divided by the row's total
+            logits.sub_(highest)
+            if teacher_hidden is not None and teacher_weight is not None:
+                q = (teacher_hidden[rows].to(dtype) @ teacher_weight.to(dtype).T).softmax(-1)  # (n, V)
+                taught -= (q * logits).sum(dtype=exact)
+            p = logits.exp_()  # (n, V); softmax, but not yet divided by the row's total
             total = p.sum(-1, keepdim=True, dtype=exact)  # (n, 1)
+            taught += total.log().sum()
             log_total = total.log() + highest  # of exp(logits)
             nll += (log_total - target_logit).sum()
             log_totals += log_total.sum()
             n_correct += (target_logit == highest).sum()
             if wants_gradient:
-                p[row_numbers[: len(p)], y[:, 0]] -= ((1 - eps) * total[:, 0]).to(dtype)
+                if teacher_hidden is not None:
+                    p.addcmul_(q, total.to(dtype), value=-share)
+                p[row_numbers[: len(p)], y[:, 0]] -= ((1 - share) * (1 - eps) * total[:, 0]).to(dtype)
                 # Dividing (n, D) by the totals is cheaper than dividing (n, V), and more accurate.
-                grad_hidden[rows] = (p @ rounded_weight) / total - eps * mean_weight
+                grad_hidden[rows] = (p @ rounded_weight) / total - spread * mean_weight
                 grad_weight += p.T @ (x / total).to(dtype)
         if wants_gradient:
             ctx.save_for_backward(grad_hidden, grad_weight.to(weight.dtype))
         ctx.mark_non_differentiable(nll, n_correct)
         # Mean over v of -log p(v), summed over rows. Not `@`: autocast would round its operands.
         uniform = log_totals - (sum_hidden * mean_weight).sum()
-        return (1 - eps) * nll + eps * uniform, nll, n_correct
+        return (1 - share) * ((1 - eps) * nll + eps * uniform) + share * taught, nll, n_correct
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_smoothed: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None, None, None
+        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, *[None] * 6

@@ -25,10 +25,11 @@ from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.loss import Loss, loss_function
+from seq2seq.training.loss import Loss, loss_function, smoothed_cross_entropy
 from seq2seq.training.optimizer import ENDING, MuonWithAdamW, Replanned, joined, learning_rate, parameters_of
 from seq2seq.training.pieces import Pieces
 from seq2seq.training.sharded import split_by, whole
+from seq2seq.training.teacher import Teacher
 
 RATE_AFTER_ROLLBACK = 0.5  # of the planned learning rate; a power of 2 loses no bit
 
@@ -49,6 +50,7 @@ class TranslationModule(pl.LightningModule):
         self.total_steps, self.seen = total_steps, seen
         self.automatic_optimization = False  # `training_step` is a whole step of the optimizer
         self.model = Transformer(config.model, tokenizer.vocab_size)
+        self.teacher = Teacher.read(config.teacher, tokenizer, config.data) if config.teacher else None
         self.n_steps = 0  # of the optimizer, in all starts of the run; all that is due at a step goes by this count
         self.has_begun = False  # whether the first step of this start comes next, or has been done
         self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
@@ -68,8 +70,11 @@ class TranslationModule(pl.LightningModule):
     def loss(self, batch: Batch) -> Loss:
         """What training minimises."""
         hidden = self.model.decode(batch.tgt_in, self.model.encode(batch.src), batch.src)  # (B, T, D)
-        loss, eps = loss_function(self.config.optim.loss), self.config.optim.label_smoothing
-        return loss(*self.model.factors(hidden), batch.tgt_out, eps, batch.n_tgt_tokens)
+        optim = self.config.optim
+        inputs = *self.model.factors(hidden), batch.tgt_out, optim.label_smoothing, batch.n_tgt_tokens
+        if self.teacher:
+            return smoothed_cross_entropy(*inputs, self.teacher.factors(batch), optim.teacher_share)
+        return loss_function(optim.loss)(*inputs)
 
     def saved(self, weights: Mapping[str, Tensor]) -> SavedModel:
         """What is stored of the model, with these weights."""

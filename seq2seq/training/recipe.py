@@ -285,6 +285,7 @@ def check_hours(job: Composed) -> None:
     for key, why in (
         ("experiment", "a recipe has what hours= chooses"),
         ("finetune", "the model to start from has what hours= chooses"),
+        ("teacher", "it has the subwords that hours= chooses"),
         ("resume", "the run has what hours= chooses"),
     ):
         if any(word.startswith(f"{key}=") and word != f"resume={AUTO}" for word in job.overrides):

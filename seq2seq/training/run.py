@@ -39,7 +39,7 @@ from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.averaging import ExponentialAverage
-from seq2seq.training.composed import cannot_be_made
+from seq2seq.training.composed import cannot_be_made, given_tokenizer
 from seq2seq.training.data import TranslationData, prepare_together
 from seq2seq.training.divergence import Divergence
 from seq2seq.training.estimate import CheckpointSizes, check_disk_space
@@ -98,7 +98,8 @@ def _train(
     machine = set_up_machine(config.trainer)
     n_devices(config.trainer, machine, ranks)  # refuses other numbers than were started, before any work
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
-    prepared = prepare_together(config, run, run_id, _tokenizer(resumed, start), ranks)
+    tokenizer = Tokenizer.from_bytes(resumed.model.tokenizer) if resumed else given_tokenizer(config)
+    prepared = prepare_together(config, run, run_id, tokenizer, ranks)
     ranks.join(machine.accelerator)
     if config.batch.is_auto:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
@@ -147,13 +148,6 @@ def _train(
     if trainer.is_global_zero and run.report_file.is_file():
         log.info("report:  %s", run.report_file.absolute().as_uri())  # the last line, after what the loggers say
     return outcome
-
-
-def _tokenizer(resumed: Checkpoint | None, start: TrainedModel | None) -> Tokenizer | None:
-    """The tokenizer that the weights belong to; None if the run trains both."""
-    if resumed:
-        return Tokenizer.from_bytes(resumed.model.tokenizer)
-    return start.tokenizer if start else None
 
 
 def _start_of(resumed: Checkpoint) -> Position:

@@ -23,7 +23,7 @@ from seq2seq.artifacts.wandb_questions import answer, is_model_file
 from seq2seq.config import RunConfig
 from seq2seq.errors import CheckpointError, RunError
 from seq2seq.export.export import export
-from seq2seq.training.composed import finetuned_config
+from seq2seq.training.composed import config_of_models
 from tests.training.wandb_server import Artifact, WandbServer, answered_here, wandb_server
 
 NAME = "wandb:ann/seq2seq/demo:latest"
@@ -108,7 +108,7 @@ def test_a_model_is_downloaded_once_and_translates(
     assert folder.parent / "v1" == local_model("wandb:seq2seq/demo:latest")  # without an owner: the user's
     composed = OmegaConf.create(dataclasses.asdict(RunConfig()) | {"finetune": NAME, "run_dir": "x"})
     composed.data.max_sentence_tokens, composed.trainer.max_steps = 8, 1  # which this model takes
-    assert finetuned_config(composed, []).finetune == "wandb:ann/seq2seq/demo:v1"  # another may be the latest soon
+    assert config_of_models(composed, []).finetune == "wandb:ann/seq2seq/demo:v1"  # another may be the latest soon
     ours, theirs = seq2seq.load("wandb:ann/seq2seq/demo:v1"), seq2seq.load(model)
     assert ours.translate(["Un."])[0].text == theirs.translate(["Un."])[0].text
 

@@ -12,7 +12,7 @@ from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, read_config
 from seq2seq.errors import CheckpointError, ConfigError, RunError
-from seq2seq.training.composed import finetuned_config, resumed_config
+from seq2seq.training.composed import config_of_models, resumed_config
 from tests.config.test_config import composed
 from tests.translating import model_content, write_run
 
@@ -47,7 +47,7 @@ def test_the_configuration_of_a_checkpoint_is_not_resolved(nosy: SavedModel, tmp
     with pytest.raises(CheckpointError, match=rf"model\.ckpt: .*{REFUSAL}"):
         TrainedModel.read(run)
     with pytest.raises(CheckpointError, match=REFUSAL):
-        finetuned_config(composed(f"finetune={run}"), [])
+        config_of_models(composed(f"finetune={run}"), [])
     with pytest.raises(ConfigError, match=REFUSAL):
         resumed_config(composed(), [], Checkpoint(run, nosy, 0, "", is_state=True, position={}), run)
 

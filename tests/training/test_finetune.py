@@ -109,7 +109,7 @@ def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained,
 def test_another_shape_is_an_error_in_a_sentence(trained, tmp_path, own_signals, option, has):
     done = train_here(f"finetune={trained}", option, f"run_dir={tmp_path / 'run'}")
     assert done.returncode == 2
-    assert re.search(rf"error: {option} does not fit the model .*model.ckpt has {has}; leave it out", done.stderr)
+    assert re.search(rf"error: {option} does not fit finetune=.*model.ckpt has {has}; leave it out", done.stderr)
     assert not (tmp_path / "run").exists()
 
 

@@ -45,6 +45,23 @@ def test_loss_and_gradients_equal_torchs(eps: float, dtype: torch.dtype) -> None
     )
 
 
+@pytest.mark.parametrize("share", [0.3, 1.0])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_teachers_share_equals_torchs(share: float, dtype: torch.dtype) -> None:
+    hidden, weight, tgt_out = example(dtype)
+    teacher = torch.randn(3, 5, 4, dtype=dtype), torch.randn(12, 4, dtype=dtype)  # of another width
+    ours = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1, teacher=teacher, teacher_share=share)
+    log_p, q = (hidden @ weight.T).log_softmax(-1), (teacher[0] @ teacher[1].T).softmax(-1)
+    taught = -(q * log_p).sum(-1)[tgt_out != PAD].sum()
+    theirs = (1 - share) * reference(hidden, weight, tgt_out, 0.1) + share * taught
+    torch.testing.assert_close(ours.smoothed, theirs)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours.smoothed / 11, (hidden, weight)), torch.autograd.grad(theirs / 11, (hidden, weight))
+    )
+    alone = smoothed_cross_entropy(hidden, weight, tgt_out, 0.1)
+    assert (ours.nll, ours.n_correct) == (alone.nll, alone.n_correct)  # what is measured is of the text
+
+
 def test_gradients_equal_finite_differences() -> None:
     hidden, weight, tgt_out = example(torch.float64)
     assert torch.autograd.gradcheck(lambda h, w: smoothed_cross_entropy(h, w, tgt_out, 0.1).smoothed, (hidden, weight))

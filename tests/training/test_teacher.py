@@ -1,0 +1,114 @@
+"""A run that learns the probabilities of a trained model beside its text."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.trained_model import TrainedModel
+from seq2seq.dataset.batches import Batch
+from seq2seq.errors import ConfigError
+from seq2seq.tokenizer import Tokenizer
+from seq2seq.training.processes import TrainingInterrupted
+from seq2seq.training.teacher import Teacher
+from tests.plugged import plugged
+from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_here, train_with, write_split
+from tests.translating import model_content, sentences
+
+STUDENT = {
+    "model.d_model": 32,
+    "model.n_heads": 4,
+    "model.d_ff": 64,
+    "model.dropout": 0.0,
+    "batch.max_tokens": 400,
+    "optim.schedule": "cosine",
+    "optim.lr": 1e-2,
+    "optim.warmup_steps": 20,
+    "data.test": None,
+}
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """A corpus whose references of train are those of the next line."""
+    for split, n, shift in (("train", 500, 1), ("valid", 40, 0)):
+        src, tgt = zip(*sentences(n, seed=n), strict=True)
+        write_split(tmp_path / "wrong", split, list(zip(src, [*tgt[shift:], *tgt[:shift]], strict=True)))
+    return tmp_path / "wrong"
+
+
+@pytest.mark.slow
+def test_a_student_learns_from_probabilities_alone(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
+    """With this text and without a teacher, no word can be learned."""
+    changes = STUDENT | {"teacher": str(trained_run), "optim.teacher_share": 1.0, "trainer.max_epochs": 30}
+    config = tiny_config(wrong, tmp_path / "run", changes)
+    train_with(config)
+    assert (
+        TrainedModel.read(tmp_path / "run").tokenizer.fingerprint
+        == TrainedModel.read(trained_run).tokenizer.fingerprint
+    )
+    selection = RunDirectory(tmp_path / "run").selection()
+    assert selection.valid[selection.selected]["bleu"] > 30  # 40
+
+
+def test_it_is_no_part_of_the_run(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
+    """Stopped and continued, the weights are the same; the file has one model, and the teacher is as it was."""
+    changes = STUDENT | {"teacher": str(trained_run), "trainer.max_epochs": 0, "trainer.max_steps": 4}
+    train_with(tiny_config(wrong, tmp_path / "unbroken", changes))
+    stopped = tiny_config(wrong, tmp_path / "stopped", changes)
+    with pytest.raises(TrainingInterrupted):
+        train_with(stopped, SignalAt(2))
+    train_with(stopped, resume=True)
+    alone = tiny_config(wrong, tmp_path / "alone", {**changes, "teacher": "", "finetune": str(trained_run)})
+    train_with(alone)
+    states = [checkpoint(tmp_path / name)["state_dict"] for name in ("unbroken", "stopped", "alone")]
+    assert states[0].keys() == states[2].keys()
+    for name, weight in states[0].items():
+        assert torch.equal(weight, states[1][name]), name
+    assert any(not torch.equal(weight, states[2][name]) for name, weight in states[0].items())
+
+
+def test_its_factors_are_those_of_the_model_in_half_precision_too(trained_run: Path, wrong: Path) -> None:
+    found = TrainedModel.read(trained_run)
+    teacher = Teacher.read(str(trained_run), found.tokenizer, found.config.data)
+    src, tgt = (torch.tensor(found.tokenizer.encode([text])) for text in ("ba bi fo.", "Bas bis fos."))
+    batch = Batch(src, tgt[:, :-1], tgt[:, 1:], tgt.size(1) - 1)
+    expected = found.build().eval()(batch.src, batch.tgt_in)
+    hidden, table = teacher.factors(batch)
+    torch.testing.assert_close(hidden @ table.T, expected)
+    with torch.autocast("cpu", torch.bfloat16):
+        hidden, table = teacher.factors(batch)
+    torch.testing.assert_close((hidden.float() @ table.float().T).softmax(-1), expected.softmax(-1), atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["tokenizer.vocab_size=500"],
+            r"tokenizer.vocab_size=500 does not fit teacher=.* has tokenizer.vocab_size=340",
+        ),
+        (["optim.teacher_share=0"], r"optim.teacher_share=0.0 is not in \(0, 1\]"),
+        (["plugins=[mine]", "optim.loss=focal"], "optim.loss=focal knows no teacher; leave teacher= or the loss out"),
+        (["hours=1"], "teacher= and hours= exclude each other"),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else "",
+)
+def test_words_that_do_not_go_with_it(
+    trained_run: Path, wrong: Path, tmp_path: Path, own_signals: None, words: list[str], sentence: str
+) -> None:
+    with plugged(tmp_path):
+        done = train_here("data=files", f"data.dir={wrong}", "data.test=null", f"teacher={trained_run}", *words)
+    assert done.returncode == 2
+    assert re.search(f"error: {sentence}", done.stderr)
+
+
+def test_a_model_that_cannot_teach(trained_run: Path) -> None:
+    found, other = TrainedModel.read(trained_run), model_content()
+    with pytest.raises(ConfigError, match=r"has other subwords than this run; name a model that has its tokenizer"):
+        Teacher.read(str(trained_run), Tokenizer.from_bytes(other.tokenizer), found.config.data)
+    with pytest.raises(ConfigError, match=r"translates fr to en, and this run de to en"):
+        Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, src_lang="de"))
