@@ -16,7 +16,7 @@ from seq2seq.training.processes import TrainingInterrupted
 from seq2seq.training.teacher import Teacher
 from tests.plugged import plugged
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_here, train_with, write_split
-from tests.translating import model_content, sentences
+from tests.translating import model_content, sentences, write_run
 
 STUDENT = {
     "model.d_model": 32,
@@ -71,9 +71,11 @@ def test_it_is_no_part_of_the_run(trained_run: Path, wrong: Path, tmp_path: Path
     assert any(not torch.equal(weight, states[2][name]) for name, weight in states[0].items())
 
 
-def test_its_factors_are_those_of_the_model_in_half_precision_too(trained_run: Path, wrong: Path) -> None:
-    found = TrainedModel.read(trained_run)
-    teacher = Teacher.read(str(trained_run), found.tokenizer, found.config.data)
+def test_its_factors_are_those_of_the_model_in_half_precision_too(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", model_content())  # which was trained with dropout
+    found = TrainedModel.read(run)
+    assert found.config.model.dropout > 0
+    teacher = Teacher.read(str(run), found.tokenizer, found.config.data)
     src, tgt = (torch.tensor(found.tokenizer.encode([text])) for text in ("ba bi fo.", "Bas bis fos."))
     batch = Batch(src, tgt[:, :-1], tgt[:, 1:], tgt.size(1) - 1)
     expected = found.build().eval()(batch.src, batch.tgt_in)

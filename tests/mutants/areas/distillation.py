@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 DISTILLATION, TESTS = "seq2seq/distillation.py", "tests/test_distillation.py"
 LEARNS = f"{TESTS}::test_a_student_learns_what_its_teacher_knows"
-SHARES = f"{TESTS}::test_shares_and_tags"
+SHARES = f"{TESTS}::test_shares_and_tags_of_a_teacher_for_each_source"
 
 MUTANTS = [
     Mutant(
@@ -24,8 +24,15 @@ MUTANTS = [
     Mutant(
         fault="a teacher is not told the kind of the text",
         file=DISTILLATION,
-        text="source.tag if source.tag in known_tags",
-        becomes="source.tag if source.tag not in known_tags",
+        text="{source.tag} & tags)",
+        becomes="set())",
+        tests=[SHARES],
+    ),
+    Mutant(
+        fault="the first of several specialists translates all text",
+        file=DISTILLATION,
+        text="groups[n if self.each else 0]",
+        becomes="groups[0]",
         tests=[SHARES],
     ),
     Mutant(

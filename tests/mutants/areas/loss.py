@@ -6,16 +6,30 @@ MUTANTS = [
     Mutant(
         fault="smoothing is spread over all tokens but the target",
         file="seq2seq/training/loss.py",
-        text="return (1 - eps) * nll + eps * uniform, nll",
-        becomes="return (1 - eps) * nll + eps * (uniform - nll / len(weight)) * len(weight) / (len(weight) - 1), nll",
+        text="((1 - eps) * nll + eps * uniform)",
+        becomes="((1 - eps) * nll + eps * (uniform - nll / len(weight)) * len(weight) / (len(weight) - 1))",
         tests=["tests/training/test_loss.py::test_loss_and_gradients_equal_torchs"],
     ),
     Mutant(
         fault="the gradient leaves out the smoothing",
         file="seq2seq/training/loss.py",
-        text="(p @ rounded_weight) / total - eps * mean_weight",
+        text="(p @ rounded_weight) / total - spread * mean_weight",
         becomes="(p @ rounded_weight) / total",
         tests=["tests/training/test_loss.py::test_loss_and_gradients_equal_torchs"],
+    ),
+    Mutant(
+        fault="a teacher is measured and teaches nothing",
+        file="seq2seq/training/loss.py",
+        text="value=-share",
+        becomes="value=0",
+        tests=["tests/training/test_loss.py::test_a_teachers_share_equals_torchs"],
+    ),
+    Mutant(
+        fault="a teacher drops activations at random",
+        file="seq2seq/training/teacher.py",
+        text="requires_grad_(False).eval()",
+        becomes="requires_grad_(False).train()",
+        tests=["tests/training/test_teacher.py::test_its_factors_are_those_of_the_model_in_half_precision_too"],
     ),
     Mutant(
         fault="padding counts in the loss",
@@ -41,8 +55,8 @@ MUTANTS = [
     Mutant(
         fault="a step on a GPU asks the device how many tokens its batch has",
         file="seq2seq/training/module.py",
-        text="batch.tgt_out, eps, batch.n_tgt_tokens)",
-        becomes="batch.tgt_out, eps)",
+        text="optim.label_smoothing, batch.n_tgt_tokens",
+        becomes="optim.label_smoothing, None",
         tests=["tests/training/test_device_waits.py::test_the_step_of_a_run_does_not_wait_either"],
     ),
     Mutant(
