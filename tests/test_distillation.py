@@ -7,35 +7,13 @@ from pathlib import Path
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.training.tiny_runs import TINY, command
+from tests.training.tiny_runs import STUDENT, command, write_wrong_corpus
 from tests.translating import model_content, sentences, write_run
-
-STUDENT = TINY | {
-    "tokenizer.vocab_size": 340,
-    "model.d_model": 32,
-    "model.n_heads": 4,
-    "model.d_ff": 64,
-    "model.dropout": 0.0,
-    "batch.max_tokens": 400,
-    "optim.schedule": "cosine",
-    "optim.lr": 1e-2,
-    "optim.warmup_steps": 20,
-    "trainer.max_epochs": 30,
-    "trainer.val_every_n_steps": 200,
-    "trainer.average_last": 0,
-}
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """References of train are those of the next line: from them alone, no word of a translation can be learned."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    for split, n, shift in (("train", 500, 1), ("valid", 20, 0), ("test", 30, 0)):
-        src, tgt = zip(*sentences(n, seed=n), strict=True)
-        for language, lines in (("fr", src), ("en", [*tgt[shift:], *tgt[:shift]])):
-            (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in lines))
-    return folder
+    return write_wrong_corpus(tmp_path / "corpus")
 
 
 def distil(teacher: Path | list[Path], corpus: Path, output: Path, *options: object, **changes: object):

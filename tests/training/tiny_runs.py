@@ -24,6 +24,7 @@ from seq2seq.training.run import train
 from seq2seq.training.selection import Outcome
 from tests import processes
 from tests.places import ROOT
+from tests.translating import sentences
 
 WORDS = [consonant + vowel for consonant in "bdfgkl" for vowel in "aeio"] + ["ma"]
 
@@ -48,6 +49,22 @@ TINY = {
     "trainer.progress": False,
     "decoding.beam_size": 2,
     "logger.wandb": False,
+}
+
+# A run that can learn what `trained_run` knows, in some seconds.
+STUDENT = TINY | {
+    "tokenizer.vocab_size": 340,
+    "model.d_model": 32,
+    "model.n_heads": 4,
+    "model.d_ff": 64,
+    "model.dropout": 0.0,
+    "batch.max_tokens": 400,
+    "optim.schedule": "cosine",
+    "optim.lr": 1e-2,
+    "optim.warmup_steps": 20,
+    "trainer.max_epochs": 30,
+    "trainer.val_every_n_steps": 200,
+    "trainer.average_last": 0,
 }
 
 # Metrics that a resumed run measures anew: by the clock, of this process, or since the last log.
@@ -75,6 +92,14 @@ def write_split(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
 def write_corpus(folder: Path, n_train: int = 300, n_valid: int = 9, n_test: int = 7) -> Path:
     for seed, (split, n) in enumerate({"train": n_train, "valid": n_valid, "test": n_test}.items()):
         write_split(folder, split, reversed_pairs(n, seed))
+    return folder
+
+
+def write_wrong_corpus(folder: Path) -> Path:
+    """References of train are those of the next line: from them alone, no word of a translation can be learned."""
+    for split, n, shift in (("train", 500, 1), ("valid", 20, 0), ("test", 30, 0)):
+        src, tgt = zip(*sentences(n, seed=n), strict=True)
+        write_split(folder, split, list(zip(src, [*tgt[shift:], *tgt[:shift]], strict=True)))
     return folder
 
 
