@@ -27,7 +27,7 @@ class Teacher:
         Args:
             tokenizer: of the run, and so that of its teacher: probabilities are of subwords.
         Raises:
-            ConfigError: it has other subwords, or translates from or to another language.
+            ConfigError: it has other subwords or languages, or is for shorter sentences.
             CheckpointError: there is no model.
         """
         found = TrainedModel.read(path)
@@ -36,6 +36,12 @@ class Teacher:
         languages, own = ((each.src_lang, each.tgt_lang) for each in (found.config.data, data))
         if languages != own:
             raise ConfigError(f"teacher={path} translates {' to '.join(languages)}, and this run {' to '.join(own)}")
+        most = found.config.model.max_length - 1 - bool(data.tags)  # without eos and the tag
+        if data.max_sentence_tokens > most:
+            raise ConfigError(
+                f"teacher={path} reads {most} tokens, and data.max_sentence_tokens={data.max_sentence_tokens} lets in "
+                f"longer sentences; add data.max_sentence_tokens={most}"
+            )
         return cls(found.build())
 
     @torch.no_grad()

@@ -35,7 +35,7 @@ def wrong(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_student_learns_from_probabilities_alone(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
     """With this text and without a teacher, no word can be learned."""
-    keys = {"teacher": str(trained_run), "optim.teacher_share": 1.0, "data.test": None}
+    keys = {"teacher": str(trained_run), "optim.teacher_share": 1.0, "data.test": None, "data.max_sentence_tokens": 40}
     free = {"trainer.max_rollbacks": 0}  # the loss of this text rises while its translations get better
     train_with(tiny_config(wrong, tmp_path / "run", STUDENT | keys | free))
     student, teacher = TrainedModel.read(tmp_path / "run"), TrainedModel.read(trained_run)
@@ -46,7 +46,7 @@ def test_a_student_learns_from_probabilities_alone(trained_run: Path, wrong: Pat
 
 def test_it_is_no_part_of_the_run(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
     """Stopped and continued, the weights are the same; the file has one model, and the teacher is as it was."""
-    ends = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "data.test": None}
+    ends = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "data.test": None, "data.max_sentence_tokens": 40}
     changes = STUDENT | ends | {"teacher": str(trained_run)}
     train_with(tiny_config(wrong, tmp_path / "unbroken", changes))
     stopped = tiny_config(wrong, tmp_path / "stopped", changes)
@@ -105,3 +105,5 @@ def test_a_model_that_cannot_teach(trained_run: Path) -> None:
         Teacher.read(str(trained_run), Tokenizer.from_bytes(other.tokenizer), found.config.data)
     with pytest.raises(ConfigError, match=r"translates fr to en, and this run de to en"):
         Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, src_lang="de"))
+    with pytest.raises(ConfigError, match=r"reads 47 tokens, .* add data.max_sentence_tokens=47$"):
+        Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, max_sentence_tokens=48))
