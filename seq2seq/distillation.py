@@ -2,8 +2,8 @@
 
     OUTPUT/distillation.json    what is distilled: the same command goes on, and another one is refused
            text/N.src, N.tgt    the training text of source N
-           translations/N.tsv   the n best translations of the teachers
-           pairs/N.src, N.tgt   each line with the one of them that is most like its reference
+           translations/N.tsv   the n best translations of the teachers, or with `each` of teacher N
+           pairs/N.src, N.tgt   each line with one of them
            kept/N.LANG          the pairs that a model of the other direction finds best, if there is one
            student/             the run of the student, with weights in 8 bits and a shortlist in export/
            tests/TEST/          what teachers and student make of a test set, and how long they take
@@ -49,7 +49,7 @@ class Distillation:
         words: of `train.py`, for the student. The teachers translate its training text.
         each: a teacher translates one source of that text, the first the first; otherwise all translate all together.
         references: share of the text that the student reads with its references; the rest has translations.
-        n_best: translations of a line from which one is chosen.
+        n_best: translations of a line, of which the one that is most like the reference is taken.
         monolingual: further text of the source language, which has translations only.
         backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
         keep_share: of the translations, where there is such a model.
@@ -61,7 +61,7 @@ class Distillation:
     output: Path
     each: bool = False
     references: float = 0.5
-    n_best: int = 8
+    n_best: int = 1
     monolingual: tuple[Path, ...] = ()
     backward: Path | None = None
     keep_share: float = 1.0

@@ -40,9 +40,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--n-best",
         type=positive,
-        default=8,
+        default=1,
         metavar="N",
-        help="translations of a line, of which the one that is most like the reference is taken; default: 8",
+        help="take, of the N best translations of a line, the one that is most like the reference; default: 1, the best",
     )
     add(
         "--mono",
