@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="take, of the N best translations of a line, the one that is most like the reference; default: 1, the best",
+        help="take, of the N best translations of a line, the one that is most like the reference; default: 1",
     )
     add(
         "--mono",
