@@ -200,8 +200,14 @@ def config_of_models(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
     return read_config(merged)
 
 
-def given_tokenizer(config: RunConfig) -> Tokenizer | None:
-    """That of the model that a new run starts from, or else of its teacher; None if the run trains one."""
+def given_tokenizer(config: RunConfig, start: TrainedModel | None = None) -> Tokenizer | None:
+    """That of the model that a new run starts from, or else of its teacher; None if the run trains one.
+
+    Args:
+        start: the first, if it has been read.
+    """
+    if start:
+        return start.tokenizer
     path = config.finetune or config.teacher
     return TrainedModel.read(path).tokenizer if path else None
 

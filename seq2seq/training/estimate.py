@@ -104,7 +104,7 @@ def estimate(config: RunConfig) -> Estimate:
             f"--estimate measures one process, and this run would have {n}; add trainer.devices=1 trainer.n_nodes=1"
         )
     start = TrainedModel.read(config.finetune) if config.finetune else None
-    prepared = prepare(config, given_tokenizer(config))
+    prepared = prepare(config, given_tokenizer(config, start))
     if config.batch.is_auto:
         config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)

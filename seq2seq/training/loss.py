@@ -123,7 +123,7 @@ class _ChunkedLoss(torch.autograd.Function):
         rounded_hidden, rounded_weight = hidden.to(dtype), weight.to(dtype)
         mean_weight, sum_hidden = weight.mean(0, dtype=exact), hidden.sum(0, dtype=exact)  # (D,)
         nll = torch.zeros((), dtype=exact, device=device)
-        log_totals, taught = torch.zeros_like(nll), torch.zeros_like(nll)
+        log_totals, agreed = torch.zeros_like(nll), torch.zeros_like(nll)
         n_correct = torch.zeros((), dtype=torch.int64, device=device)
         n_rows = chunk_rows(device.type)
         if wants_gradient:
@@ -136,13 +136,11 @@ class _ChunkedLoss(torch.autograd.Function):
             x, y = rounded_hidden[rows], targets[rows, None]  # (n, D) and (n, 1)
             logits = x @ rounded_weight.T  # (n, V)
             highest, target_logit = logits.amax(-1, keepdim=True), logits.gather(1, y)  # (n, 1)
-            logits.sub_(highest)
             if teacher_hidden is not None and teacher_weight is not None:
                 q = (teacher_hidden[rows].to(dtype) @ teacher_weight.to(dtype).T).softmax(-1)  # (n, V)
-                taught -= (q * logits).sum(dtype=exact)
-            p = logits.exp_()  # (n, V); softmax, but not yet divided by the row's total
+                agreed += (q * logits).sum(dtype=exact)
+            p = (logits.sub_(highest)).exp_()  # (n, V); softmax, but not yet divided by the row's total
             total = p.sum(-1, keepdim=True, dtype=exact)  # (n, 1)
-            taught += total.log().sum()
             log_total = total.log() + highest  # of exp(logits)
             nll += (log_total - target_logit).sum()
             log_totals += log_total.sum()
@@ -159,7 +157,7 @@ class _ChunkedLoss(torch.autograd.Function):
         ctx.mark_non_differentiable(nll, n_correct)
         # Mean over v of -log p(v), summed over rows. Not `@`: autocast would round its operands.
         uniform = log_totals - (sum_hidden * mean_weight).sum()
-        return (1 - share) * ((1 - eps) * nll + eps * uniform) + share * taught, nll, n_correct
+        return (1 - share) * ((1 - eps) * nll + eps * uniform) + share * (log_totals - agreed), nll, n_correct
 
     @staticmethod
     @once_differentiable
