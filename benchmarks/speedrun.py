@@ -8,12 +8,13 @@ valid set of Multi30k, learned from its 29,000 raw pairs and nothing else. The r
 - BLEU is that of all 1,014 sentences, as a run decodes them. The mean of at least three seeds must be above the target
   with p < 0.01 (Student's t, one side). All seeds that were run count.
 - The log has this program, the words of the recipe, each seed's time and score, and how fast this machine multiplies
-  bf16 matrices, before and after: two machines are compared by time times rate.
+  bf16 matrices, before and after: two machines are compared by time times rate. It names a preloaded allocator.
 
 Seeds run one after another. Close everything else first.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -48,7 +49,8 @@ def main() -> None:
         rows.append([str(seed), f"{hours[-1] * 3600:,.0f}", f"{scores[-1]:.2f}"])
         print(f"seed {seed}: {hours[-1] * 3600:,.0f} s, {scores[-1]:.2f} BLEU", file=sys.stderr, flush=True)
     rates = f"{before:.0f} and {product_rate():.0f} billion operations a second before and after"
-    about = f"{machine()}, torch {torch.__version__}, {rates}, commit {_commit()}"
+    allocator = Path(os.environ.get("LD_PRELOAD", "glibc's")).name + f" {os.environ.get('MALLOC_CONF', '')}".rstrip()
+    about = f"{machine()}, torch {torch.__version__}, {rates}, memory: {allocator}, commit {_commit()}"
     table = as_table(["seed", "seconds", "BLEU of valid"], rows)
     log = f"{' '.join(words)}\n\n{table}\n\n{verdict(scores, hours)}\n{about}\n"
     print(log)

@@ -90,7 +90,8 @@ def step_s(precision: str, lever: str) -> float:
     optimizer: torch.optim.Optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused)
     if lever == "muon":
         matrices, others = parameters_of(model)
-        optimizer = MuonWithAdamW(matrices, torch.optim.AdamW(others, lr=1e-4, fused=fused), lr=1e-4)
+        groups = [{"params": weights, "momentum": 0.95} for weights in matrices]
+        optimizer = MuonWithAdamW([*groups, {"params": others}], lr=1e-4, fused=fused)
     loss_of = loss_on_all_logits if lever == "loss" else loss_in_chunks
     src, tgt = torch.randint(4, VOCAB_SIZE, (2, PAIRS, LENGTH))
     seconds = []

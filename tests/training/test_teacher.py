@@ -33,11 +33,12 @@ def wrong(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_student_learns_from_probabilities_alone(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_student_learns_from_probabilities_alone(device: str, trained_run: Path, wrong: Path, tmp_path: Path) -> None:
     """With this text and without a teacher, no word can be learned."""
     keys = {"teacher": str(trained_run), "optim.teacher_share": 1.0, "data.test": None, "data.max_sentence_tokens": 40}
     free = {"trainer.max_rollbacks": 0}  # the loss of this text rises while its translations get better
-    train_with(tiny_config(wrong, tmp_path / "run", STUDENT | keys | free))
+    train_with(tiny_config(wrong, tmp_path / "run", STUDENT | keys | free | {"trainer.accelerator": device}))
     student, teacher = TrainedModel.read(tmp_path / "run"), TrainedModel.read(trained_run)
     assert student.tokenizer.fingerprint == teacher.tokenizer.fingerprint
     selection = RunDirectory(tmp_path / "run").selection()
