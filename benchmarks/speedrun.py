@@ -49,8 +49,8 @@ def main() -> None:
         rows.append([str(seed), f"{hours[-1] * 3600:,.0f}", f"{scores[-1]:.2f}"])
         print(f"seed {seed}: {hours[-1] * 3600:,.0f} s, {scores[-1]:.2f} BLEU", file=sys.stderr, flush=True)
     rates = f"{before:.0f} and {product_rate():.0f} billion operations a second before and after"
-    allocator = Path(os.environ.get("LD_PRELOAD") or "the system's").name + f" {os.environ.get('MALLOC_CONF', '')}".rstrip()
-    about = f"{machine()}, torch {torch.__version__}, {rates}, memory: {allocator}, commit {_commit()}"
+    memory = [Path(os.environ.get("LD_PRELOAD") or "the system's").name, os.environ.get("MALLOC_CONF", "")]
+    about = f"{machine()}, torch {torch.__version__}, {rates}, memory: {' '.join(memory).strip()}, commit {_commit()}"
     table = as_table(["seed", "seconds", "BLEU of valid"], rows)
     log = f"{' '.join(words)}\n\n{table}\n\n{verdict(scores, hours)}\n{about}\n"
     print(log)
