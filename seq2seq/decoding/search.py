@@ -10,7 +10,6 @@ from seq2seq.decoding import Hypothesis, NextTokenScores, State, plan_batches
 from seq2seq.decoding.beam import beam_search
 from seq2seq.decoding.constraints import Constraints
 from seq2seq.decoding.greedy import greedy_search, sample
-from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
 
 
@@ -70,13 +69,11 @@ def decode_ids(
         sources: token ids without bos and eos. A source without tokens does not reach the model. It gets one hypothesis
             without tokens, with log-probability 0.
         device: where the model is.
-        max_length: most tokens of a source with its eos, and most decoder steps, that the model can do.
+        max_length: most tokens of a source with its eos, and most decoder steps, that the model can do. No source has
+            more: `prepare` refuses such sentences of valid and test.
     Returns:
         For each source its hypotheses, best first; see `search`.
-    Raises:
-        TranslationError: sources longer than the model can read, before any work.
     """
-    _check_lengths(sources, max_length)
     found: list[list[Hypothesis]] = [[Hypothesis([], 0.0, 0.0, True)] for _ in sources]
     for indices in plan_batches([len(source) for source in sources], config):
         with torch.inference_mode():
@@ -96,14 +93,3 @@ def pad_sources(sources: Sequence[Sequence[int]], max_length: int) -> Tensor:
     step = 4 if longest <= 16 else 8
     width = max(longest, min(-(-longest // step) * step, max_length))
     return torch.tensor([[*source, EOS, *[PAD] * (width - len(source) - 1)] for source in sources])
-
-
-def _check_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:
-    too_long = [i for i, source in enumerate(sources) if len(source) + 1 > max_length]
-    if too_long:
-        first_index = too_long[0]
-        raise TranslationError(
-            f"{len(too_long)} of {len(sources)} sources are longer than the {max_length - 1} tokens that "
-            f"this model reads; the first is number {first_index + 1}, with {len(sources[first_index])} tokens. "
-            "Split them into sentences."
-        )

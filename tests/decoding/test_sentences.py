@@ -5,7 +5,6 @@ from torch import Tensor
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.search import decode_ids, pad_sources
-from seq2seq.errors import TranslationError
 from seq2seq.vocabulary import EOS, PAD
 
 from .toy import ToyModel, ToyState
@@ -80,13 +79,3 @@ def test_decoding_keeps_no_gradients_and_leaves_the_consumer_in_its_own_mode() -
     decode_ids(Watched(1, 12), [[4], [5, 6]], DecodingConfig(max_batch_tokens=1), CPU, 100)
     assert not torch.is_inference_mode_enabled()
     assert modes == [True, True]
-
-
-def test_sources_that_the_model_cannot_read_are_named_before_any_work() -> None:
-    model = ToyModel(seed=2, n_ids=12)
-    sources = [[4], [4] * 20, [4] * 30]
-    message = "2 of 3 sources are longer than the 19 tokens .* the first is number 2, with 20 tokens"
-    with pytest.raises(TranslationError, match=message):
-        decode_ids(model, sources, DecodingConfig(), CPU, max_length=20)
-    assert model.batches == []
-    assert len(decode_ids(model, [[4] * 19], DecodingConfig(), CPU, max_length=20)) == 1
