@@ -54,10 +54,6 @@ class Line(NamedTuple):
         """The line as it was read."""
         return self.text + self.end
 
-    @property
-    def is_blank(self) -> bool:
-        return not self.text.strip()
-
     def untouched(self) -> Piece:
         """The line as a piece that has nothing to translate."""
         return Piece(self.source, self.number, (), lambda _: self.source)

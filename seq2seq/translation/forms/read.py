@@ -15,7 +15,7 @@ from seq2seq.corpus.sources import COMPRESSIONS
 from seq2seq.errors import TranslationError
 from seq2seq.translation.forms.document import read_document
 from seq2seq.translation.forms.piece import Line, Piece, numbered
-from seq2seq.translation.forms.subtitles import read_srt, read_vtt
+from seq2seq.translation.forms.subtitles import read_subtitles
 
 BOM = "\ufeff"
 
@@ -123,10 +123,8 @@ def _read(lines: Iterator[str], name: str, form: str, field: str) -> Iterator[Pi
             from seq2seq.translation.forms.markdown import read_markdown  # 0.07 s, which no other form needs
 
             return read_markdown(lines)
-        case "srt":
-            return read_srt(lines, name)
-        case "vtt":
-            return read_vtt(lines, name)
+        case "srt" | "vtt":
+            return read_subtitles(lines, name, is_vtt=form == "vtt")
         case "tsv":
             return read_tsv(lines, name, int(field))
         case "jsonl":

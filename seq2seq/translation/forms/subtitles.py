@@ -165,31 +165,20 @@ _MOST_LINES = 100  # of one subtitle: a longer one has lost the blank line at it
 _SHOWN = 60  # characters of a line in a message
 
 
-def read_srt(lines: Iterable[str], name: str) -> Iterator[Piece]:
-    """The texts of SubRip subtitles, and what stands between them, as pieces.
+def read_subtitles(lines: Iterable[str], name: str, *, is_vtt: bool) -> Iterator[Piece]:
+    """The texts of subtitles, and what stands between them, as pieces.
 
     Args:
         lines: with their line ends.
         name: of the file, for messages.
+        is_vtt: whether they are WebVTT, and not SubRip.
     Raises:
         TranslationError: the lines are not subtitles; the message names the first line that is wrong.
     """
-    return _read_subtitles(lines, name, is_vtt=False)
-
-
-def read_vtt(lines: Iterable[str], name: str) -> Iterator[Piece]:
-    """The texts of WebVTT subtitles, and what stands between them, as pieces.
-
-    The arguments and errors are those of `read_srt`.
-    """
-    return _read_subtitles(lines, name, is_vtt=True)
-
-
-def _read_subtitles(lines: Iterable[str], name: str, *, is_vtt: bool) -> Iterator[Piece]:
     block: list[Line] = []
     is_text = False
     for line in numbered(lines):
-        if not line.is_blank:
+        if line.text.strip():
             block.append(line)
             if len(block) > _MOST_LINES:
                 _refuse(name, line, f"a subtitle has more than {_MOST_LINES} lines; put blank lines between them")
