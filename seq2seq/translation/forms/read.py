@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -192,7 +193,7 @@ def read_jsonl(lines: Iterable[str], name: str, path: str) -> Iterator[Piece]:
                 f"{where}: the text under {path!r} has half a surrogate pair; replace that \\u escape"
             )
         is_ascii = line.text.isascii() and "\\u" in line.text
-        yield _piece(line, start, end, _LINE_END.split(text), _ascii_string if is_ascii else _string)
+        yield _piece(line, start, end, _LINE_END.split(text), partial(json.dumps, ensure_ascii=is_ascii))
 
 
 def _piece(line: Line, start: int, end: int, parts: Sequence[str], written: Callable[[str], str]) -> Piece:
@@ -216,14 +217,6 @@ def _piece(line: Line, start: int, end: int, parts: Sequence[str], written: Call
 
 def _tsv_field(text: str) -> str:
     return text.replace("\t", " ")  # a translation may hold some, if the training text did
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _ascii_string(text: str) -> str:
-    return json.dumps(text)
 
 
 def _find(line: str, start: int, keys: Sequence[str]) -> tuple[int, int, str] | None:
