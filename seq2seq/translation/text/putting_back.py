@@ -75,8 +75,6 @@ def put_back(translation: Text, text: str, items: Sequence[Item], parts: Sequenc
         links: for each of `units(text)`, those of `units(translation)` that come from it, best first. They may
             be empty for words whose part has no word in the translation.
     """
-    if not items:
-        return Restored(translation, [])
     images = _Images(_Side(text), _Side(translation.text), parts, links)
     return _rendered(translation, items, _placed(items, images))
 
