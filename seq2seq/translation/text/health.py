@@ -11,7 +11,6 @@ from seq2seq.characters import LETTER_ROW, bare, composed, is_unspaced, split_wo
 Kind = Literal[
     "empty", "loop", "copied", "short", "long", "split", "cut", "missing", "untranslated", "unknown", "unscored", "tags"
 ]
-KINDS: tuple[Kind, ...] = ("empty", "loop", "copied", "short")
 
 _SHOWN_CHARACTERS = 5  # that the model does not read, in a message
 _SHOWN_WORDS = 20

@@ -17,15 +17,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import regex
 
 from seq2seq.characters import STOP, UNSPACED, WORD_OR_SIGN, composed
 from seq2seq.translation.text.origins import Edit
 
-Kind = Literal["markup", "urls", "placeholders", "code", "emoji", "numbers"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS = ("markup", "urls", "placeholders", "code", "emoji", "numbers")
 
 _CASED = r"[\p{LC}\d_]"  # letters of scripts that have capitals
 _NAME = r"[A-Za-z][\w:.-]{0,63}|\d{1,3}"  # translators see <a href="b"> as <0>

@@ -7,15 +7,14 @@ The white space between parts is kept, so the joined line has it too.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import regex
 
 from seq2seq.characters import CHARACTER, LONE_STOPS, STOPS, UNSPACED, has_spaces_between_sentences
 from seq2seq.corpus.sentences import sentence_ends
 
-SplitName = Literal["auto", "always", "never"]
-SPLITS: tuple[SplitName, ...] = get_args(SplitName)
+SPLITS = ("auto", "always", "never")
 
 BREAK = "\u2029"  # Unicode's paragraph separator: between texts that are translated each by itself
 
