@@ -4,9 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding.beam import beam_search
-from seq2seq.decoding.constraints import Constraints
-from seq2seq.decoding.greedy import greedy_search
 from seq2seq.decoding.search import pad_sources, search
 
 from . import reference
@@ -32,12 +29,3 @@ def test_a_beam_of_1_takes_the_most_probable_token_each_time(seed: int, eos_bonu
     longest = max(len(hypothesis.tokens) + hypothesis.finished for (hypothesis,) in found)
     assert model.n_steps == longest
     assert model.n_announced == max(limits)
-
-
-@given(seed=st.integers(0, 10**6), eos_bonus=st.sampled_from([-4.0, 0.0, 2.0, 6.0]))
-def test_beam_search_with_one_place_and_no_normalisation_is_greedy(seed: int, eos_bonus: float) -> None:
-    model = ToyModel(seed, n_ids=12, eos_bonus=eos_bonus)
-    config = DecodingConfig(beam_size=1, normalization="none", max_length_a=1.0, max_length_b=3)
-    src = pad_sources(SOURCES, 100)
-    greedy = greedy_search(model, src, config, Constraints(src, config, 100))
-    assert greedy == beam_search(model, src, config, Constraints(src, config, 100))
