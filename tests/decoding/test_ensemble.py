@@ -1,6 +1,5 @@
 import functools
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -96,55 +95,6 @@ def test_a_search_asks_the_averaged_distribution(
         reference.assert_same(hypotheses, expected)
     assert len({model.n_steps for model in models}) == 1 and models[0].n_steps > 1
     assert {model.n_announced for model in models} == {9}
-
-
-@pytest.mark.slow
-@given(
-    seed=st.integers(0, 10**6),
-    search_settings=st.sampled_from(
-        [{"beam_size": 1}, {"beam_size": 3, "n_best": 3}, {"sampling": True, "n_best": 2, "top_p": 0.9}]
-    ),
-    rules=st.fixed_dictionaries(
-        {
-            "repetition_penalty": st.sampled_from([1.0, 1.3, 2.5, 0.7]),
-            "no_repeat_ngram": st.sampled_from([0, 1, 2]),
-            "min_length_b": st.sampled_from([0, 4]),
-            "normalization": st.sampled_from(["none", "length", "gnmt"]),
-        }
-    ),
-    weights=st.sampled_from([(), (3.0, 1.0), (1.0, 1e-9)]),
-    with_prefixes=st.booleans(),
-)
-@settings(max_examples=20)
-def test_a_model_twice_is_that_model_under_every_setting(
-    seed: int,
-    search_settings: dict[str, Any],
-    rules: dict[str, Any],
-    weights: tuple[float, ...],
-    with_prefixes: bool,
-) -> None:
-    config = DecodingConfig(**search_settings, **rules)
-    src = pad_sources(SOURCES, 100)
-    prefixes: list[tuple[int, ...]] | None = [(7,), (), (5, 5, 5), (8, 4), ()] if with_prefixes else None
-
-    def model() -> ToyModel:
-        return ToyModel(seed, n_ids=15, eos_bonus=1.0, special_bonus=0.0)
-
-    once = search(model(), src, config, 50, prefixes)
-    twice = search(Ensemble([model(), model()], weights), src, config, 50, prefixes)
-    for one, other in zip(twice, once, strict=True):
-        reference.assert_same(one, other)
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_model_that_counts_next_to_nothing_changes_nothing(beam_size: int) -> None:
-    config = DecodingConfig(beam_size=beam_size, n_best=beam_size, repetition_penalty=1.4)
-    src = pad_sources(SOURCES, 100)
-    one, other = (ToyModel(seed, n_ids=15, eos_bonus=1.0, special_bonus=0.0) for seed in (4, 5))
-    alone = search(one, src, config, 50)
-    for weights, models in (((1.0, 1e-12), [one, other]), ((1e-12, 1.0), [other, one])):
-        for found, expected in zip(search(Ensemble(models, weights), src, config, 50), alone, strict=True):
-            reference.assert_same(found, expected)
 
 
 def test_a_model_has_its_own_logits_together_with_itself() -> None:
