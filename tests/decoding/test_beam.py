@@ -103,20 +103,6 @@ def test_a_small_beam_finds_what_its_definition_finds(
     assert model.n_steps == longest  # neither past the proof that nothing better can come nor before it
 
 
-@given(seed=st.integers(0, 10**6), normalization=normalizations, alpha=alphas, eos_bonus=eos_bonuses)
-@settings(fixed_examples, max_examples=20)
-def test_asking_for_more_hypotheses_does_not_change_the_best(
-    seed: int, normalization: str, alpha: float, eos_bonus: float
-) -> None:
-    model = ToyModel(seed, n_ids=15, eos_bonus=eos_bonus)
-    src = pad_sources(SOURCES, 100)
-    one, three, five = (search(model, src, config(5, n, 12, normalization, alpha), 100) for n in (1, 3, 5))
-    for best, some, many in zip(one, three, five, strict=True):
-        assert best == many[:1] and some == many[:3]
-        assert len(many) == 5 and len({tuple(h.tokens) for h in many}) == 5
-        assert [h.finished for h in many] == sorted((h.finished for h in many), reverse=True)
-
-
 @given(seed=st.integers(0, 10**6), beam_size=st.sampled_from([1, 2, 5]), eos_bonus=eos_bonuses)
 @fixed_examples
 def test_no_special_token_appears_and_no_hypothesis_is_empty_or_too_long(
@@ -131,16 +117,6 @@ def test_no_special_token_appears_and_no_hypothesis_is_empty_or_too_long(
             n_tokens = len(hypothesis.tokens) + hypothesis.finished
             assert n_tokens <= limit if hypothesis.finished else n_tokens == limit
             assert hypothesis.score == pytest.approx(hypothesis.log_prob / n_tokens)
-
-
-@pytest.mark.parametrize("beam_size", [1, 2, 5])
-def test_the_other_sentences_of_a_batch_make_no_difference(beam_size: int) -> None:
-    model = ToyModel(seed=8, n_ids=20, eos_bonus=1.0)
-    settings = DecodingConfig(beam_size=beam_size, n_best=beam_size)
-    together = search(model, pad_sources(SOURCES, 100), settings, 100)
-    backwards = search(model, pad_sources(SOURCES[::-1], 100), settings, 100)[::-1]
-    alone = [search(model, pad_sources([source], 100), settings, 100)[0] for source in SOURCES]
-    assert together == backwards == alone
 
 
 def test_bfloat16_logits_are_scored_in_float32() -> None:
@@ -184,9 +160,3 @@ def test_what_has_probability_0_is_no_hypothesis() -> None:
             Hypothesis([4, 4, 4], -1.386294, -1.386294, False),
         ],
     )
-
-
-@pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_model_that_has_diverged_still_comes_to_an_end(beam_size: int) -> None:
-    found = search(FixedLogits([float("nan")] * 9), pad_sources(SOURCES, 100), DecodingConfig(beam_size=beam_size), 9)
-    assert len(found) == len(SOURCES)
