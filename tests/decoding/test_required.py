@@ -124,16 +124,6 @@ def test_small_beams_have_all_phrases_and_right_scores_whatever_else_is_asked(
             assert alone == [hypotheses]
 
 
-def test_a_required_phrase_wins_over_the_rules_about_repetition() -> None:
-    model = ToyModel(seed=6, n_ids=14, eos_bonus=1.0)
-    config = DecodingConfig(beam_size=3, n_best=3, no_repeat_ngram=1, repetition_penalty=9.0)
-    found = search(model, pad_sources(SOURCES, 100), config, 100, required=[[[5, 5, 7, 5]]] * len(SOURCES))
-    for hypotheses in found:
-        for each in hypotheses:
-            assert occurrences(each.tokens, [5, 5, 7, 5]) or each.missing == 1
-        assert hypotheses[0].finished and hypotheses[0].missing == 0
-
-
 def test_no_room_for_a_phrase_is_visible() -> None:
     model = ToyModel(seed=6, n_ids=14, eos_bonus=1.0)
     config = DecodingConfig(beam_size=3, n_best=2, max_length_a=0.0, max_length_b=9)
