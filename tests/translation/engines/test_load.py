@@ -12,15 +12,15 @@ import torch
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config.checks import MOST_AT_ONCE
-from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
-from seq2seq.translation.engines import Engine, Sentence
+from seq2seq.errors import ConfigError, TranslationError
+from seq2seq.translation.engines import Engine
 from seq2seq.translation.engines import load as loading
 from seq2seq.translation.engines.load import MOST_THREADS, load_engine
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.translation.engines.workers import Workers
 from seq2seq.translation.options import EngineOptions
 from seq2seq.translation.translator import Translator
-from tests.translating import SENTENCES, model_content, write_run
+from tests.translating import SENTENCES
 
 CPU: dict[str, Any] = {"device": "cpu", "precision": "float32"}
 
@@ -33,11 +33,6 @@ def ample_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def model(random_run: Path) -> TrainedModel:
     return TrainedModel.read(random_run)
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> TrainedModel:
-    return TrainedModel.read(write_run(tmp_path_factory.mktemp("other"), model_content(seed=8)))
 
 
 def torch_engine(engine: Engine) -> PyTorchEngine:
@@ -158,40 +153,6 @@ def test_auto_chooses_bfloat16_only_where_it_is_multiplied(
         assert load_engine([model], EngineOptions(device="cpu", precision="float32")).precision == "float32"
 
 
-def test_bfloat16_gives_nearly_the_scores_of_float32(model: TrainedModel) -> None:
-    expected, found = (
-        Translator([model], load_engine([model], EngineOptions(device="cpu", precision=precision, threads=1))).score(
-            (sentence, sentence) for sentence in SENTENCES
-        )
-        for precision in ("float32", "bfloat16")
-    )
-    scores = [each.score for each in expected]
-    assert [each.score for each in found] == pytest.approx(scores, abs=0.05)
-
-
-def test_an_ensemble_averages_probabilities(model: TrainedModel, other: TrainedModel) -> None:
-    (source, target) = model.tokenizer.encode(SENTENCES[:2])
-    both, one, two = (
-        load_engine(models, EngineOptions(threads=1, **CPU)) for models in ([model, other], [model], [other])
-    )
-    assert len(torch_engine(both).models) == 2
-    joint, first, second = (torch.tensor(engine.score([source], [target])[0]) for engine in (both, one, two))
-    # Of the first token, each model leaves out what may not begin a sentence before the mean is taken or after it.
-    torch.testing.assert_close(joint[1:].exp(), (first.exp() + second.exp())[1:] / 2, atol=1e-4, rtol=1e-2)
-    doubled = load_engine([model, model], EngineOptions(threads=1, **CPU))
-    torch.testing.assert_close(torch.tensor(doubled.score([source], [target])[0]), first, atol=1e-4, rtol=1e-4)
-    decoding = model.config.decoding
-    assert [h.tokens for h in doubled.decode([Sentence(source)], decoding)[0]] == [
-        h.tokens for h in one.decode([Sentence(source)], decoding)[0]
-    ]
-
-
-def test_models_of_an_ensemble_share_a_tokenizer(model: TrainedModel, trained_run: Path) -> None:
-    trained = TrainedModel.read(trained_run)
-    with pytest.raises(TokenizerError, match="have different tokenizers; models of an ensemble need the same one"):
-        load_engine([model, trained], EngineOptions(**CPU))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -228,14 +189,6 @@ def test_attention_is_soft_or_hard(model: TrainedModel) -> None:
         assert engine.models[0].config.hard_attention == is_hard
     with pytest.raises(TranslationError, match="attention='firm' is not one of soft, hard"):
         load_engine([model], EngineOptions(attention="firm", **CPU))
-
-
-def test_weights_for_ctranslate2_are_asked_for(model: TrainedModel, other: TrainedModel) -> None:
-    pytest.importorskip("ctranslate2", reason="pip install -e '.[ctranslate2]'")
-    with pytest.raises(CheckpointError, match="has no weights for CTranslate2; make them with"):
-        load_engine([model], EngineOptions(engine="ctranslate2"))
-    with pytest.raises(ConfigError, match="CTranslate2 has no ensembles"):
-        load_engine([model, other], EngineOptions(engine="ctranslate2"))
 
 
 def test_torch_needs_no_ctranslate2(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
