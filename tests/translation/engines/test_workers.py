@@ -174,22 +174,6 @@ def test_tasks_that_are_cancelled_are_forgotten_and_others_go_on(hire: Hire, for
     assert workers.submit(doubled, [5]).result() == [10]
 
 
-def test_threads_of_a_program_may_share_workers(hire: Hire) -> None:
-    workers = hire(forks=False)
-    found: dict[int, list[list[int]]] = {}
-
-    def use(number: int) -> None:
-        tasks = [workers.submit(doubled, [number, i]) for i in range(20)]
-        found[number] = [task.result() for task in tasks]
-
-    threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert found == {number: [[2 * number, 2 * i] for i in range(20)] for number in range(4)}
-
-
 # --- what a process takes over from its parent, and what it does not ---
 
 
