@@ -10,27 +10,16 @@ import torch
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding import Hypothesis
 from seq2seq.model.transformer import Transformer
-from seq2seq.vocabulary import BOS, EOS, PAD, UNK
+from seq2seq.vocabulary import BOS, EOS
+from tests.decoding.reference import by_score, constrained, penalty
 
 
 def next_log_probs(model: Transformer, source: list[int], tokens: list[int], config: DecodingConfig) -> list[float]:
     """Of each token after `tokens`, with all that may not come left out of the softmax."""
     with torch.no_grad():
         logits = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *tokens]]))[0, -1].double().tolist()
-    for token in set(tokens):
-        logits[token] *= 1 / config.repetition_penalty if logits[token] > 0 else config.repetition_penalty
-    banned = {PAD, UNK, BOS}
-    if len(tokens) < max(1, int(config.min_length_a * len(source) + config.min_length_b)):
-        banned.add(EOS)
-    n = config.no_repeat_ngram
-    grams = [tokens[i : i + n] for i in range(len(tokens) - n + 1)] if n else []
-    banned |= {gram[-1] for gram in grams if gram[:-1] == tokens[len(tokens) - n + 1 :]}
-    total = math.log(sum(math.exp(value) for token, value in enumerate(logits) if token not in banned))
-    return [-math.inf if token in banned else value - total for token, value in enumerate(logits)]
-
-
-def penalty(n_tokens: int, config: DecodingConfig) -> float:
-    return n_tokens**config.alpha if config.normalization == "length" else 1.0
+    log_probs = constrained(lambda _: logits, config, len(source))(tuple(tokens))
+    return [log_probs.get(token, -math.inf) for token in range(len(logits))]
 
 
 def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -> list[Hypothesis]:
@@ -46,7 +35,7 @@ def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -
         ]
         candidates = sorted(candidates, key=lambda each: -each[1])[: 2 * config.beam_size]
         ended += [
-            Hypothesis(tokens[:-1], log_prob, log_prob / penalty(n_tokens, config), True)
+            Hypothesis(tokens[:-1], log_prob, log_prob / penalty(n_tokens, config.normalization, config.alpha), True)
             for tokens, log_prob in candidates[: config.beam_size]
             if tokens[-1] == EOS
         ]
@@ -57,6 +46,8 @@ def beam_search(model: Transformer, source: list[int], config: DecodingConfig) -
         if len(ended) >= enough:
             live = []
             break
-    cut = [Hypothesis(tokens, log_prob, log_prob / penalty(limit, config), False) for tokens, log_prob in live]
-    by_score = sorted(ended, key=lambda h: -h.score) + sorted(cut, key=lambda h: -h.score)
-    return by_score[: config.n_best]
+    cut = [
+        Hypothesis(tokens, log_prob, log_prob / penalty(limit, config.normalization, config.alpha), False)
+        for tokens, log_prob in live
+    ]
+    return (by_score(ended) + by_score(cut))[: config.n_best]
