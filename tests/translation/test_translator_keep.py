@@ -116,11 +116,6 @@ def test_wrong_kinds_and_terms_are_refused(trained: Translator) -> None:
         trained.translate([], terms={"ba": "Gas"}, beam_size=1)
 
 
-def test_own_patterns_come_through(trained: Translator) -> None:
-    (found,) = trained.translate(["Ba be AB-12 bi [[bo]]."], keep_pattern=[r"[A-Z]+-\d+", r"\[\[.*?\]\]"])
-    assert found.text == "Bas Bes AB-12 Bis [[bo]]." and found.kept == ["AB-12", "[[bo]]"]
-
-
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [

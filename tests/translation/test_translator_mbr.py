@@ -10,7 +10,6 @@ from seq2seq.errors import ConfigError
 from seq2seq.translation.engines import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
-from tests.translation.translations import texts
 
 LINES = [src for src, _ in sentences(6, seed=5)]
 
@@ -34,11 +33,6 @@ def test_the_translation_is_the_one_that_is_most_like_the_others(trained: Transl
         assert best.hypotheses[0].score == pytest.approx(max(utilities), abs=1e-6)
         assert best.hypotheses[1].score <= best.hypotheses[0].score
         assert len(best.hypotheses) == 2
-
-
-def test_it_differs_from_the_best_score_where_the_model_is_unsure(trained: Translator) -> None:
-    decoding = dataclasses.replace(trained.decoding, sampling=True, temperature=3.0)
-    assert texts(trained.translate(LINES, decoding, mbr=32)) != texts(trained.translate(LINES, decoding))
 
 
 def test_too_few_candidates_are_refused_before_any_line_is_read(trained: Translator) -> None:

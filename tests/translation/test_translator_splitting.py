@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from seq2seq.decoding import length_penalty
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
 from tests.translation.translations import SHORT, kinds, of_length, texts
@@ -44,13 +43,6 @@ def test_never_splitting_leaves_the_line_to_the_model(trained: Translator, monke
     assert trained.translate([line], split="never")[0].parts == [line]
 
 
-def test_as_many_sentences_come_out_as_went_in(trained: Translator) -> None:
-    lines = [paragraph(seed, n) for seed, n in enumerate([1, 2, 3, 5, 8, 13, 40, 1, 2])]
-    found = trained.translate(lines)
-    assert [each.text.count(".") for each in found] == [1, 2, 3, 5, 8, 13, 40, 1, 2]
-    assert [len(each.parts) for each in found] == [1, 2, 3, 5, 8, 13, 40, 1, 2]
-
-
 def test_a_sentence_longer_than_in_training_is_cut_and_says_so(translator: Translator) -> None:
     fits, longer, longest = translator.translate(
         [of_length(translator, n) for n in (40, 41, 999)], SHORT, normalize="never"
@@ -79,26 +71,12 @@ def test_a_split_line_is_its_parts_translated_alone(trained: Translator) -> None
         assert joined.score == pytest.approx(mean, abs=1e-4)
 
 
-def test_alternatives_of_a_split_line_come_best_first(trained: Translator) -> None:
-    (found,) = trained.translate([paragraph(3, 4)], n_best=3)
-    scores = [each.score for each in found.hypotheses]
-    assert scores == sorted(scores, reverse=True)
-    assert len({each.text for each in found.hypotheses}) == 3
-
-
 def test_the_tokens_of_a_split_line_are_those_of_all_its_sentences(trained: Translator) -> None:
     (found,) = trained.translate([paragraph(4, 4)], token_scores=True)
     best = found.hypotheses[0]
     assert best.tokens is not None
     assert [piece for piece, _ in best.tokens].count("</s>") == len(found.parts) == 4
     assert sum(log_prob for _, log_prob in best.tokens) == pytest.approx(best.log_prob, abs=1e-3)
-
-
-def test_the_score_of_one_sentence_is_its_log_probability_by_its_length(trained: Translator) -> None:
-    (found,) = trained.translate([paragraph(4, 1)], token_scores=True, normalization="length", alpha=0.5)
-    best = found.hypotheses[0]
-    assert best.tokens is not None
-    assert best.score == pytest.approx(best.log_prob / length_penalty(len(best.tokens), "length", 0.5))
 
 
 def test_a_line_of_several_sentences_is_scored_in_one_piece(

@@ -1,4 +1,4 @@
-"""A translator's stream: workers, errors, and an early end."""
+"""How long workers live, streams side by side, and progress."""
 
 import threading
 from pathlib import Path
