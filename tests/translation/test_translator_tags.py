@@ -8,27 +8,15 @@ import pytest
 import seq2seq
 from seq2seq.config import DecodingConfig
 from seq2seq.decoding import Hypothesis
-from seq2seq.errors import TokenizerError
 from seq2seq.translation.engines import Sentence
 from seq2seq.translation.translator import Translator
 from tests.translating import sentences
-from tests.translation.translations import SHORT, engine_of, kinds, texts
+from tests.translation.translations import SHORT, engine_of, kinds
 
 
 @pytest.fixture(scope="module")
 def tagged(tagged_run: Path) -> Translator:
     return seq2seq.load(tagged_run, device="cpu", precision="float32", threads=1)
-
-
-@pytest.mark.parametrize("beam_size", [1, 3])
-@pytest.mark.parametrize("tag", ["", "t", "z"])
-def test_a_tag_decides_how_it_is_translated(tagged: Translator, tag: str, beam_size: int) -> None:
-    pairs = sentences(40)
-    found = texts(tagged.translate([src for src, _ in pairs], beam_size=beam_size, tag=tag))
-    expected = [tgt.replace("s", tag or "s") for _, tgt in pairs]
-    assert sum(text == tgt for text, tgt in zip(found, expected, strict=True)) > 20
-    ends = "".join(word[-1] for text in found for word in text.removesuffix(".").split())
-    assert ends.count(tag or "s") > 0.9 * len(ends)
 
 
 @pytest.mark.parametrize(("tag", "begin"), [("", []), ("t", [4]), ("z", [5])])
@@ -89,12 +77,3 @@ def test_scores_are_those_of_the_tagged_source(tagged: Translator) -> None:
         [*(each.hypotheses[0].log_prob for each in found), 0.0], abs=1e-3
     )
     assert all(other.log_prob < each.log_prob for each, other in zip(scored, tagged.score(pairs), strict=False))
-
-
-def test_an_unknown_tag_is_refused_before_any_work(tagged: Translator, trained: Translator) -> None:
-    with pytest.raises(TokenizerError, match=r"no tag 'x', only t, z; choose one"):
-        tagged.translate([], tag="x")
-    with pytest.raises(TokenizerError, match=r"no tag 't', or any other; leave the tag out"):
-        trained.translate([], tag="t")
-    with pytest.raises(TokenizerError, match=r"no tag 'x', only t, z"):
-        list(tagged.score([], tag="x"))
