@@ -111,20 +111,6 @@ def test_the_last_batches_of_a_text_are_shared(worker: Workers) -> None:
     assert sizes[first:] == sorted(sizes[first:], reverse=True) and min(sizes) >= 160 / 8 / 2
 
 
-def test_blocks_come_long_before_the_end_of_the_text(workers: Workers) -> None:
-    n_read = 0
-
-    def blocks() -> Iterator[Block]:
-        nonlocal n_read
-        for n_read in range(1_000):
-            yield block(n_read, [[n_read % 60]] * 5)
-
-    most_ahead = 0
-    for each, _ in squares(blocks(), workers):
-        most_ahead = max(most_ahead, n_read - each.number)
-    assert most_ahead <= flowing._MOST_BLOCKS
-
-
 def test_few_blocks_are_held_though_the_first_one_takes_long(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flowing, "_MOST_BLOCKS", 10)
     n_read, may_end = 0, threading.Event()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.characters import has_word
 from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
@@ -123,11 +122,6 @@ def test_no_model_reads_sentences_without_a_word(line: str, source: str) -> None
     assert " ".join(normaliser.read(line).source.text.split()) == source
     assert normaliser.read("12", keeps_case=True).source.text == "12"  # a prefix wants a translation
     assert Normaliser(RunConfig(), tokenizer(), LOOKS, "case").read(line).items == []
-
-
-@pytest.mark.parametrize("word", ["好", "네", "न", "न.", "été", "я в", "x3"])
-def test_one_character_may_be_a_word(word: str) -> None:
-    assert has_word(word)
 
 
 def test_an_unseen_end_mark_stays_beside_a_word_that_is_taken_out() -> None:

@@ -87,15 +87,6 @@ def test_one_of_several_does_all_and_scores_it_and_a_restart_knows(
     assert "--input /dev/stdin: several processes cannot share a stream" in cli.refusal("--output", tmp_path / "out")
 
 
-def test_text_that_is_wrong_leaves_no_folder(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "2")):
-        monkeypatch.setenv(name, value)
-    (tmp_path / "in").write_bytes(b"Ba.\n\xff\n")
-    err = cli.refusal("--input", tmp_path / "in", "--output", tmp_path / "out")
-    assert "in:2: byte 1 of the line (0xff) is not UTF-8" in err and "kept" not in err
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
 # --- who shares this machine ---
 
 TORCHRUN = {"RANK": "5", "WORLD_SIZE": "6", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}

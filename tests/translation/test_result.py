@@ -1,6 +1,5 @@
 """How a translation is written, and read back."""
 
-import argparse
 import json
 from math import inf
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.commands import translate
 from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation, texts, written
 from seq2seq.translation.text.health import Finding
 
@@ -99,13 +97,6 @@ def test_a_pair_without_a_score_has_a_reason_and_no_number_that_json_lacks() -> 
         "tokens": [{"piece": "</s>", "log_prob": None}],
         "reason": "one side is blank",
     }
-
-
-def test_the_command_line_chooses_the_form() -> None:
-    for options, form in (([], "line"), (["--n-best", "1"], "n-best"), (["--json", "--n-best", "2"], "json")):
-        parser = argparse.ArgumentParser()
-        translate.add_options(parser)
-        assert translate.request_of(parser.parse_args(["--model", "m", *options])).form == form
 
 
 @pytest.mark.parametrize("form", ["line", "n-best", "json"])

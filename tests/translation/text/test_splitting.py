@@ -233,15 +233,6 @@ def test_a_line_that_fits_is_counted_as_a_whole() -> None:
     assert [part.text for part in LineSplitter(count_together, 15, None).split(FOUR)[0]] == [FOUR]
 
 
-@pytest.mark.parametrize("blank", ["", " ", "\t\u2028\u3000 "])
-def test_a_blank_line_has_no_parts(blank: str) -> None:
-    assert LineSplitter(count, 5).split(blank) == ([], [])
-
-
-def test_white_space_around_a_line_is_left_out() -> None:
-    assert LineSplitter(count, 9).split("  \tOui. \x85")[0] == [Part("Oui.", 3, "")]
-
-
 # --- joining ---
 
 
