@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -157,16 +158,22 @@ def test_a_line_of_foreign_words_comes_out_as_it_was_and_says_so(trained: Transl
     assert (picture.text, kinds(picture)) == ("😀 http://a.fr", [])
 
 
-def test_what_training_had_often_is_left_alone(trained: Translator) -> None:
-    percentiles = {f"{percent:g}": 9 for percent in PERCENTS}
+def kinds_of_changes(
+    trained: Translator, looks: Looks, line: str, normalize: str = "auto", **shares: float
+) -> list[str]:
+    """What is changed in a line for a model whose training text looked so, and was augmented in these shares."""
     model = trained.models[0]
+    data = dataclasses.replace(model.config.data, augment=AugmentConfig(**shares))
+    config = dataclasses.replace(model.config, data=data)
+    percentiles = {f"{percent:g}": 9 for percent in PERCENTS}
+    seen = SeenText(9, percentiles, percentiles, [1.0], looks)
+    saved = type(model.saved)(**(vars(model.saved) | {"seen": seen}))
+    with Translator([type(model)(model.path, saved, config, model.tokenizer)], trained.engine) as other:
+        return [change.kind for change in other.translate([line], normalize=normalize)[0].changes]
 
-    def read(looks: Looks, line: str, normalize: str = "auto") -> list[str]:
-        seen = SeenText(9, percentiles, percentiles, [1.0], looks)
-        saved = type(model.saved)(**(vars(model.saved) | {"seen": seen}))
-        with Translator([type(model)(model.path, saved, model.config, model.tokenizer)], trained.engine) as other:
-            return [change.kind for change in other.translate([line], normalize=normalize)[0].changes]
 
+def test_what_training_had_often_is_left_alone(trained: Translator) -> None:
+    read = partial(kinds_of_changes, trained)
     assert read(Looks({}, 0.01, 0.0), "BA BE BI BO.") == ["case"]
     assert read(Looks({}, 0.3, 0.0), "BA BE BI BO.") == []
     assert read(Looks({}, 0.3, 0.0), "BA BE BI BO.", "case") == ["case"]
@@ -177,17 +184,7 @@ def test_what_training_had_often_is_left_alone(trained: Translator) -> None:
 
 
 def test_what_a_model_was_trained_for_is_left_alone(trained: Translator) -> None:
-    model = trained.models[0]
-
-    def read(line: str, normalize: str = "auto", **shares: float) -> list[str]:
-        data = dataclasses.replace(model.config.data, augment=AugmentConfig(**shares))
-        config = dataclasses.replace(model.config, data=data)
-        percentiles = {f"{percent:g}": 9 for percent in PERCENTS}
-        seen = SeenText(9, percentiles, percentiles, [1.0], Looks({"'": 0.3}, 0.0, 0.0))
-        saved = type(model.saved)(**(vars(model.saved) | {"seen": seen}))
-        with Translator([type(model)(model.path, saved, config, model.tokenizer)], trained.engine) as other:
-            return [change.kind for change in other.translate([line], normalize=normalize)[0].changes]
-
+    read = partial(kinds_of_changes, trained, Looks({"'": 0.3}, 0.0, 0.0))
     assert read("BA BE BI BO.", upper=0.05) == ["case"]  # it has not learned enough
     assert read("BA BE BI BO.", upper=0.3) == []
     assert read("Ba Be Bi Bo.", title=0.3) == []
