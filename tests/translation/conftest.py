@@ -8,11 +8,6 @@ import seq2seq
 from seq2seq.translation.translator import Translator
 
 
-@pytest.fixture(scope="session")
-def run_dir(random_run: Path) -> Path:
-    return random_run
-
-
 @pytest.fixture(scope="module")
 def translator(random_run: Path) -> Translator:
     return seq2seq.load(random_run, device="cpu", precision="float32", threads=1)

@@ -29,8 +29,8 @@ from tests.translation.translations import LINE_ENDS, SHORT, engine_of, kinds, t
 # --- what comes out ---
 
 
-def test_the_package_loads_a_model_and_translates_with_it(run_dir: Path, translator: Translator) -> None:
-    loaded = seq2seq.load(str(run_dir), device="cpu", precision="float32", threads=1)
+def test_the_package_loads_a_model_and_translates_with_it(random_run: Path, translator: Translator) -> None:
+    loaded = seq2seq.load(str(random_run), device="cpu", precision="float32", threads=1)
     assert loaded.translate(SENTENCES, beam_size=1) == translator.translate(SENTENCES, DecodingConfig(
         beam_size=1, max_length_a=1.0, max_length_b=3
     ))  # fmt: skip
@@ -224,9 +224,9 @@ def test_arguments_that_cannot_be_are_named_as_they_were_given(
         ({"threads": "2"}, "threads='2' is of the type str; give a whole number"),
     ],
 )
-def test_arguments_of_load_that_cannot_be_are_named(run_dir: Path, settings: dict[str, Any], message: str) -> None:
+def test_arguments_of_load_that_cannot_be_are_named(random_run: Path, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        seq2seq.load(run_dir, **settings)
+        seq2seq.load(random_run, **settings)
 
 
 @pytest.mark.parametrize(
@@ -254,15 +254,15 @@ def test_what_is_no_pair_of_strings_is_refused(translator: Translator, pairs: An
     ],
 )
 def test_a_model_that_cannot_be_loaded_so(
-    run_dir: Path, path: Any, options: dict[str, Any], error: type[Exception], message: str
+    random_run: Path, path: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        seq2seq.load(run_dir if path == "RUN" else path, **options)
+        seq2seq.load(random_run if path == "RUN" else path, **options)
 
 
-def test_threads_share_a_translator(run_dir: Path) -> None:
+def test_threads_share_a_translator(random_run: Path) -> None:
     texts = [SENTENCES * 3, SENTENCES[::-1] * 3]
-    with seq2seq.load(run_dir, device="cpu") as translator, ThreadPoolExecutor(2) as threads:
+    with seq2seq.load(random_run, device="cpu") as translator, ThreadPoolExecutor(2) as threads:
         together = list(threads.map(translator.translate, texts))
         assert together == list(map(translator.translate, texts))
 

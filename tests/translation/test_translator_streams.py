@@ -11,9 +11,9 @@ from tests.translating import SENTENCES
 from tests.translation.translations import SHORT, texts
 
 
-def test_workers_live_as_long_as_the_translator(run_dir: Path) -> None:
+def test_workers_live_as_long_as_the_translator(random_run: Path) -> None:
     before = threading.active_count()
-    translator = seq2seq.load(run_dir, device="cpu", precision="float32", threads=2, workers=2)
+    translator = seq2seq.load(random_run, device="cpu", precision="float32", threads=2, workers=2)
     assert threading.active_count() == before
     with translator:
         first = texts(translator.translate(SENTENCES, SHORT))
