@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import is_stopped, note, raise_if_stopped
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from seq2seq.translation.engines.forked import Forked
 
 I = TypeVar("I")  # noqa: E741
-P = ParamSpec("P")
 R = TypeVar("R")
 
 _CHECK_S = 1.0  # longest wait without a look for a signal whose exception got lost
@@ -41,7 +40,7 @@ class _Job:
     """Some items of a batch, next to each other.
 
     Attributes:
-        work: called as `work(engine, items, *args)`.
+        work: called as `work(engine, items)`.
         is_alone: whether no other worker may be at work meanwhile. So a single item is tried once more that memory did
             not suffice for, or that ended its worker: then the others cannot be the reason.
         is_deadly: whether a process ended with these items. This process shall not.
@@ -49,7 +48,6 @@ class _Job:
 
     work: Callable[..., list[Any]]
     items: list[Any]
-    args: tuple[Any, ...]
     is_alone: bool = False
     is_deadly: bool = False
 
@@ -92,19 +90,17 @@ class Workers:
                 self._n_others = self._other_threads() if forks else 0
             return self._pool
 
-    def submit(
-        self, work: Callable[Concatenate[Engine, list[I], P], list[R]], items: Sequence[I], *args: P.args, **_: P.kwargs
-    ) -> Future[list[R]]:
-        """Let a worker call `work(engine, items, *args)`, which returns one result for each item.
+    def submit(self, work: Callable[[Engine, list[I]], list[R]], items: Sequence[I]) -> Future[list[R]]:
+        """Let a worker call `work(engine, items)`, which returns one result for each item.
 
         Its error is that of the future. It is a TranslationError if a single item needs more memory than there is, or
         ends each worker that works on it.
 
         Args:
-            work: a function of a module, since a forked process finds it by its name. It may be called more than once,
-                for parts of the items.
+            work: a function of a module, or a `partial` of one, since a forked process finds it by its name. It may be
+                called more than once, for parts of the items.
         """
-        return self.start().submit(self._do, _Job(work, list(items), args))
+        return self.start().submit(self._do, _Job(work, list(items)))
 
     def wait(self, futures: Iterable[Future[Any]]) -> None:
         """Wait until one of those that are not done yet is done.
@@ -149,7 +145,7 @@ class Workers:
     def _found(self, job: _Job, worker: "Forked | None") -> list[Any] | _Trouble:
         if worker is not None:
             try:
-                found = worker.ask(job.work, job.items, job.args)
+                found = worker.ask(job.work, job.items)
             except (EOFError, OSError):
                 if not worker.is_dead():  # it is the work's own error
                     raise
@@ -159,7 +155,7 @@ class Workers:
         else:
             if self._engine.forks:  # it takes over from the last process
                 self._engine.start_worker()
-            found = _done(self._engine, job.work, job.items, job.args)
+            found = _done(self._engine, job.work, job.items)
         if isinstance(found, _Trouble):
             self._tell_once("memory", f"memory ran out for a batch, which is done again in halves; {_REMEDY}")
         return found
@@ -228,12 +224,10 @@ class Workers:
             self._say(f"warning: {message}")
 
 
-def _done(
-    engine: Engine, work: Callable[..., list[Any]], items: list[Any], args: tuple[Any, ...]
-) -> list[Any] | _Trouble:
+def _done(engine: Engine, work: Callable[..., list[Any]], items: list[Any]) -> list[Any] | _Trouble:
     """Do a batch in this thread."""
     try:
-        return work(engine, items, *args)
+        return work(engine, items)
     except Exception as error:
         if not is_out_of_memory(error):
             raise

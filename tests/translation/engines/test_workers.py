@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -294,9 +295,9 @@ def need_memory(engine: Engine, numbers: list[int], most: int) -> list[int]:
 @forms
 def test_a_batch_that_does_not_fit_into_memory_is_done_in_halves(hire: Hire, said: list[str], forks: bool) -> None:
     workers = hire(forks)
-    assert workers.submit(need_memory, list(range(9)), 3).result() == [2 * i for i in range(9)]
+    assert workers.submit(partial(need_memory, most=3), list(range(9))).result() == [2 * i for i in range(9)]
     with pytest.raises(TranslationError, match=r"^a sentence alone needs more memory than there is .*--beam-size"):
-        workers.submit(need_memory, [1, 2, 99, 4], 3).result()
+        workers.submit(partial(need_memory, most=3), [1, 2, 99, 4]).result()
     (message,) = said
     assert message.startswith("warning: memory ran out for a batch, which is done again in halves; use fewer worke")
     assert workers.n_workers == 2
@@ -317,7 +318,8 @@ def test_the_batch_of_a_killed_worker_is_done_again_in_halves(
     hire: Hire, said: list[str], signum: int, reason: str
 ) -> None:
     workers = hire(n_workers=2)
-    tasks = [workers.submit(killed_by, list(range(n)), -1, 4, signum) for n in (9, 3)]
+    work = partial(killed_by, deadly=-1, most=4, signum=signum)
+    tasks = [workers.submit(work, list(range(n))) for n in (9, 3)]
     assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (9, 3)]
     assert workers.n_workers == 1
     (message,) = said
@@ -330,7 +332,7 @@ def test_an_item_that_ends_every_worker_is_named(hire: Hire) -> None:
     workers = hire(n_workers=2)
     sentences = [Sentence([number], number=number) for number in range(12)]
     with pytest.raises(TranslationError, match=r"^line 8 ended two worker processes: the last one was killed \(SIGKI"):
-        workers.submit(killed_by_line, sentences, 7).result()
+        workers.submit(partial(killed_by_line, number=7), sentences).result()
     assert workers.submit(doubled, [1]).result() == [2]
 
 
@@ -362,7 +364,7 @@ def test_what_ended_a_process_is_not_done_in_this_one(hire: Hire) -> None:
     thread.start()
     try:
         with pytest.raises(TranslationError, match=r"^a sentence or one after it ended a worker process; use fewer"):
-            workers.submit(killed_by, [1, 2, 3], 2, 9, signal.SIGKILL).result()
+            workers.submit(partial(killed_by, deadly=2, most=9, signum=signal.SIGKILL), [1, 2, 3]).result()
         assert workers.submit(doubled, [4]).result() == [8]
     finally:
         stop.set()
