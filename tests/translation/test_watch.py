@@ -58,16 +58,6 @@ def test_progress_is_shown_at_most_twice_a_second(clock: Clock, capsys: pytest.C
     assert 15 < capsys.readouterr().err.count("lines/s") <= 20
 
 
-def test_where_nothing_is_to_be_shown_nothing_is(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    watching = Watch(10, is_quiet=False, shows_progress=False)
-    clock.now_s += 9
-    watching.count_found(5)
-    assert capsys.readouterr().err == ""
-    watching.count_block([line(1, [SPLIT])])
-    watching.report()
-    assert "\r" not in capsys.readouterr().err
-
-
 def test_warnings_are_shown_up_to_a_limit_and_counted_by_kind(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     watching = Watch(None, is_quiet=False, shows_progress=False)
     for number in range(1, 31):
@@ -121,13 +111,3 @@ def test_lines_in_parts_are_counted_at_the_end_and_what_was_done_is_named(
     assert capsys.readouterr().err == (
         "scored 4 lines in 2.0 s (2.0 lines/s)\nlines of several sentences, which were split and joined again: 2\n"
     )
-
-
-def test_quiet_is_quiet(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    watching = Watch(None, is_quiet=True, shows_progress=False)
-    watching.count_block(line(number, [LOOP]) for number in range(1, 40))
-    clock.now_s += 2
-    watching.count_found(39)
-    watching.counts["not UTF-8"] = 1
-    watching.report()
-    assert capsys.readouterr().err == ""
