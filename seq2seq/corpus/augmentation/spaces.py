@@ -3,6 +3,7 @@
 import random
 import re
 from collections.abc import Callable
+from functools import partial
 
 _SPACE = re.compile(" ")
 _MARK = re.compile(r"(?<=[^\W\d])[,.;:!?](?!\S)")
@@ -25,45 +26,6 @@ def with_odd_spaces(text: str, draw: random.Random) -> str:
     return text
 
 
-def _doubled(text: str, draw: random.Random) -> str:
-    return _replaced(_SPACE, "  ", text, draw)
-
-
-def _of_another_width(text: str, draw: random.Random) -> str:
-    return _replaced(_SPACE, draw.choice(_ODD), text, draw)
-
-
-def _before_a_mark(text: str, draw: random.Random) -> str:
-    return _replaced(_MARK, r" \g<0>", text, draw)
-
-
-def _none_after_a_comma(text: str, draw: random.Random) -> str:
-    return _replaced(_AFTER_COMMA, "", text, draw)
-
-
-def _zero_width(text: str, draw: random.Random) -> str:
-    return _replaced(_SPACE, " " + _ZERO_WIDTH, text, draw)
-
-
-def _leading(text: str, draw: random.Random) -> str:
-    return " " + text
-
-
-def _trailing(text: str, draw: random.Random) -> str:
-    return text + " "
-
-
-_CHANGES: tuple[Callable[[str, random.Random], str], ...] = (
-    _doubled,
-    _of_another_width,
-    _before_a_mark,
-    _none_after_a_comma,
-    _zero_width,
-    _leading,
-    _trailing,
-)
-
-
 def _replaced(pattern: re.Pattern[str], by: str, text: str, draw: random.Random) -> str:
     """The text with one match of the pattern replaced, if there is any."""
     matches = list(pattern.finditer(text))
@@ -71,3 +33,18 @@ def _replaced(pattern: re.Pattern[str], by: str, text: str, draw: random.Random)
         return text
     match = draw.choice(matches)
     return text[: match.start()] + match.expand(by) + text[match.end() :]
+
+
+def _of_another_width(text: str, draw: random.Random) -> str:
+    return _replaced(_SPACE, draw.choice(_ODD), text, draw)
+
+
+_CHANGES: tuple[Callable[[str, random.Random], str], ...] = (
+    partial(_replaced, _SPACE, "  "),
+    _of_another_width,
+    partial(_replaced, _MARK, r" \g<0>"),
+    partial(_replaced, _AFTER_COMMA, ""),
+    partial(_replaced, _SPACE, " " + _ZERO_WIDTH),
+    lambda text, draw: " " + text,
+    lambda text, draw: text + " ",
+)
