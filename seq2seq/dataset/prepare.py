@@ -16,7 +16,7 @@ import logging
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, islice, pairwise
@@ -307,18 +307,13 @@ def _find_or_make(lock: Path, what: str, find: Callable[[], _T | None], make: Ca
         return make()
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> AbstractContextManager[object]:
     lock = FileLock(path)
     try:
-        lock.acquire(timeout=0)
+        return lock.acquire(timeout=0)
     except Timeout:
         logger.info("another process is preparing the same text; waiting for it (%s)", path)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+        return lock.acquire()
 
 
 def _key(parts: Mapping[str, Any]) -> str:

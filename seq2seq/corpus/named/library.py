@@ -20,8 +20,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -247,22 +247,16 @@ class Library:
             fill(self.root / place)
         return self.root / place
 
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
+    def _locked(self, name: str) -> AbstractContextManager[object]:
         folder = self.root / "locks"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(folder / f"{name}.lock")
-            lock.acquire()
+            return FileLock(folder / f"{name}.lock").acquire()
         except OSError as error:
             raise CorpusError(
                 f"cannot keep fetched text under {self.root}: {error.strerror or error}; set data.cache_dir to another "
                 "directory, or data.shared_cache to this one if it is only to be read"
             ) from error
-        try:
-            yield
-        finally:
-            lock.release()
 
 
 def noted_sha256(file: Path) -> str | None:

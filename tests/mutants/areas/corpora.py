@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         fault="processes fetch the same file each",
         file="seq2seq/corpus/named/library.py",
-        text="            lock.acquire()\n",
-        becomes="",
+        text='f"{name}.lock"',
+        becomes='f"{name}.{os.getpid()}.lock"',
         tests=[f"{LIBRARY}::test_processes_that_want_the_same_share_one_download"],
     ),
     Mutant(
