@@ -73,6 +73,7 @@ def has_spaces_between_sentences(language: str) -> bool:
     return not _EAST_ASIAN_LANGUAGES.fullmatch(base_language(language))
 
 
+@cache
 def base_language(language: str) -> str:
     """The first part of a code, in small letters: `zh` of `zh-CN`, `zho` of `zho_Hans`."""
     return re.split("[-_]", language.lower())[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import regex
 
+from seq2seq.characters import base_language
 from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.errors import ConfigError
 
@@ -54,7 +55,7 @@ _SCRIPTS_OF = {
 
 def is_known(language: str) -> bool:
     """Whether the script of a language is in the list here. The model of languages knows the same ones, and more."""
-    return _plain(language) in _SCRIPTS_OF
+    return base_language(language) in _SCRIPTS_OF
 
 
 def written_in(text: str, language: str, other: str = "") -> float:
@@ -63,7 +64,7 @@ def written_in(text: str, language: str, other: str = "") -> float:
     Args:
         other: the other side. Where there are letters of the language, Latin words that this has too do not count.
     """
-    scripts = _SCRIPTS_OF.get(_plain(language))
+    scripts = _SCRIPTS_OF.get(base_language(language))
     if scripts is None or (text.isascii() and "Latin" in scripts):
         return 1.0
     own, foreign = _letters_of(scripts)
@@ -98,13 +99,8 @@ def surely_other(text: str, language: str) -> float:
     if not is_known(language) or sum(map(str.isalpha, text)) < _FEW_LETTERS:
         return 0.0
     found, probability = detected(text)
-    right = _plain(language)
+    right = base_language(language)
     return probability if found != right and not {found, right} <= _CHINESE else 0.0
-
-
-def _plain(language: str) -> str:
-    """`fr` for `fr_CA`, `fr-FR` and so on."""
-    return language.replace("-", "_").partition("_")[0].casefold()
 
 
 def _as_learned(text: str) -> str:
