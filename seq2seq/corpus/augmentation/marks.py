@@ -5,7 +5,7 @@ import re
 
 import regex
 
-from seq2seq.characters import STOPS, stop_kind
+from seq2seq.characters import STOP, stop_kind
 
 _TYPOGRAPHIC = re.compile("[’‘“”„«»‹›]")
 _TO_STRAIGHT = str.maketrans({"’": "'", "‘": "'", "‹": "'", "›": "'"} | dict.fromkeys("“”„«»", '"'))
@@ -15,7 +15,6 @@ _OPENING_APOSTROPHE = re.compile(r"(?<![^\s(\[{\"“«])'(?=\w)")
 _QUOTED = re.compile(r"(?<!\w)\"(?=\S)([^\"]*)(?<=\S)\"(?!\w)")
 _QUOTED_AS = (r"“\1”", "«\u00a0\\1\u00a0»")
 
-_STOP = regex.compile(f"(?V1){STOPS}")
 _CLOSING = regex.compile(r"(?r)[\"'\p{Pf}\p{Pe}\s]*$")
 _ONLY_OPENED = regex.compile(r"[\p{Ps}\p{Pi}]$|(?<!\S)[\"']$")
 
@@ -36,7 +35,7 @@ def without_stop(text: str, draw: random.Random) -> str:
     end, closers = len(text), ""
     while match := _CLOSING.search(text, 0, end):
         start = stop = match.start()
-        while stop and _STOP.match(text, stop - 1) and stop_kind(text[stop - 1]) == ".":
+        while stop and STOP.match(text, stop - 1) and stop_kind(text[stop - 1]) == ".":
             stop -= 1
         body = stop
         while body and text[body - 1].isspace():

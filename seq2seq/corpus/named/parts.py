@@ -94,8 +94,8 @@ def _split(library: Library, corpus: Corpus, table: Table) -> Path:
             unpack(text, raw, [table.member])
             text = raw / table.member
         numbers = {key if key in ("max_group", "seed") else f"n_{key}": number for key, number in table.split.items()}
-        src_lang, tgt_lang = (language for language in table.columns if language != "-")
-        source = Source("tsv", (text,), (src_lang, tgt_lang), tuple(table.columns))
+        src_lang, tgt_lang = table.languages
+        source = Source("tsv", (text,), table.languages, table.columns)
         split_corpus([source], (src_lang, tgt_lang), SplitOptions(output=folder / "split", **numbers))
         for file in (folder / "split").iterdir():
             file.rename(folder / file.name)
