@@ -25,6 +25,7 @@ import numpy as np
 from seq2seq.config import CleanConfig, DataConfig
 from seq2seq.config.clean import NEAR_DUPLICATE, CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.cleaning.measures import RULES
 from seq2seq.corpus.judge import DUPLICATE, NEAR_OVERLAP, OVERLAP, Judge, JudgeInOrder
 from seq2seq.corpus.reader import read_pairs
@@ -193,7 +194,7 @@ def dropped_by_rule(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> dict[str
 
 
 def _is_dropped(config: DataConfig, held_out: Sequence[Pair], pairs: Sequence[Pair]) -> np.ndarray:
-    judge = JudgeInOrder(config, held_out)
+    judge = JudgeInOrder(config, HeldOut(held_out, near=True))
     blocks = (pairs[start : start + 10_000] for start in range(0, len(pairs), 10_000))
     return np.concatenate([judge.judge(block).reasons >= 0 for block in blocks])
 

@@ -5,8 +5,7 @@ score would be another score, and a translation file has as many lines as its so
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress, islice
 from typing import Any, NamedTuple
 
@@ -52,15 +51,15 @@ class Judge:
             test has the pair), `duplicate`. The first one of a pair counts.
     """
 
-    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] | HeldOut = ()) -> None:
+    def __init__(self, config: DataConfig, held_out: HeldOut | None = None) -> None:
         """
         Args:
-            held_out: the pairs of valid and test, which are read when the first block comes unless they are already.
+            held_out: the text of valid and test; None: no pair is in it.
         """
         self._config = config
         self._thresholds = config.clean.thresholds
         self._rules = [rule for rule in RULES if rule.name in self._thresholds]
-        self._held_out_pairs = held_out
+        self._held_out = held_out or HeldOut((), near=True)
         self.drops_overlap, self._drops_near = config.drop_overlap != "off", config.drop_overlap == "near"
         self.drops_duplicates = config.drop_duplicates
         named = [rule.name for rule in self._rules]
@@ -128,16 +127,11 @@ class Judge:
         rows = np.flatnonzero(reasons < 0)
         reasons[rows[find([pairs[row] for row in rows.tolist()])]] = self.reasons.index(name)
 
-    @cached_property
-    def _held_out(self) -> HeldOut:
-        held_out = self._held_out_pairs
-        return held_out if isinstance(held_out, HeldOut) else HeldOut(held_out, near=self._drops_near)
-
 
 class JudgeInOrder(Judge):
     """Also finds what repeats an earlier pair. Blocks come in the order of the corpus, so that the first one stays."""
 
-    def __init__(self, config: DataConfig, held_out: Iterable[tuple[str, str]] | HeldOut = ()) -> None:
+    def __init__(self, config: DataConfig, held_out: HeldOut | None = None) -> None:
         super().__init__(config, held_out)
         self._seen, self._near = SeenHashes(), NearIndex(self._thresholds.get(NEAR_DUPLICATE, 1.0))
         self.reasons += [NEAR_DUPLICATE]

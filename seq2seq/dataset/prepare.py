@@ -30,7 +30,7 @@ from seq2seq.config.clean import NO_LANGUAGE_MODEL
 from seq2seq.config.on_resume import marks
 from seq2seq.corpus.augmentation import SEED
 from seq2seq.corpus.augmentation import VERSION as AUGMENTATIONS_VERSION
-from seq2seq.corpus.cleaning.held_out import HeldOut, HeldOutPairs
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.judge import Judge, JudgeInOrder, good_pairs
 from seq2seq.corpus.named.fetch import fetch_sources
@@ -174,8 +174,7 @@ class _Corpus:
     @cached_property
     def held_out(self) -> HeldOut:
         """The pairs of valid and of all test sets, if they must not be in the training text. Reads them."""
-        overlap = self.config.data.drop_overlap
-        return HeldOut(HeldOutPairs(self.held_out_sources) if overlap != "off" else [], near=overlap == "near")
+        return HeldOut.of(self.held_out_sources, self.config.data.drop_overlap)
 
     @property
     def judged_by(self) -> dict[str, Any]:

@@ -5,11 +5,12 @@ import pytest
 
 from seq2seq.config import DataConfig
 from seq2seq.config.clean import CleanConfig
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.judge import Judge, JudgeInOrder, good_pairs
 from seq2seq.errors import CorpusError
 
 
-def reasons(config, pairs, src_lengths=None, tgt_lengths=None, held_out=()):
+def reasons(config, pairs, src_lengths=None, tgt_lengths=None, held_out=None):
     """The reason of each pair, or "" if it stays; by default a word is a token."""
     given = (src_lengths, tgt_lengths)
     lengths = [np.array(given[side] or [len(pair[side].split()) for pair in pairs], dtype=np.int32) for side in (0, 1)]
@@ -50,7 +51,7 @@ def test_the_first_reason_counts():
     config = DataConfig(
         max_sentence_tokens=9, max_length_ratio=2.0, drop_overlap="near", clean=CleanConfig(rules=["numbers"])
     )
-    held_out = [("le chat dort sur le lit ce soir", "the cat sleeps on the bed tonight")]
+    held_out = HeldOut([("le chat dort sur le lit ce soir", "the cat sleeps on the bed tonight")], near=True)
     pairs = {
         ("", "x x x"): "empty",
         ("il y a 5 chats", "a " * 30 + "6"): "numbers",

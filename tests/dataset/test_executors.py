@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from seq2seq.config import DataConfig, RunConfig, TokenizerConfig
 from seq2seq.config.clean import CleanConfig
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.judge import Judge
 from seq2seq.dataset import executors
 from seq2seq.dataset import store as store_module
@@ -31,7 +32,7 @@ from tests.dataset.small_corpus import sentence, write_split
 from tests.processes import descendants, lives, until
 
 ODD = [("", "x"), ("x", ""), ("un chat " * 40, "a cat"), ("a", "un chat " * 9), ("\u2028 \x85", "é"), ("\u200b", "y")]
-HELD_OUT = ("le chat noir dort sur le lit ce soir", "the black cat sleeps on the bed tonight")
+HELD_OUT = HeldOut([("le chat noir dort sur le lit ce soir", "the black cat sleeps on the bed tonight")], near=True)
 LIKE_ANOTHER = ("le chat noir dort sur le lit ce soir, oui", "the black cat sleeps on the bed tonight, yes")
 PAIRS = st.lists(
     st.one_of(
@@ -61,7 +62,7 @@ def stored(
     directory: Path, sources: list[list[tuple[str, str]]], tokenizer: Tokenizer, **options: Any
 ) -> dict[str, str]:
     tags: Any = ["", "law", "med"][: len(sources)]
-    judge = Judge(FILTERS, [HELD_OUT])
+    judge = Judge(FILTERS, HELD_OUT)
     options = {"tags": tags, "judge": judge, "keep_text": True, **options}
     return content(write_store(directory, list(map(iter, sources)), tokenizer, **options).directory)
 
@@ -107,7 +108,7 @@ by_processes = partial(encoded, data=DataConfig(n_workers=2))
 def test_processes_make_the_same_store_without_torch(tmp_path, tokenizer, many) -> None:
     expected = stored(tmp_path / "here", SOURCES, tokenizer)
     assert stored(tmp_path / "by_processes", SOURCES, tokenizer, encode=by_processes) == expected
-    work = pickle.dumps(Encoder(tokenizer, Judge(FILTERS, [HELD_OUT]), True))
+    work = pickle.dumps(Encoder(tokenizer, Judge(FILTERS, HELD_OUT), True))
     with executors._processes(1) as (executor, _):
         block = executor.submit(executors._block, work, Text(0, [], 0, [("un chat", "a cat")])).result()
         assert block.kept.tolist() == [True]
@@ -272,7 +273,7 @@ def test_a_cluster_makes_the_same_store(tmp_path, tokenizer, many, cluster) -> N
 
 def test_the_blocks_of_a_worker_that_dies_are_made_by_others(tmp_path, tokenizer, many, cluster) -> None:
     expected = stored(tmp_path / "here", SOURCES, tokenizer)
-    judge = Deadly(FILTERS, [HELD_OUT])
+    judge = Deadly(FILTERS, HELD_OUT)
     judge.first = tmp_path / "died"
     assert stored(tmp_path / "by_dask", SOURCES, tokenizer, judge=judge, encode=by_dask(cluster)) == expected
     assert judge.first.exists()

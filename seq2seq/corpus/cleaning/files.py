@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from seq2seq.config import DataConfig
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.sources import SourcePath
-from seq2seq.corpus.cleaning.held_out import HeldOutPairs
+from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.cleaning.repair import repaired
 from seq2seq.corpus.cleaning.survey import Survey
 from seq2seq.corpus.judge import DUPLICATE, JudgeInOrder
@@ -81,7 +81,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     _check_outputs(options, texts)
     scores = _scores(options, sources, score)
     least = _least_score(options, scores)
-    judge = JudgeInOrder(config, HeldOutPairs(held_out))
+    judge = JudgeInOrder(config, HeldOut.of(held_out, config.drop_overlap))
     reasons = [*judge.reasons, LOW_SCORE]
     survey = Survey(reasons, config.clean.thresholds)
     n_repaired: Counter[str] = Counter()

@@ -1,7 +1,7 @@
 """Valid and test, to find training pairs that are in them too."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -42,6 +42,11 @@ class HeldOut:
         empty = np.zeros(0, dtype=np.uint64)
         self._pairs, self._src, self._tgt = (np.unique(np.concatenate([empty, *each])) for each in hashes)
 
+    @classmethod
+    def of(cls, sources: Iterable[Source], drop_overlap: str) -> "HeldOut":
+        """The text of these sources, as `data.drop_overlap` needs it; for `off` nothing is read."""
+        return cls(_pairs(sources) if drop_overlap != "off" else (), near=drop_overlap == "near")
+
     def exact(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.bool_]:
         """Which pairs are in this text."""
         both, src, tgt = _hashes(pairs)
@@ -60,22 +65,14 @@ class HeldOut:
         return (src & is_long[:, 0]) | (tgt & is_long[:, 1])
 
 
-@dataclass(frozen=True)
-class HeldOutPairs:
-    """The pairs of valid and test, without augmentations, and each source with its further references.
-
-    They are read when somebody iterates, so other processes can get this object instead of them.
-    """
-
-    sources: Sequence[Source]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        for source in self.sources:
-            plain = replace(source, augmentations=())
-            yield from read_pairs(plain)
-            if plain.references:
-                for (src, _), further in zip(read_pairs(plain), read_references(plain), strict=True):
-                    yield from ((src, reference) for reference in further)
+def _pairs(sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+    """The pairs of these sources, without augmentations, and each source with its further references."""
+    for source in sources:
+        plain = replace(source, augmentations=())
+        yield from read_pairs(plain)
+        if plain.references:
+            for (src, _), further in zip(read_pairs(plain), read_references(plain), strict=True):
+                yield from ((src, reference) for reference in further)
 
 
 def _hashes(pairs: Sequence[tuple[str, str]]) -> tuple[Hashes, Hashes, Hashes]:
