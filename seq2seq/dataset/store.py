@@ -95,6 +95,9 @@ class PairStore:
     """Sentence pairs as ids, and as text if that is kept. It opens in milliseconds, and its pages can leave memory.
 
     Its pickle is the path, so a worker process maps the files itself.
+
+    Attributes:
+        hashes: ascending, with repetitions: `src` of the sources, `pair` of the pairs.
     """
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
@@ -107,7 +110,7 @@ class PairStore:
             for name, file in _OFFSETS.items()
             if file in manifest.files
         }
-        self._hashes = {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
+        self.hashes: dict[str, Hashes] = {name: self._map(f"{name}.hashes.bin", "<u8") for name in _HASHED}
 
     @classmethod
     def open(cls, directory: str | Path) -> "PairStore":
@@ -189,11 +192,6 @@ class PairStore:
         """Targets and further references of all pairs."""
         text, offsets = self._columns.get("references.text", (np.zeros(0), np.zeros(1)))
         return self._n_pairs + int(np.count_nonzero(np.diff(offsets)) + np.count_nonzero(text == ord("\n")))
-
-    @property
-    def hashes(self) -> dict[str, Hashes]:
-        """Ascending hashes, with repetitions: `src` of the sources, `pair` of the pairs."""
-        return self._hashes
 
     def __reduce__(self) -> tuple[Any, tuple[Path]]:
         return PairStore.open, (self.directory,)
