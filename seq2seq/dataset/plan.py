@@ -95,7 +95,7 @@ def plan_epoch(
     rows = np.arange(n_rows, dtype=index_type(n_rows))
     rng.shuffle(rows)
     src, tgt = narrow(src_lengths), narrow(tgt_lengths)
-    sort_by_length(rows, src, tgt)
+    _sort_by_length(rows, src, tgt)
     src, tgt = src[rows], tgt[rows]
     bounds = _cut(np.maximum(src, tgt), max_tokens)
     n_needed = -(-(len(bounds) - 1) // world_size) * world_size
@@ -146,13 +146,12 @@ def shared_out(plan: Plan, world_size: int, n_in_step: int) -> Plan:
     return Plan(plan.rows, spans, sides)
 
 
-def sort_by_length(rows: Indices, src_lengths: npt.NDArray[Any], tgt_lengths: npt.NDArray[Any]) -> None:
+def _sort_by_length(rows: Indices, src: npt.NDArray[Any], tgt: npt.NDArray[Any]) -> None:
     """Sort all rows by target length, then by source length, in place. Source lengths rise and fall in turn.
 
     A batch may span two target lengths. If source lengths rose for both, the batch would hold the longest sources of
     one target length and the shortest of the next.
     """
-    tgt, src = narrow(tgt_lengths), narrow(src_lengths)
     sort_by(rows, np.where(tgt & 1, src.max(initial=0) - src, src), tgt)
 
 
