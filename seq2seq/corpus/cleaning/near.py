@@ -78,9 +78,6 @@ class NearIndex:
         self._values = np.zeros((0, N_VALUES), dtype=np.uint8)
         self._n_texts = 0
 
-    def __len__(self) -> int:
-        return self._n_texts
-
     def has_like(self, found: Sketches) -> NDArray[np.bool_]:
         """Which texts are nearly the same as one in the index."""
         return self._compared(self._owners(_band_keys(found)), _low_bits(found))
