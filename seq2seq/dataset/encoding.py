@@ -75,10 +75,6 @@ class Block:
             self, kept=kept, columns=columns, hashes={name: found[rows] for name, found in self.hashes.items()}
         )
 
-    def sampled_lines(self) -> list[str]:
-        """For each pair that was read, its source line, or "" if it is not looked at or not kept."""
-        return [self.lines.get(place, "") if kept else "" for place, kept in enumerate(self.kept.tolist())]
-
 
 @dataclass(frozen=True)
 class Encoder:

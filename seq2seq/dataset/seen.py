@@ -69,7 +69,7 @@ class SeenText:
                 for side in ("src_tokens", "tgt_tokens")
             )
             sentences = [float(share) for share in content["sentences"]]
-            looks = None if content.get("looks") is None else looks_from_json(content["looks"])
+            looks = None if content.get("looks") is None else _looks_from_json(content["looks"])
             return cls(int(content["n_pairs"]), src_tokens, tgt_tokens, sentences, looks)
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"not the lengths of a training text [{error!r}]") from error
@@ -138,12 +138,7 @@ def seen_in_epoch(sources: Sequence[SeenSource]) -> SeenText:
     )
 
 
-def looks_from_json(content: Any) -> Looks:
-    """Read what `dataclasses.asdict` gave.
-
-    Raises:
-        AttributeError, KeyError, TypeError, ValueError: it is something else.
-    """
+def _looks_from_json(content: Any) -> Looks:
     characters = {str(character): float(share) for character, share in content["characters"].items()}
     return Looks(characters, float(content["capitals"]), float(content["titles"]))
 
@@ -157,25 +152,24 @@ class LineSample:
     """Looks at lines of a stream: at all of them, or at up to 4,000 that lie evenly spread in it."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._step = 1  # from one of these lines to the next one
+        self._lines: dict[int, str] = {}  # by their places in the stream
         self._n_lines = 0
 
-    def add(self, lines: Sequence[str]) -> None:
-        """The next lines of the stream."""
-        self._lines += lines[-self._n_lines % self._step :: self._step]
-        self._n_lines += len(lines)
-        thinner = step_after(self._n_lines) // self._step
-        self._lines, self._step = self._lines[::thinner], self._step * thinner
+    def add(self, n_lines: int, lines: Mapping[int, str]) -> None:
+        """The next lines of the stream, by their places among these: all of them, or those that are looked at."""
+        self._lines |= {self._n_lines + place: line for place, line in lines.items()}
+        self._n_lines += n_lines
+        step = step_after(self._n_lines)
+        self._lines = {place: line for place, line in self._lines.items() if place % step == 0}
 
     def sentences(self) -> list[int]:
         """How many of these lines have 1, 2, ..., 9, and 10 or more sentences. Blank lines are left out."""
-        counts = Counter(min(n_sentences(line), MOST_SENTENCES) for line in self._lines)
+        counts = Counter(min(n_sentences(line), MOST_SENTENCES) for line in self._lines.values())
         return [counts[n] for n in range(1, MOST_SENTENCES + 1)]
 
     def looks(self) -> Looks:
         """How these lines are written."""
-        lines = [line for line in self._lines if line.strip()]
+        lines = [line for line in self._lines.values() if line.strip()]
         n_lines = max(len(lines), 1)
         marks = (c for line in lines for c in sorted(set(line)) if not c.isalnum() and c != " ")
         return Looks(

@@ -304,7 +304,8 @@ def _write_arrays(building: Path, blocks: Iterator[Block], n_sources: int, judge
                 rejected[number][DUPLICATE] += int((~is_new).sum())
                 block = block if is_new.all() else block.of(is_new)
             files.add(block)
-            samples[number].add(block.sampled_lines())
+            lines = {place: line for place, line in block.lines.items() if block.kept[place]}
+            samples[number].add(len(block.kept), lines)
             n_read += len(block.kept)
             n_kept[number] += int(block.kept.sum())
             if time.monotonic() > next_message:

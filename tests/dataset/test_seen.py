@@ -107,10 +107,16 @@ def test_other_content_is_refused(change):
 # --- sentences ---
 
 
-def test_sentences_of_lines_are_counted():
+def sample_of(*blocks):
     sample = LineSample()
-    sample.add(["Un chat dort.", "", "Il dort. Elle part.", "A. B. C.", "Oui ! Non. Bien. " * 7])
-    sample.add(["Deux chats. Trois chiens."])
+    for lines in blocks:
+        sample.add(len(lines), dict(enumerate(lines)))
+    return sample
+
+
+def test_sentences_of_lines_are_counted():
+    first = ["Un chat dort.", "", "Il dort. Elle part.", "A. B. C.", "Oui ! Non. Bien. " * 7]
+    sample = sample_of(first, ["Deux chats. Trois chiens."])
     assert sample.sentences() == [2, 2, 0, 0, 0, 0, 0, 0, 0, 1]
 
 
@@ -120,10 +126,10 @@ def test_sampled_lines_lie_evenly_spread(blocks, most):
         patch.setattr(seen_module, "_MOST_LINES", most)
         sample, n_lines = LineSample(), 0
         for size in blocks:
-            sample.add([str(n_lines + i) for i in range(size)])
+            sample.add(size, {i: str(n_lines + i) for i in range(size)})
             n_lines += size
-        step = sample._step
-        assert sample._lines == [str(i) for i in range(0, n_lines, step)]
+        step = seen_module.step_after(n_lines)
+        assert sample._lines == {i: str(i) for i in range(0, n_lines, step)}
         assert len(sample._lines) <= most
         assert step == 1 or n_lines > most * step / 2  # no sparser than it must be
 
@@ -132,17 +138,14 @@ def test_sampled_lines_lie_evenly_spread(blocks, most):
 
 
 def test_looks_are_shares_of_the_lines_that_are_not_blank():
-    sample = LineSample()
-    sample.add(["L’été, l’hiver.", " ", "UN CHAT DORT !", "Un Chat Et Un Chien", "Il n'a rien."])
+    sample = sample_of(["L’été, l’hiver.", " ", "UN CHAT DORT !", "Un Chat Et Un Chien", "Il n'a rien."])
     assert sample.looks() == Looks({"’": 0.25, ",": 0.25, ".": 0.5, "!": 0.25, "'": 0.25}, 0.25, 0.25)
     assert LineSample().looks() == PLAIN
 
 
 def test_looks_come_in_the_same_order_in_every_process():
     """Python draws the order of a set anew in each process, and the manifest of a store has a checksum."""
-    sample = LineSample()
-    sample.add(["».«,!?;:-()"])
-    assert list(sample.looks().characters) == sorted("».«,!?;:-()")
+    assert list(sample_of(["».«,!?;:-()"]).looks().characters) == sorted("».«,!?;:-()")
 
 
 def test_looks_of_an_epoch_count_a_source_as_often_as_it_is_repeated():

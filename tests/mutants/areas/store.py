@@ -118,7 +118,7 @@ MUTANTS = [
         tests=["tests/corpus/test_reader.py::test_lines_come_back_as_written_after_a_byte_order_mark"],
     ),
     Mutant(
-        fault="every second line that is looked at is blank",
+        fault="every second line is not looked at",
         file="seq2seq/dataset/encoding.py",
         text="step = step_after(text.n_before + n_read)",
         becomes="step = 2 * step_after(text.n_before + n_read)",
