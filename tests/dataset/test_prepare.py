@@ -10,7 +10,7 @@ from seq2seq.config import DataConfig, RunConfig
 from seq2seq.corpus.augmentation import AUGMENTATIONS
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import prepare
-from seq2seq.errors import CorpusError, TokenizerError
+from seq2seq.errors import CorpusError
 from seq2seq.tokenizer import Tokenizer
 from tests.dataset.small_corpus import sentence, tokenizers, write_split
 from tests.places import SHARED
@@ -141,13 +141,6 @@ def test_another_tag_is_another_tokenizer_and_another_corpus(config, tmp_path):
     assert [prepared_with(tag) for tag in ("", "law", "med")] == found
 
 
-def test_a_resumed_tokenizer_without_the_tag_is_refused(config):
-    tokenizer = prepare(config).tokenizer
-    config.data.train = {"source": "train", "tag": "med"}
-    with pytest.raises(TokenizerError, match="has no tag 'med', or any other"):
-        prepare(config, tokenizer)
-
-
 def test_held_out_pairs_that_the_model_cannot_hold_are_an_error(config, corpus):
     config.model.max_length = 30
     write_split(corpus, "train", [(sentence(i), sentence(-i - 1)) for i in range(300)])
@@ -237,12 +230,6 @@ def test_a_cache_that_cannot_be_written_is_named(config, tmp_path):
     (tmp_path / "file").touch()
     config.data.cache_dir = str(tmp_path / "file/cache")
     with pytest.raises(CorpusError, match=r"cannot keep prepared text under .*file/cache: .*set data\.cache_dir"):
-        prepare(config)
-
-
-def test_a_vocabulary_that_the_text_does_not_support_is_refused(config):
-    config.tokenizer.vocab_size = 30_000
-    with pytest.raises(TokenizerError, match=r"tokenizer\.vocab_size=30000 .* to at most \d+"):
         prepare(config)
 
 

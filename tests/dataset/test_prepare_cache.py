@@ -117,12 +117,8 @@ def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
     assert prepared.tokenizer is other
     assert prepared.train.manifest.tokenizer == other.fingerprint
     assert tokenizers(tmp_path) == set()
-
-
-def test_a_run_and_its_resumption_share_the_stores(config, tmp_path):
-    first = prepare(config)
-    resumed = prepare(config, tokenizer=Tokenizer.from_bytes(first.tokenizer.proto))
-    assert resumed.train.directory == first.train.directory
+    resumed = prepare(config, tokenizer=Tokenizer.from_bytes(other.proto))
+    assert resumed.train.directory == prepared.train.directory
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "no manifest", "stray file"])
@@ -134,8 +130,10 @@ def test_a_damaged_store_is_made_again_and_said(config, caplog, damage):
         case "cut":
             path.write_bytes(data[:-2])
         case "flipped":
+            before = path.stat()
             data[10] ^= 1
             path.write_bytes(data)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         case "no manifest":
             (first.train.directory / "manifest.json").unlink()
         case "stray file":
@@ -234,17 +232,6 @@ def test_training_text_is_read_twice_and_other_text_once(config, corpus, monkeyp
     before = lines.copy()
     prepare(config)
     assert lines == before
-
-
-def test_a_flipped_bit_in_a_store_is_noticed_also_with_the_old_time(config, caplog):
-    path = prepare(config).train.directory / "tgt.ids.bin"
-    before = path.stat()
-    data = bytearray(path.read_bytes())
-    data[10] ^= 1
-    path.write_bytes(data)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    prepare(config).train.verify()
-    assert "the cached text of train is damaged and is made again" in caplog.text
 
 
 @pytest.mark.parametrize("place", ["cache", "cache/stores"])

@@ -1,5 +1,4 @@
 import json
-import multiprocessing
 import pickle
 import random
 from collections import Counter
@@ -57,12 +56,6 @@ def test_a_store_returns_what_was_written(tmp_path_factory, tokenizer, monkeypat
     assert store.tgt_lengths.tolist() == list(map(len, tgt))
     assert store.hashes["src"].tolist() == sorted(hash_lines(s for s, _ in pairs).tolist())
     assert store.hashes["pair"].tolist() == sorted(hash_pairs(pairs).tolist())
-
-
-def test_lines_are_kept_raw_not_normalised(tmp_path, tokenizer):
-    raw = ("  Où\u202f?  ﬁn\t", "\u2028x\r\x85")
-    store = write_store(tmp_path / "store", [iter([raw])], tokenizer, keep_text=True)
-    assert (store.src_text(0), store.tgt_text(0)) == raw
 
 
 def test_further_references_are_kept_and_counted(tmp_path, tokenizer, monkeypatch, store):
@@ -157,13 +150,6 @@ def test_a_tag_that_the_tokenizer_does_not_have_leaves_nothing(tmp_path, tokeniz
     assert list(tmp_path.iterdir()) == []
 
 
-def test_filters_see_the_whole_corpus_across_blocks(tmp_path, tokenizer, monkeypatch):
-    monkeypatch.setattr(store_module, "BLOCK", 4)
-    judge = Judge(DataConfig(drop_duplicates=True))
-    store = write_store(tmp_path / "s", [iter(PAIRS + PAIRS)], tokenizer, judge=judge, keep_text=True)
-    assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
-
-
 def test_a_store_without_text_says_so(tmp_path, tokenizer):
     store = write_store(tmp_path / "store", [iter(PAIRS)], tokenizer, keep_text=False)
     assert not store.has_text
@@ -177,20 +163,6 @@ def test_an_index_outside_is_refused(store, index):
     for read in (store.src, store.tgt, store.src_text, store.tgt_text):
         with pytest.raises(IndexError, match=f"pair {index} of a store of 25"):
             read(index)
-
-
-def _child(store, queue):
-    queue.put((contents(store), store.tgt_text(24)))
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_worker_processes_read_the_same(store, method):
-    context = multiprocessing.get_context(method)
-    queue = context.Queue()
-    process = context.Process(target=_child, args=(store, queue))
-    process.start()
-    assert queue.get(timeout=120) == (contents(store), PAIRS[24][1])
-    process.join()
 
 
 def test_pickling_passes_the_path_not_the_data(store):
@@ -265,11 +237,6 @@ def test_a_changed_manifest_is_no_store(store):
     path.write_text(path.read_text().replace('"n_pairs": 25', '"n_pairs": 24'))
     with pytest.raises(CorpusError, match=r"manifest\.json was changed\); delete it, and prepare"):
         PairStore.open(store.directory)
-
-
-def test_a_missing_directory_is_no_store(tmp_path):
-    with pytest.raises(CorpusError, match=rf"{tmp_path}/none is not a whole store"):
-        PairStore.open(tmp_path / "none")
 
 
 def test_another_format_version_is_refused(store):

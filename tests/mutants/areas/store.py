@@ -57,7 +57,7 @@ MUTANTS = [
         file="seq2seq/dataset/prepare.py",
         text="        store.verify()\n",
         becomes="",
-        tests=["tests/dataset/test_prepare_cache.py::test_a_flipped_bit_in_a_store_is_noticed_also_with_the_old_time"],
+        tests=["tests/dataset/test_prepare_cache.py::test_a_damaged_store_is_made_again_and_said"],
     ),
     Mutant(
         fault="validation and test sets are filtered",
@@ -129,7 +129,7 @@ MUTANTS = [
         file="seq2seq/dataset/store.py",
         text="block = block if is_new.all() else block.of(is_new)",
         becomes="block = block",
-        tests=["tests/dataset/test_store.py::test_filters_see_the_whole_corpus_across_blocks"],
+        tests=["tests/dataset/test_store.py::test_the_pairs_that_are_kept_are_counted_by_source"],
     ),
     Mutant(
         fault="processes that make blocks outlive the one that was killed",
