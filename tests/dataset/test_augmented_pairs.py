@@ -68,26 +68,6 @@ def read_of(corpus, augment: dict[str, float], **changes: Any) -> dict[int, tupl
     return dict(zip(rows, zip(*sides, strict=True), strict=True))
 
 
-@pytest.mark.parametrize("name", ["upper", "title", "lower"])
-def test_both_sides_are_augmented_where_the_target_follows(corpus, name):
-    read = read_of(corpus, {name: 1.0})
-    augmented = {i: (src, tgt) for i, (src, tgt) in read.items() if (src, tgt) != (sentence(i), f"EN {sentence(i)}")}
-    assert len(augmented) > 250  # some do not fit
-    change = {"upper": str.upper, "lower": str.lower}.get(name)
-    for i, (src, tgt) in augmented.items():
-        if change is not None:
-            assert (src, tgt) == (change(sentence(i)), change(f"EN {sentence(i)}"))
-        else:
-            assert (src.lower(), tgt.lower()) == (sentence(i).lower(), f"EN {sentence(i)}".lower())
-
-
-@pytest.mark.parametrize("name", ["stop", "accents", "typos"])
-def test_only_the_source_is_augmented_where_people_make_mistakes(corpus, name):
-    read = read_of(corpus, {name: 1.0})
-    assert all(tgt == f"EN {sentence(i)}" for i, (_, tgt) in read.items())
-    assert sum(src != sentence(i) for i, (src, _) in read.items()) > 200
-
-
 def test_a_joined_pair_has_the_next_ones_of_its_source_in_order_on_both_sides(corpus):
     read = read_of(corpus, {"join": 0.5, "join3": 0.3}, data__train=["train", "more"])
     numbers = [*range(300), *range(500, 540)]

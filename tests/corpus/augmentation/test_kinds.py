@@ -16,12 +16,6 @@ def test_kinds_have_their_order() -> None:
     assert {name: kind.n_lines for name, kind in AUGMENTATIONS.items() if kind.n_lines > 1} == {"join": 2, "join3": 3}
 
 
-def test_each_name_is_that_of_its_kind_and_has_a_reason_of_one_line() -> None:
-    for name, augmentation in AUGMENTATIONS.items():
-        assert augmentation.name == name
-        assert 10 < len(augmentation.reason) < 90 and augmentation.reason.isprintable()
-
-
 def test_worker_processes_get_augmentations_by_pickle() -> None:
     for name, there in pickle.loads(pickle.dumps(AUGMENTATIONS)).items():
         texts = ["Hier, l'élève dort.", "Yesterday, the pupil slept."]
