@@ -102,6 +102,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SOURCES = [[*ODD, *[(sentence(i % 40), sentence(-i % 40)) for i in range(50)]], [LIKE_ANOTHER, (sentence(3), "x")]]
+BROKEN = [[(sentence(i), "\ud800" if i == 41 else "x") for i in range(50)]]
 by_processes = partial(encoded, data=DataConfig(n_workers=2))
 
 
@@ -149,9 +150,8 @@ def test_a_process_that_is_killed_is_one_sentence_and_leaves_nothing(tmp_path, t
 
 
 def test_an_error_of_a_process_is_the_one_of_this_process(tmp_path, tokenizer, many) -> None:
-    broken = [[(sentence(i), "\ud800" if i == 41 else "x") for i in range(50)]]
     with pytest.raises(TokenizerError, match="half a surrogate pair"):
-        stored(tmp_path / "store", broken, tokenizer, encode=by_processes)
+        stored(tmp_path / "store", BROKEN, tokenizer, encode=by_processes)
     assert active_children() == [] and list(tmp_path.iterdir()) == []
 
 
@@ -263,19 +263,14 @@ def by_dask(cluster: Any) -> Any:
     return partial(encoded, data=DataConfig(executor=cluster.scheduler_address.replace("tcp://", "dask://")))
 
 
-def test_a_cluster_makes_the_same_store(tmp_path, tokenizer, many, cluster) -> None:
+def test_a_cluster_makes_the_same_store_also_if_a_worker_dies(tmp_path, tokenizer, many, cluster) -> None:
     expected = stored(tmp_path / "here", SOURCES, tokenizer)
     assert stored(tmp_path / "by_dask", SOURCES, tokenizer, encode=by_dask(cluster)) == expected
-    broken = [[(sentence(i), "\ud800" if i == 41 else "x") for i in range(50)]]
     with pytest.raises(TokenizerError, match="half a surrogate pair"):
-        stored(tmp_path / "store", broken, tokenizer, encode=by_dask(cluster))
-
-
-def test_the_blocks_of_a_worker_that_dies_are_made_by_others(tmp_path, tokenizer, many, cluster) -> None:
-    expected = stored(tmp_path / "here", SOURCES, tokenizer)
+        stored(tmp_path / "store", BROKEN, tokenizer, encode=by_dask(cluster))
     judge = Deadly(FILTERS, HELD_OUT)
     judge.first = tmp_path / "died"
-    assert stored(tmp_path / "by_dask", SOURCES, tokenizer, judge=judge, encode=by_dask(cluster)) == expected
+    assert stored(tmp_path / "one_died", SOURCES, tokenizer, judge=judge, encode=by_dask(cluster)) == expected
     assert judge.first.exists()
     cluster.scheduler.allowed_failures = 0
     with pytest.raises(CorpusError, match=r"data\.executor=dask://.*: the cluster gave the work up"):
