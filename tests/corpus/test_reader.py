@@ -81,13 +81,6 @@ def test_lines_can_be_read_to_the_byte(tmp_path):
     assert "".join(lines).encode() == text
 
 
-def test_concatenated_compressed_files_are_read_to_the_end(tmp_path):
-    for suffix, compress in COMPRESS.items():
-        path = tmp_path / f"a{suffix}"
-        path.write_bytes(compress(b"a\nb") + compress(b"c\nd\n"))
-        assert list(read_lines(path)) == ["a", "bc", "d"]
-
-
 def test_a_long_compressed_file_crosses_every_buffer(tmp_path):
     lines = [f"{i} " + "x" * (i % 700) for i in range(9000)]
     assert list(read_lines(write(tmp_path / "a.zst", "\n".join(lines)))) == lines
@@ -164,16 +157,6 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path):
             list(read_lines(path))
 
 
-@pytest.mark.parametrize(("src", "tgt", "counts"), [("a\nb\n", "x\ny\nz\n", (2, 3)), ("a\n" * 5, "", (5, 0))])
-def test_different_line_counts_are_an_error_with_both(tmp_path, src, tgt, counts):
-    source = paired(tmp_path, src, tgt)
-    with pytest.raises(CorpusError) as caught:
-        list(read_pairs(source))
-    expected = f"{source.paths[0]} has {counts[0]} lines but {source.paths[1]} has {counts[1]}; "
-    assert str(caught.value).startswith(expected)
-    assert "align the files" in str(caught.value)
-
-
 def test_further_references_are_the_lines_that_are_not_blank(tmp_path):
     source = paired(tmp_path, "a\nb\nc\n", "x\ny\nz\n")
     further = (write(tmp_path / "a.en.1", "x1\n\nz1\n"), write(tmp_path / "a.en.2", "x2\n \n\n"))
@@ -181,12 +164,16 @@ def test_further_references_are_the_lines_that_are_not_blank(tmp_path):
     assert list(read_references(replace(source, references=further))) == [["x1", "x2"], [], ["z1"]]
 
 
-@pytest.mark.parametrize("counts", [(3, 5, 3), (3, 3, 0), (1, 4, 4), (0, 0, 1)])
+@pytest.mark.parametrize("counts", [(2, 3), (5, 0), (3, 5, 3), (3, 3, 0), (1, 4, 4), (0, 0, 1)])
 def test_of_files_that_are_not_aligned_the_first_odd_one_is_named(tmp_path, counts):
     files = [write(tmp_path / f"f{i}", "x\n" * count) for i, count in enumerate(counts)]
-    odd = next(i for i in range(3) if counts[i] != counts[0])
-    with pytest.raises(CorpusError, match=rf"f0 has {counts[0]} lines but .*f{odd} has {counts[odd]}; line n of one"):
+    odd = next(i for i, count in enumerate(counts) if count != counts[0])
+    with pytest.raises(CorpusError) as caught:
         list(read_aligned(files))
+    assert str(caught.value) == (
+        f"{files[0]} has {counts[0]} lines but {files[odd]} has {counts[odd]}; line n of one must translate line n of "
+        "the other, so align the files again"
+    )
 
 
 def test_an_empty_corpus_is_an_error(tmp_path):

@@ -79,11 +79,6 @@ def test_numbered_files_beside_the_targets_are_further_references(tmp_path):
     ]
 
 
-def test_a_tsv_named_without_its_compression_is_found(tmp_path):
-    touch(tmp_path, "b.tsv.xz")
-    assert find(DataConfig(dir=str(tmp_path)), "b.tsv")[0].files == (tmp_path / "b.tsv.xz",)
-
-
 def test_the_plain_file_comes_before_its_compressed_form(tmp_path):
     touch(tmp_path, "a.fr", "a.fr.gz", "a.en")
     assert find(DataConfig(dir=str(tmp_path)), "a")[0].files[0] == tmp_path / "a.fr"

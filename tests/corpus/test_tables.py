@@ -18,8 +18,8 @@ TATOEBA = SHARED / "tatoeba/fra-eng.tsv"
 COLUMNS = ("fr", "en")
 
 
-def table(path: Path, text: str | bytes, columns: tuple[str, ...] = COLUMNS) -> Source:
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
+def table(path: Path, text: str, columns: tuple[str, ...] = COLUMNS) -> Source:
+    path.write_bytes(text.encode())
     return Source(path.suffix[1:], (path,), ("fr", "en"), columns)
 
 
@@ -78,12 +78,6 @@ def test_a_csv_is_divided_where_that_gives_all_columns(tmp_path, text, pairs):
 )
 def test_what_is_no_csv_is_named_by_file_and_line(tmp_path, text, expected):
     assert refused(table(tmp_path / "a.csv", text)).startswith(expected)
-
-
-@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
-def test_utf_16_is_refused_with_the_way_to_save_it(tmp_path, name):
-    source = table(tmp_path / name, "Oui\tYes\r\n".encode("utf-16"))
-    assert refused(source).startswith(':1: is UTF-16, as Excel\'s "Unicode text" is, and not UTF-8; save it as')
 
 
 # --- quotes in a TSV ---
