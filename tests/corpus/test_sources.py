@@ -208,8 +208,8 @@ def test_what_decides_the_pairs_besides_the_bytes_is_in_the_layout():
 
 
 def test_words_of_a_command_line_are_sources(tmp_path):
-    touch(tmp_path, "a.fr", "a.en", "b.tsv", "c.po")
-    words = [str(tmp_path / name) for name in ("a.fr", "a.en", "b.tsv", "c.po", "a")]
+    touch(tmp_path, "a.fr.gz", "a.en", "b.tsv", "c.po")
+    words = [str(tmp_path / name) for name in ("a.fr.gz", "a.en", "b.tsv", "c.po", "a")]
     assert specs_of(words[:2]) == [SourceFiles(words[0], words[1])]
     assert specs_of(words[2:4]) == [SourcePath(word) for word in words[2:4]]
     assert specs_of(words[:3]) == [SourcePath(word) for word in words[:3]]
