@@ -61,17 +61,20 @@ def test_pairs_come_back_from_every_format(tmp_path, pairs):
     assert list(read_pairs(Source("tsv", (tsv,), ("fr", "en"), ("en", "-", "fr")))) == pairs
 
 
-def test_only_line_feeds_end_a_line(tmp_path):
-    text = "a\u2028b\x0bc\x0cd\x85e\rf\x1cg"
-    assert list(read_lines(write(tmp_path / "a", f"{text}\r\n\r\n{text}"))) == [text, "", text]
-
-
-def test_one_carriage_return_is_removed_not_two(tmp_path):
-    assert list(read_lines(write(tmp_path / "a", "a\r\r\nb\r"))) == ["a\r", "b"]
-
-
-def test_a_byte_order_mark_goes_at_the_start_only(tmp_path):
-    assert list(read_lines(write(tmp_path / "a", b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n"))) == ["a", "\ufeffb"]
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("\n", [""]),
+        ("a", ["a"]),
+        ("a\n", ["a"]),
+        ("a\u2028b\x0bc\x0cd\x85e\rf\x1cg\r\n\r\n b\x0c", ["a\u2028b\x0bc\x0cd\x85e\rf\x1cg", "", " b\x0c"]),
+        ("a\r\r\nb\r", ["a\r", "b"]),  # one carriage return goes, and not two
+        ("\ufeffa\n\ufeffb\n", ["a", "\ufeffb"]),  # a byte order mark goes at the start only
+    ],
+)
+def test_only_line_feeds_end_a_line(text, lines):
+    assert list(decode_lines(io.BytesIO(text.encode()), "stdin")) == lines
 
 
 def test_lines_can_be_read_to_the_byte(tmp_path):
@@ -108,18 +111,6 @@ def test_invalid_utf8_can_be_replaced_and_is_counted(tmp_path, suffix):
     assert lines == ["bon", "caf\ufffd \ufffd noir", "\ufffd", "\ufffd"]
     assert replaced == [2, 4]  # the third line held U+FFFD before
     assert list(read_lines(path, errors="replace")) == lines
-
-
-def test_a_stream_is_read_as_a_file_is():
-    def lines(data: bytes) -> list[str]:
-        return list(decode_lines(io.BytesIO(data), "stdin"))
-
-    assert lines("\ufeffa\u2028\r\n\n b\x0c\r".encode()) == ["a\u2028", "", " b\x0c"]
-    assert lines(b"") == []
-    assert lines(b"\n") == [""]
-    assert lines(b"a\n") == lines(b"a") == ["a"]
-    with pytest.raises(CorpusError, match="stdin:2: byte 1 of the line \\(0xe9\\) is not UTF-8; convert the text"):
-        lines(b"a\n\xe9\n")
 
 
 def test_lines_of_a_stream_are_given_before_its_end():

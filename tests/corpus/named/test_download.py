@@ -85,12 +85,6 @@ def test_a_passing_fault_is_tried_again(server: Server, tmp_path: Path, fault: o
     assert server.asked["/a.gz"] == 2
 
 
-def test_a_server_that_said_nothing_is_asked_again(server: Server, tmp_path: Path) -> None:
-    server.files["/a.gz"] = TEXT
-    server.faults["/a.gz"] = [silent]
-    assert fetched(server, tmp_path, patience=Patience(attempts=9, wait_s=0.01, silence_s=0.2)) == TEXT
-
-
 def test_a_server_that_stays_ill_is_left_after_so_many_attempts(server: Server, tmp_path: Path) -> None:
     server.faults["/a.gz"] = [status(500)] * 9
     with pytest.raises(CorpusError, match=r"^http://127.0.0.1:\d+/a.gz: the server answers 500 .*, 3 times in a row$"):
