@@ -128,11 +128,6 @@ def test_decoding_gives_the_normalised_text(of_each_rule, text):
     assert tokenizer.decode(tokenizer.encode([text])) == [expected]
 
 
-def test_identity_keeps_french_spacing_and_doubled_spaces():
-    text = "  Où  est-il\u202f? «\u00a0Là\u00a0»  "
-    assert train(normalization="identity").decode(train(normalization="identity").encode([text])) == [text]
-
-
 @given(texts=st.lists(any_text))
 def test_no_text_gives_a_special_id(of_each_type, texts):
     ids = of_each_type.encode(texts)
@@ -261,17 +256,6 @@ def test_a_vocabulary_below_the_characters_is_refused_with_the_smallest_that_wor
 def test_no_text_is_refused(lines):
     with pytest.raises(TokenizerError, match=r"no sentence to learn a tokenizer from; check data\.train"):
         train(lines)
-
-
-@pytest.mark.parametrize("error", [CorpusError("train.fr:3: not UTF-8"), KeyboardInterrupt()])
-def test_an_error_of_the_reader_comes_through(error):
-    def lines():
-        yield from LINES
-        raise error
-
-    with pytest.raises(type(error)) as caught:
-        train(lines())
-    assert caught.value is error
 
 
 @pytest.mark.parametrize("change", [lambda proto: b"", lambda proto: proto[:-5], lambda proto: b"not a model"])
