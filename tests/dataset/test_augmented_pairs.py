@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seq2seq.config import BatchConfig, RunConfig
+from seq2seq.config import RunConfig
 from seq2seq.corpus.augmentation import AUGMENTATIONS
 from seq2seq.dataset.batches import BatchLoader
-from seq2seq.dataset.pair_reader import PairReader, measured
+from seq2seq.dataset.pair_reader import measured
 from seq2seq.dataset.plan import Rows
 from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.dataset.subword_text import spelling_shares, subword_text
@@ -82,21 +82,6 @@ def test_a_joined_pair_has_the_next_ones_of_its_source_in_order_on_both_sides(co
     assert found[2] > 0.4 * 340 and found[3] > 0.15 * 340 and found[1] > 0.15 * 340
 
 
-def test_batches_keep_their_budget_and_their_number(corpus):
-    augment = ALL | {"join": 0.2, "join3": 0.1}
-    loader = loader_of(corpus, augment, batch__max_tokens=300, model__max_length=80, data__max_sentence_tokens=60)
-    n_batches, n_tokens = set(), set()
-    for epoch in range(4):
-        batches = micro_batches(loader)
-        assert all(max(batch.src.numel(), batch.tgt_in.numel()) <= 300 for batch in batches)
-        assert all(max(batch.src.shape[1], batch.tgt_in.shape[1]) <= 80 for batch in batches)
-        assert sorted(pairs_in(loader, epoch)) == list(range(300))
-        n_batches |= {len(batches), len(loader)}
-        n_tokens.add(sum(int((batch.src != PAD).sum()) for batch in batches))
-    assert len(n_batches) == 1
-    assert len(n_tokens) > 1
-
-
 def test_most_augmentations_fit(corpus):
     augment = dict.fromkeys(("stop", "typos", "upper", "emoji", "urls", "numbers"), 0.08)
     loader = loader_of(corpus, augment)
@@ -151,14 +136,6 @@ def test_augmented_sources_keep_their_tags(corpus, rate):
         for pair, row in zip(loader.epoch.pairs(rows.numbers, 0), batch.src, strict=True):
             assert row[0] == tags[bool(pair < 300)]
             assert not set(row[1:].tolist()) & set(tags.values())
-
-
-def test_without_augmentations_batches_are_those_of_before(corpus):
-    loader = loader_of(corpus, {})
-    assert not isinstance(loader.reader, PairReader)
-    text, config = prepared(corpus, {"typos": 0.0})
-    plain = BatchLoader(text.train, BatchConfig(**dataclasses.asdict(config.batch)), seed=config.seed)
-    assert sides(micro_batches(loader)) == sides(micro_batches(plain))
 
 
 def test_the_tokens_that_augmentations_and_segmentations_add_are_those_of_the_text(corpus):
