@@ -29,7 +29,7 @@ from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.cleaning.measures import RULES
 from seq2seq.corpus.judge import DUPLICATE, NEAR_OVERLAP, OVERLAP, Judge, JudgeInOrder
 from seq2seq.corpus.reader import read_pairs
-from seq2seq.corpus.sources import find_sources
+from seq2seq.corpus.sources import find_source
 
 ROOT = Path(__file__).parent.parent
 Pair = tuple[str, str]
@@ -224,9 +224,7 @@ def tables(corpus: str, records: Sequence[tuple[Pair, str]], held_out: Sequence[
 
 def read(folder: Path, names: Sequence[str]) -> list[Pair]:
     config = DataConfig(dir=str(folder), src_lang="fr", tgt_lang="en", tsv_columns=["en", "fr"])
-    return [
-        pair for source in find_sources(config, [SourcePath(name) for name in names]) for pair in read_pairs(source)
-    ]
+    return [pair for name in names for pair in read_pairs(find_source(config, SourcePath(name)))]
 
 
 def corpora(folder: Path) -> Iterator[tuple[str, list[Pair], list[Pair]]]:

@@ -64,8 +64,8 @@ class Source:
         return " and ".join(map(str, self.files))
 
 
-def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_references: bool = False) -> list[Source]:
-    """Find the files of each source that a configuration names.
+def find_source(config: DataConfig, spec: SourceSpec, *, with_references: bool = False) -> Source:
+    """Find the files of a source that a configuration names.
 
     Args:
         with_references: for a file TGT of targets, also find TGT.1, TGT.2, ...: further references of the same lines.
@@ -74,20 +74,11 @@ def find_sources(config: DataConfig, specs: Sequence[SourceSpec], *, with_refere
         ConfigError: `data.tsv_columns` without the two languages, or an unknown augmentation.
     """
     folder = corpus_dir(config)
-    sources: list[Source] = []
-    problems: list[str] = []
-    for spec in specs:
-        try:
-            augmentations = tuple(augmentation.name for augmentation in named(spec.augmentations))
-            source = replace(_find(config, folder, spec), tag=spec.tag or "", augmentations=augmentations)
-            if with_references and source.form == "lines":
-                source = replace(source, references=_references(source.paths[1]))
-            sources.append(source)
-        except CorpusError as error:
-            problems.append(str(error))
-    if problems:
-        raise CorpusError("\n".join(problems))
-    return sources
+    augmentations = tuple(augmentation.name for augmentation in named(spec.augmentations))
+    source = replace(_find(config, folder, spec), tag=spec.tag or "", augmentations=augmentations)
+    if with_references and source.form == "lines":
+        return replace(source, references=_references(source.paths[1]))
+    return source
 
 
 def specs_of(words: Sequence[str]) -> list[SourceSpec]:

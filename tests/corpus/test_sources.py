@@ -6,12 +6,13 @@ import pytest
 
 from seq2seq.config import DataConfig
 from seq2seq.config.sources import SourceFiles, SourcePath, parse_sources
-from seq2seq.corpus.sources import Source, find_sources, specs_of
+from seq2seq.corpus.named.fetch import fetch_sources
+from seq2seq.corpus.sources import Source, specs_of
 from seq2seq.errors import ConfigError, CorpusError
 
 
-def find(config: DataConfig, value: object, *, with_references: bool = False) -> list[Source]:
-    return find_sources(config, parse_sources("data.train", value), with_references=with_references)
+def find(config: DataConfig, value: object, *, key: str = "data.train", with_references: bool = False) -> list[Source]:
+    return fetch_sources(config, parse_sources(key, value), with_references=with_references)
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -159,9 +160,9 @@ def test_an_unknown_augmentation_is_refused_with_those_there_are(tmp_path):
     config = DataConfig(dir=str(tmp_path))
     entry = {"source": "a", "augmentation": ["lower", "typo"]}
     with pytest.raises(ConfigError, match=r"there is no augmentation 'typo'; choose from upper, title, .*, join3"):
-        find_sources(config, parse_sources("data.test", entry))
+        find(config, entry, key="data.test")
     entry["augmentation"] = ["lower", "typos"]
-    (found,) = find_sources(config, parse_sources("data.test", entry))
+    (found,) = find(config, entry, key="data.test")
     assert found.augmentations == ("lower", "typos")
 
 

@@ -9,7 +9,7 @@ from seq2seq.config import CORPUS, DataConfig, SourceFiles, SourcePath, SourceSp
 from seq2seq.corpus.named import addresses, hugging_face, opus, test_sets
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.parts import fetch_part, find_part
-from seq2seq.corpus.sources import Origin, Source, find_sources
+from seq2seq.corpus.sources import Origin, Source, find_source
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.masking import masked
 
@@ -32,11 +32,11 @@ def fetch_sources(
     """Find the files of each source that a configuration names. What has a name instead of a path is fetched.
 
     Args:
-        with_references: see `find_sources`.
+        with_references: see `find_source`.
         is_offline: fetch nothing.
     Raises:
         CorpusError: files that do not exist, or text that cannot be fetched. One message names all of them.
-        ConfigError: a name that cannot be, a catalogue that cannot be read, or what `find_sources` raises.
+        ConfigError: a name that cannot be, a catalogue that cannot be read, or what `find_source` raises.
     """
     library: Library | None = None
     sources: list[Source] = []
@@ -45,11 +45,11 @@ def fetch_sources(
         names = _names(config, spec)
         try:
             if not names:
-                sources += find_sources(config, [spec], with_references=with_references)
+                sources.append(find_source(config, spec, with_references=with_references))
                 continue
             library = library or Library.of(config, is_offline=is_offline)
             fetched = _fetched(config, library, spec, names)
-            (source,) = find_sources(config, [fetched.spec], with_references=with_references)
+            source = find_source(config, fetched.spec, with_references=with_references)
             sources.append(replace(source, origin=fetched.origin))
         except CorpusError as error:
             problems.append(str(error))
@@ -152,7 +152,7 @@ def _local(config: DataConfig, library: Library, name: str) -> Fetched | None:
         return None
     path = (Path(_LOCAL) / name.removeprefix(CORPUS)).absolute()
     try:
-        find_sources(replace(config, dir=""), [SourcePath(str(path))])
+        find_source(replace(config, dir=""), SourcePath(str(path)))
     except CorpusError:
         return None
     logger.info("%s: read from %s", name, path)
