@@ -48,15 +48,6 @@ class Plan:
     group_sizes: Groups
 
 
-@dataclass(frozen=True)
-class Side:
-    """How much there is of valid or test in one direction."""
-
-    n_sources: int
-    n_references: int
-    max_references: int  # of one source
-
-
 def split_corpus(sources: Sequence[Source], languages: tuple[str, str], options: SplitOptions) -> list[str]:
     """Cut a corpus and write the files of every split.
 
@@ -175,11 +166,7 @@ def write_split(
             pairs = [pair for group in groups for pair in held_out[group]]
             lines.append(f"{name}: {len(groups):,} groups, {len(pairs):,} pairs")
             for direction, directed in ((languages, pairs), (languages[::-1], [(tgt, src) for src, tgt in pairs])):
-                side = _write_held_out(building, name, direction, directed)
-                lines.append(
-                    f"  {direction[0]} to {direction[1]}: {side.n_sources:,} sources with "
-                    f"{side.n_references / side.n_sources:.2f} references each, at most {side.max_references}"
-                )
+                lines.append(_write_held_out(building, name, direction, directed))
         sums = [f"{file_sha256(file)}  {file.name}" for source in sources for file in source.files]
         _write_lines(building / "split.txt", [*report, *lines, "SHA-256 of what was read:", *sums])
     return lines
@@ -213,8 +200,12 @@ def _placed(plan: Plan, sources: Sequence[Source]) -> Iterator[tuple[int, tuple[
         raise CorpusError(f"{_names(sources)} changed while it was read; start again") from error
 
 
-def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> Side:
-    """Write each source once, in the order of its first pair, and its different targets in the order of the corpus."""
+def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: Iterable[tuple[str, str]]) -> str:
+    """Write each source once, in the order of its first pair, and its different targets in the order of the corpus.
+
+    Returns:
+        A line of the report: how much there is in this direction.
+    """
     targets: dict[str, dict[str, None]] = {}
     for src, tgt in pairs:
         targets.setdefault(src, {})[tgt] = None
@@ -227,7 +218,10 @@ def _write_held_out(folder: Path, name: str, direction: tuple[str, str], pairs: 
         suffix = f".{number}" if number else ""
         lines = (each[number] if number < len(each) else "" for each in references)
         _write_lines(folder / f"{prefix}.{tgt_lang}{suffix}", lines)
-    return Side(len(references), sum(map(len, references)), most)
+    return (
+        f"  {src_lang} to {tgt_lang}: {len(references):,} sources with "
+        f"{sum(map(len, references)) / len(references):.2f} references each, at most {most}"
+    )
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
