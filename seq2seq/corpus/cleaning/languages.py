@@ -90,7 +90,8 @@ def _letters_of(scripts: frozenset[str]) -> tuple[regex.Pattern[str], regex.Patt
 
 def detected(text: str) -> tuple[str, float]:
     """The language that a text most probably has, and its probability."""
-    best = _detector().detect(_as_learned(text), model="lite")[0]
+    learned = text.lower() if text.isupper() else text  # capitals look like another language to the model
+    best = _detector().detect(learned, model="lite")[0]
     return str(best["lang"]), float(best["score"])
 
 
@@ -101,11 +102,6 @@ def surely_other(text: str, language: str) -> float:
     found, probability = detected(text)
     right = base_language(language)
     return probability if found != right and not {found, right} <= _CHINESE else 0.0
-
-
-def _as_learned(text: str) -> str:
-    """Text in capitals looks like another language to the model."""
-    return text.lower() if text.isupper() else text
 
 
 @cache
