@@ -36,14 +36,8 @@ Change = Callable[[str, random.Random], str]
 Piece = Callable[[random.Random], str]
 
 
-def _of_source(change: Change, texts: Sequence[str], draw: random.Random) -> list[str]:
-    src, *translations = texts
-    return [change(src, draw), *translations]
-
-
 def _source_only(name: str, change: Change, reason: str) -> Augmentation:
-    # Not a function inside this one: worker processes get augmentations by pickle.
-    return Augmentation(name, reason, partial(_of_source, change))
+    return Augmentation(name, reason, lambda texts, draw: [change(texts[0], draw), *texts[1:]])
 
 
 def _on_both_sides(name: str, piece: Piece, reason: str) -> Augmentation:

@@ -1,6 +1,3 @@
-import pickle
-import random
-
 from seq2seq.corpus.augmentation import AUGMENTATIONS
 
 
@@ -14,9 +11,3 @@ def test_kinds_have_their_order() -> None:
         "lower",
     ]
     assert {name: kind.n_lines for name, kind in AUGMENTATIONS.items() if kind.n_lines > 1} == {"join": 2, "join3": 3}
-
-
-def test_worker_processes_get_augmentations_by_pickle() -> None:
-    for name, there in pickle.loads(pickle.dumps(AUGMENTATIONS)).items():
-        texts = ["Hier, l'élève dort.", "Yesterday, the pupil slept."]
-        assert there.apply(texts, random.Random(1)) == AUGMENTATIONS[name].apply(texts, random.Random(1))
