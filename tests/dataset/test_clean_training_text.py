@@ -8,7 +8,6 @@ from seq2seq.config import CleanConfig
 from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.report import render
 from seq2seq.dataset.prepare import prepare
-from seq2seq.errors import CorpusError
 from tests.dataset.small_corpus import sentence, tokenizers, write_split
 
 # Of valid and test below: a pair, a source alone, a target alone, a short pair, and a pair that is nearly the same.
@@ -108,12 +107,6 @@ def test_a_run_cleans_its_text_for_the_tokenizer_too(config, corpus, tmp_path):
     assert [each["rejected"] for each in sources] == [{}, {"mojibake": 1, "entities": 1, "copy": 1}]
     assert "dirty.fr: 0 pairs" in render(prepared.report)
     assert "left out 3 (copy 1, mojibake 1, entities 1)" in render(prepared.report)
-
-
-def test_rules_that_leave_nothing_are_named(config):
-    config.data.clean = CleanConfig(rules=["words"], words=0.0)
-    with pytest.raises(CorpusError, match=r"none of 302 pairs is left .*\(empty 1, words 301\).* data.clean"):
-        prepare(config)
 
 
 def test_a_side_gives_its_pair_away_where_there_are_no_spaces():

@@ -189,7 +189,8 @@ def test_a_corpus_that_is_filtered_away_leaves_nothing_and_says_why(tmp_path, to
     judge = Judge(DataConfig(max_sentence_tokens=1))
     pairs = [("", "x"), *repeat(("a long line", "another one"), 3)]
     with pytest.raises(
-        CorpusError, match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_sentence_tokens"
+        CorpusError,
+        match=r"none of 4 pairs is left .*\(empty 1, too_long 3\); .*data\.max_sentence_tokens.* data\.clean",
     ):
         write_store(tmp_path / "store", [iter(pairs)], tokenizer, judge=judge, keep_text=False)
     assert list(tmp_path.iterdir()) == []
