@@ -36,15 +36,6 @@ def test_a_second_run_opens_the_cache(config, caplog, monkeypatch):
     assert again.train.manifest == first.train.manifest
 
 
-def test_a_moved_corpus_is_recognised_by_its_content(config, corpus, tmp_path):
-    prepare(config)
-    before = stores(tmp_path), tokenizers(tmp_path)
-    corpus.rename(tmp_path / "moved")
-    config.data.dir = str(tmp_path / "moved")
-    prepare(config)
-    assert (stores(tmp_path), tokenizers(tmp_path)) == before
-
-
 def test_one_changed_byte_of_training_text_makes_everything_new(config, corpus, tmp_path):
     old = prepare(config)
     n_stores = len(stores(tmp_path))
