@@ -48,7 +48,7 @@ class Tokenizer:
     """
 
     def __init__(self, proto: bytes) -> None:
-        """Use `train`, `load` or `from_bytes`.
+        """The tokenizer that `proto` was taken from.
 
         Raises:
             TokenizerError: not a SentencePiece model with the special ids of this project.
@@ -124,15 +124,6 @@ class Tokenizer:
                 raise reader_errors[0] from None
             raise TokenizerError(_training_problem(str(error), config, len(tags))) from error
         return cls(model.getvalue())
-
-    @classmethod
-    def from_bytes(cls, proto: bytes) -> "Tokenizer":
-        """The tokenizer that `proto` was taken from.
-
-        Raises:
-            TokenizerError: the bytes are not a SentencePiece model with the special ids of this project.
-        """
-        return cls(proto)
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":

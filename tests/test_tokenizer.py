@@ -176,7 +176,7 @@ def test_saving_loading_and_pickling_keep_everything(tokenizer, tmp_path):
     copies = [
         Tokenizer.load(tmp_path / "tokenizer.model"),
         Tokenizer.load(str(tmp_path / "tokenizer.model")),
-        Tokenizer.from_bytes(tokenizer.proto),
+        Tokenizer(tokenizer.proto),
         pickle.loads(pickle.dumps(tokenizer)),
     ]
     for copy in copies:
@@ -221,7 +221,7 @@ def test_tags_are_control_symbols_that_follow_the_special_ids(model_type):
     assert tokenizer.tags == {"law": 4, "med-2": 5}
     assert tokenizer.pieces([EOS, 4, 5, 6]) == ["</s>", "<tag:law>", "<tag:med-2>", "<0x00>"]
     assert (tokenizer.tag("law"), tokenizer.tag("med-2"), tokenizer.tag("")) == ([4], [5], [])
-    for copy in (Tokenizer.from_bytes(tokenizer.proto), pickle.loads(pickle.dumps(tokenizer))):
+    for copy in (Tokenizer(tokenizer.proto), pickle.loads(pickle.dumps(tokenizer))):
         assert copy.tags == tokenizer.tags
     text = "chaté <tag:law> <tag:med-2>"  # the training text has <tag:law>, too
     (ids,) = tokenizer.encode([text])
@@ -262,7 +262,7 @@ def test_no_text_is_refused(lines):
 def test_bytes_that_are_no_model_are_refused(tokenizer, tmp_path, change):
     damaged = change(tokenizer.proto)
     with pytest.raises(TokenizerError, match="not a SentencePiece model, or a damaged one; restore"):
-        Tokenizer.from_bytes(damaged)
+        Tokenizer(damaged)
     (tmp_path / "t.model").write_bytes(damaged)
     with pytest.raises(TokenizerError, match=rf"{tmp_path}/t\.model: not a SentencePiece model"):
         Tokenizer.load(tmp_path / "t.model")
@@ -298,7 +298,7 @@ def test_long_lines_are_learned_from_too():
 
 def test_each_side_can_have_a_model_of_its_own(tokenizer):
     other = train([line.upper() for line in LINES], normalization="identity")
-    both = Tokenizer.from_bytes(with_target(tokenizer.proto, other.proto))
+    both = Tokenizer(with_target(tokenizer.proto, other.proto))
     text = "souris CHATÉ"
     assert both.encode([text]) == tokenizer.encode([text]) != other.encode([text])
     assert both.target.encode([text]) == other.encode([text])
@@ -316,7 +316,7 @@ def test_a_piece_after_the_end_of_the_vocabulary_is_read_as_unk():
     model.pieces.add(piece=END_OF_VOCABULARY, type="CONTROL")
     model.pieces.add(piece="▁ris", score=moved.score)
     moved.piece, moved.type = "of the other side", moved.UNUSED
-    after = Tokenizer.from_bytes(model.SerializeToString())
+    after = Tokenizer(model.SerializeToString())
     assert after.vocab_size == before.vocab_size
     (ids,) = before.encode(["sou ris ris"])
     expected = [UNK if piece == "▁ris" else i for i, piece in zip(ids, before.pieces(ids), strict=True)]

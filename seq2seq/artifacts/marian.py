@@ -196,7 +196,7 @@ def _own_tokenizer(path: Path) -> Tokenizer | None:
     """That of a model that was trained here, whose ids are as they were."""
     source, target = (_read(path / name, Path.read_bytes) for name in _MODELS)
     with suppress(TokenizerError):
-        tokenizer = Tokenizer.from_bytes(source)
+        tokenizer = Tokenizer(source)
         pieces = tokenizer.pieces(range(tokenizer.vocab_size))
         if source == target and _json(path / "vocab.json") == {piece: i for i, piece in enumerate(pieces)}:
             return tokenizer
@@ -246,7 +246,7 @@ def _tokenizer(path: Path, sides: list[_Vocabulary]) -> Tokenizer:
     """The tokenizer that cuts texts like theirs, with the ids of ours."""
     protos = [_read(path / name, Path.read_bytes) for name in _MODELS]
     try:
-        return Tokenizer.from_bytes(with_target(*map(_model_of_side, protos, sides)))
+        return Tokenizer(with_target(*map(_model_of_side, protos, sides)))
     except (DecodeError, TokenizerError) as error:
         raise TokenizerError(f"{path}: source.spm or target.spm is damaged, or of another model; copy both") from error
 

@@ -144,7 +144,7 @@ def _config(content: Any, path: Path) -> RunConfig:
 
 def _tokenizer(saved: SavedModel, path: Path) -> Tokenizer:
     try:
-        tokenizer = Tokenizer.from_bytes(saved.tokenizer)
+        tokenizer = Tokenizer(saved.tokenizer)
     except TokenizerError as error:
         raise TokenizerError(f"{path}: {error}") from error
     if tokenizer.fingerprint != saved.tokenizer_sha256:

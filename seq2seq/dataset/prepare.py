@@ -201,7 +201,7 @@ def _tokenizer(corpus: _Corpus) -> Tokenizer:
             proto = path.read_bytes()
             if path.name != f"{key}.{hashlib.sha256(proto).hexdigest()}.model":  # SentencePiece sees no damaged bytes
                 raise TokenizerError(f"{path} was changed: its SHA-256 is another one")
-            return Tokenizer.from_bytes(proto)
+            return Tokenizer(proto)
         return None
 
     def make() -> Tokenizer:

@@ -98,7 +98,7 @@ def _train(
     machine = set_up_machine(config.trainer)
     n_devices(config.trainer, machine, ranks)  # refuses other numbers than were started, before any work
     start = TrainedModel.read(config.finetune) if config.finetune and not resumed else None
-    tokenizer = Tokenizer.from_bytes(resumed.model.tokenizer) if resumed else given_tokenizer(config, start)
+    tokenizer = Tokenizer(resumed.model.tokenizer) if resumed else given_tokenizer(config, start)
     prepared = prepare_together(config, run, run_id, tokenizer, ranks)
     ranks.join(machine.accelerator)
     if config.batch.is_auto:

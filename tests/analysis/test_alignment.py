@@ -10,7 +10,7 @@ from seq2seq.analysis.alignment import of_all_words, pharaoh, word_alignment, wo
 from seq2seq.tokenizer import Tokenizer
 from tests.translating import model_content
 
-TOKENIZER = Tokenizer.from_bytes(model_content().tokenizer)
+TOKENIZER = Tokenizer(model_content().tokenizer)
 
 
 @st.composite

@@ -55,7 +55,7 @@ def test_reading_gives_back_what_was_written(directory: Path) -> None:
         "SHA256SUMS",
     }
     torch.testing.assert_close(dict(found.weights), MODEL.weights, rtol=0, atol=0)
-    assert Tokenizer.from_bytes(found.tokenizer).fingerprint == found.tokenizer_sha256
+    assert Tokenizer(found.tokenizer).fingerprint == found.tokenizer_sha256
     config = read_config(found.config)
     Transformer(config.model, tokenizer().vocab_size).load_state_dict(dict(found.weights))
 

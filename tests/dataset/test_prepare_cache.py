@@ -108,7 +108,7 @@ def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
     assert prepared.tokenizer is other
     assert prepared.train.manifest.tokenizer == other.fingerprint
     assert tokenizers(tmp_path) == set()
-    resumed = prepare(config, tokenizer=Tokenizer.from_bytes(other.proto))
+    resumed = prepare(config, tokenizer=Tokenizer(other.proto))
     assert resumed.train.directory == prepared.train.directory
 
 

@@ -44,7 +44,7 @@ def rotary_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = RunConfig(model=sizes, decoding=DecodingConfig(beam_size=2, max_length_a=1.0, max_length_b=3))
     config.tokenizer.vocab_size = 320
     config.trainer.max_steps = 1
-    pieces = Tokenizer.from_bytes(content.tokenizer)
+    pieces = Tokenizer(content.tokenizer)
     torch.manual_seed(5)
     model = Transformer(sizes, pieces.vocab_size)
     return write_run(tmp_path_factory.mktemp("rotary"), SavedModel.of(config, pieces, model.state_dict()))

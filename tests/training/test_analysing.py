@@ -144,7 +144,7 @@ def test_what_is_missing_is_made_when_a_finished_run_is_resumed(
 
 def test_each_sentence_has_its_own_attention_however_long_or_odd_it_is(tmp_path: Path) -> None:
     saved = model_content()
-    tokenizer = Tokenizer.from_bytes(saved.tokenizer)
+    tokenizer = Tokenizer(saved.tokenizer)
     config = read_config(saved.config)
     model = Transformer(config.model, tokenizer.vocab_size)
     model.load_state_dict(saved.weights)

@@ -208,7 +208,7 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
         content = checkpoint(run_dir, name)  # with weights_only=True
         assert read_config(content["config"]).run_dir == str(run_dir)
         assert type(content["config"]) is dict
-        tokenizer = Tokenizer.from_bytes(bytes(content["tokenizer"].numpy()))
+        tokenizer = Tokenizer(bytes(content["tokenizer"].numpy()))
         assert tokenizer.fingerprint == content["tokenizer_sha256"]
     last = checkpoint(run_dir)
     ema = last["callbacks"]["ExponentialAverage"]
@@ -228,7 +228,7 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
 def test_tags_travel_with_every_checkpoint(unbroken):
     run_dir, _ = unbroken("mixed")
     for path in (run_dir / "checkpoints").iterdir():
-        tokenizer = Tokenizer.from_bytes(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
+        tokenizer = Tokenizer(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
         assert tokenizer.tags == {"a": 4, "b": 5}
     translator = seq2seq.load(run_dir, device="cpu", threads=1)
     assert translator.translate(["ba bi"], tag="a")[0].hypotheses != translator.translate(["ba bi"])[0].hypotheses

@@ -86,7 +86,7 @@ def corpus(finished):
 
 def model_of(content):
     """The model that a checkpoint holds, and its tokenizer: from nothing but the checkpoint."""
-    tokenizer = Tokenizer.from_bytes(bytes(content["tokenizer"].numpy()))
+    tokenizer = Tokenizer(bytes(content["tokenizer"].numpy()))
     model = Transformer(read_config(content["config"]).model, tokenizer.vocab_size)
     model.load_state_dict({name.removeprefix("model."): w for name, w in content["state_dict"].items()})
     return model.eval(), tokenizer

@@ -103,7 +103,7 @@ def test_words_that_do_not_go_with_it(
 def test_a_model_that_cannot_teach(trained_run: Path) -> None:
     found, other = TrainedModel.read(trained_run), model_content()
     with pytest.raises(ConfigError, match=r"has other subwords than this run; name a model that has its tokenizer"):
-        Teacher.read(str(trained_run), Tokenizer.from_bytes(other.tokenizer), found.config.data)
+        Teacher.read(str(trained_run), Tokenizer(other.tokenizer), found.config.data)
     with pytest.raises(ConfigError, match=r"translates fr to en, and this run de to en"):
         Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, src_lang="de"))
     with pytest.raises(ConfigError, match=r"reads 47 tokens, .* add data.max_sentence_tokens=47$"):
