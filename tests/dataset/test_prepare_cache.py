@@ -112,7 +112,7 @@ def test_a_given_tokenizer_is_used_and_none_trained(config, tmp_path):
     assert resumed.train.directory == prepared.train.directory
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "no manifest", "stray file"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "stray file"])
 def test_a_damaged_store_is_made_again_and_said(config, caplog, damage):
     first = prepare(config)
     path = first.train.directory / "tgt.ids.bin"
@@ -125,8 +125,6 @@ def test_a_damaged_store_is_made_again_and_said(config, caplog, damage):
             data[10] ^= 1
             path.write_bytes(data)
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        case "no manifest":
-            (first.train.directory / "manifest.json").unlink()
         case "stray file":
             directory = first.train.directory
             for file in directory.iterdir():
