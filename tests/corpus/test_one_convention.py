@@ -48,32 +48,32 @@ def written(folder: Path, form: str) -> list[str]:
     return [str(path)]
 
 
+LANGUAGES = ["--languages", "fr", "en"]
+SIZES = ["--valid", "20", "--test", "30"]
+
+
 @pytest.mark.parametrize("form", ["prefix", "files", "tsv", "csv", "jsonl", "tmx", "xliff", "po"])
-def test_clean_split_train_and_report_follow_one_another(
-    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    languages = ["--languages", "fr", "en"]
-    clean, split = tmp_path / "clean", tmp_path / "split"
-    main(["corpus", "clean", *written(tmp_path, form), *languages, "--rules", "none", "--output", str(clean)])
+def test_every_form_is_cleaned_and_split_alike(tmp_path: Path, form: str) -> None:
+    clean, words = tmp_path / "clean", written(tmp_path, form)
+    main(["corpus", "clean", *words, *LANGUAGES, "--rules", "none", "--output", str(clean)])
     assert list(zip(lines(tmp_path / "clean.fr"), lines(tmp_path / "clean.en"), strict=True)) == PAIRS
-    sizes = ["--valid", "20", "--test", "30"]
-    main(["corpus", "split", str(clean), *languages, "--output", str(split), *sizes])
-    main(["corpus", "split", *written(tmp_path, form), *languages, "--output", str(tmp_path / "again"), *sizes])
-    assert train_pairs(split) == train_pairs(tmp_path / "again")
+    for each, output in (([str(clean)], "split"), (words, "again")):
+        main(["corpus", "split", *each, *LANGUAGES, "--output", str(tmp_path / output), *SIZES])
+    assert train_pairs(tmp_path / "split") == train_pairs(tmp_path / "again")
+
+
+def test_a_run_and_a_report_read_what_split_writes_and_a_tmx(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path,), split = written(tmp_path, "tmx"), tmp_path / "split"
+    main(["corpus", "split", path, *LANGUAGES, "--output", str(split), *SIZES])
     prepared = prepare(tiny_config(split, tmp_path / "run"))
     assert [len(store) for store in (prepared.train, prepared.valid, prepared.tests["test"])] == [
         len(lines(split / name)) for name in ("train.fr", "valid.fr-en.fr", "test.fr-en.fr")
     ]
+    prepared = prepare(tiny_config(split, tmp_path / "run", {"data.train": path}))
+    assert prepared.report["splits"]["train"]["pairs_read"] == len(PAIRS)
     capsys.readouterr()
     held_out = [str(split / "valid"), str(split / "test")]
-    main(["corpus", "report", str(split / "train"), *languages, "--against", *held_out, "--rules", "none"])
+    main(["corpus", "report", str(split / "train"), *LANGUAGES, "--against", *held_out, "--rules", "none"])
     assert f"{len(train_pairs(split)):,} pairs" in capsys.readouterr().out
-
-
-def test_a_run_reads_what_split_writes_and_a_tmx(tmp_path: Path) -> None:
-    (path,) = written(tmp_path, "tmx")
-    sizes = ["--valid", "20", "--test", "30"]
-    main(["corpus", "split", path, "--languages", "fr", "en", "--output", str(tmp_path / "split"), *sizes])
-    prepared = prepare(tiny_config(tmp_path / "split", tmp_path / "run", {"data.train": path}))
-    assert prepared.report["splits"]["train"]["pairs_read"] == len(PAIRS)
-    assert len(prepared.tests["test"]) == len(lines(tmp_path / "split/test.fr-en.fr"))
