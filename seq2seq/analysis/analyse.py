@@ -1,9 +1,10 @@
 """What a model gets wrong on a test set: read it from a run, or find what its translations alone can say."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+
+import msgspec
 
 from seq2seq.analysis.findings import KEPT, NEEDS_ALIGNMENT, NEEDS_SOURCE, find_all, to_keep, unsaid
 from seq2seq.analysis.slices import tables
@@ -15,7 +16,6 @@ from seq2seq.evaluation.scores import PLAIN, Scoring
 from seq2seq.evaluation.sentences import sentence_bleu, sentence_chrf
 
 Alignment = Sequence[tuple[int, int]]
-_DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError)
 
 
 def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
@@ -32,8 +32,8 @@ def analyse(run: RunDirectory, test: str) -> TestSetAnalysis:
     file = run.analysis_file(test)
     if file.is_file():
         try:
-            return TestSetAnalysis.from_json(json.loads(file.read_text(encoding="utf-8")))
-        except _DAMAGE as error:
+            return msgspec.json.decode(file.read_bytes(), type=TestSetAnalysis)
+        except (OSError, ValueError, RecursionError) as error:
             raise RunError(
                 f"{file}: is not an analysis of this version of seq2seq, so it is damaged; restore it, or make it "
                 f"again with: {command('train', f'resume={run.path}')}"

@@ -122,24 +122,31 @@ def test_a_kept_analysis_is_read_and_goes_with_its_translations(run: RunDirector
     assert not run.analysis_file("news/2014").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"test": 5}', "[" * 100_000, '{"sentences": [{}]}'])
-def test_a_damaged_analysis_is_told(run: RunDirectory, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"test": 5}',
+        b"[" * 100_000,
+        b'{"sentences": [{}]}',
+        b'{"test": "a", "sentences": [], "slices": {}, "findings": {"empty": "1"}}',
+        b"\xff\xfe{",
+        b'{"test": "\xff"}',
+    ],
+    ids=range(9),
+)
+def test_a_damaged_analysis_is_told(run: RunDirectory, content: bytes) -> None:
     file = run.analysis_file("news/2014")
     file.parent.mkdir(parents=True)
-    file.write_text(content)
+    file.write_bytes(content)
     with pytest.raises(RunError) as caught:
         analyse(run, "news/2014")
     assert str(caught.value) == (
         f"{file}: is not an analysis of this version of seq2seq, so it is damaged; restore it, or make it again with: "
         f"python train.py resume={run.path}"
     )
-
-
-def test_bytes_that_are_no_text_are_told(run: RunDirectory) -> None:
-    run.write_analysis("news/2014", ANALYSIS.as_json())
-    run.analysis_file("news/2014").write_bytes(b"\xff\xfe{")
-    with pytest.raises(RunError, match="is not an analysis"):
-        analyse(run, "news/2014")
 
 
 def test_an_unknown_test_set_is_told_with_those_that_there_are(run: RunDirectory) -> None:

@@ -66,7 +66,7 @@ def test_sources_are_kept_and_every_sentence_is_there(
     assert [each.hypothesis for each in analysis.sentences] == run.hypotheses("both")
     assert [tuple(each.references) for each in analysis.sentences] == run.references("both")
     assert analysis.test == "both"
-    assert analysis.notes == ("Translated as in the references: 0 of 1 numbers.",)
+    assert analysis.notes == ["Translated as in the references: 0 of 1 numbers."]
 
 
 def test_sentences_are_compared_with_the_training_text(analysis: TestSetAnalysis, corpus: Path) -> None:
@@ -86,7 +86,7 @@ def test_sentences_are_compared_with_the_training_text(analysis: TestSetAnalysis
 
 def test_a_blank_source_has_no_finding_and_no_alignment(analysis: TestSetAnalysis) -> None:
     blank = analysis.sentences[0]
-    assert (blank.source, blank.hypothesis, blank.findings, blank.alignment) == ("", "", {}, ())
+    assert (blank.source, blank.hypothesis, blank.findings, blank.alignment) == ("", "", {}, [])
 
 
 def test_words_are_aligned_as_the_translator_aligns_them(run: RunDirectory, analysis: TestSetAnalysis) -> None:
@@ -126,7 +126,7 @@ def test_attention_is_of_the_worst_the_median_and_the_best_sentence(
         words = [
             words_of_pieces(text, trained.tokenizer.offsets(text)) for text in (sentence.source, sentence.hypothesis)
         ]
-        assert sentence.alignment == tuple(word_alignment(weights[:-1, 1:-1], *words))
+        assert sentence.alignment == word_alignment(weights[:-1, 1:-1], *words)
 
 
 def test_what_is_missing_is_made_when_a_finished_run_is_resumed(
