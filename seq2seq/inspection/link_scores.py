@@ -17,6 +17,7 @@ from seq2seq.errors import CorpusError
 from seq2seq.inspection.word_aligner import Links
 
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
+_APART = 1 << 32  # more than a line has words
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,10 @@ class LinkCounts:
             chosen: the source word that each system links a target word to, (..., target words).
             words: the target words that `chosen` is about, in its order.
         """
-        sure, possible = (_matrix(links, int(chosen.max()) + 1) for links in (reference.sure, reference.possible))
-        places = np.broadcast_to(words, chosen.shape)
+        proposed = words * _APART + chosen
         self.found += len(words)
-        self.sure += _holds(sure, places, chosen).sum(-1)
-        self.possible += _holds(possible, places, chosen).sum(-1)
+        self.sure += np.isin(proposed, _numbers(reference.sure)).sum(-1)
+        self.possible += np.isin(proposed, _numbers(reference.possible)).sum(-1)
         self.n_sure += len(reference.sure)
 
     @property
@@ -119,18 +119,6 @@ def _parsed(line: str, n_src: int, n_tgt: int, where: str) -> Reference:
     return Reference(sure, possible)
 
 
-def _matrix(links: Links, n_src: int) -> NDArray[np.bool_]:
-    """True where a link is, (target words, source words), with room for at least `n_src` of the latter."""
-    n_tgt = max((tgt for _, tgt in links), default=-1) + 1
-    found = np.zeros((n_tgt, max([n_src, *(src + 1 for src, _ in links)])), dtype=bool)
-    for src, tgt in links:
-        found[tgt, src] = True
-    return found
-
-
-def _holds(links: NDArray[np.bool_], tgt: NDArray[np.int64], src: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each link is there. Target words after the last link have none."""
-    if not len(links):
-        return np.zeros(src.shape, dtype=bool)
-    inside: NDArray[np.bool_] = links[np.minimum(tgt, len(links) - 1), src] & (tgt < len(links))
-    return inside
+def _numbers(links: Links) -> list[int]:
+    """Links as single numbers, to look for many at once."""
+    return [tgt * _APART + src for src, tgt in links]
