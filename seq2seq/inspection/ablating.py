@@ -1,25 +1,16 @@
-"""What translations lose without each head, each sublayer and each layer of a model, one at a time.
-
-Shapes: B sentences, S source tokens, K hypotheses a sentence, D d_model, V vocabulary
-"""
+"""What translations lose without each head, each sublayer and each layer of a model, one at a time."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
-import torch
-from torch import Tensor
-
 from seq2seq.config import RunConfig
-from seq2seq.decoding import plan_batches
-from seq2seq.decoding.search import pad_sources, search
+from seq2seq.decoding.search import decode_ids
 from seq2seq.evaluation.scores import Scoring, check_before_work, corpus_scores, difference_interval
 from seq2seq.inspection.attention_modules import attention_modules
-from seq2seq.model import masks
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
-from seq2seq.model.cache import DecoderState
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 
@@ -34,13 +25,11 @@ class Part:
     Attributes:
         kind: head, sublayer or layer.
         name: such as "cross 3.2", the second head of the third layer; both are counted from 1.
-        stack: encoder or decoder.
         switched_off: how to switch it off for a while.
     """
 
     kind: str
     name: str
-    stack: str
     switched_off: Callable[[], AbstractContextManager[None]]
 
 
@@ -75,7 +64,7 @@ class Ablation:
     chrf: float
     signatures: dict[str, str]
     seconds: float
-    losses: list[Loss] = field(default_factory=list)
+    losses: list[Loss]
 
     def of(self, kind: str) -> dict[str, Loss]:
         """The losses of all heads, sublayers or layers, by name."""
@@ -85,28 +74,23 @@ class Ablation:
 def parts(model: Transformer) -> list[Part]:
     """All heads, then all sublayers, then all layers."""
     heads = [
-        Part(
-            "head",
-            f"{kind} {number}.{head + 1}",
-            "encoder" if kind == "encoder" else "decoder",
-            partial(without_head, attention, head),
-        )
+        Part("head", f"{kind} {number}.{head + 1}", partial(without_head, attention, head))
         for kind, layers in attention_modules(model).items()
         for number, attention in enumerate(layers, start=1)
         for head in range(attention.n_heads)
     ]
     stacks = {"encoder": model.encoder.layers, "decoder": model.decoder.layers}
-    numbered = [(stack, n, layer) for stack, layers in stacks.items() for n, layer in enumerate(layers, start=1)]
+    layers = {f"{stack} {n}": layer for stack, found in stacks.items() for n, layer in enumerate(found, start=1)}
     return [
         *heads,
         *(
-            Part("sublayer", f"{stack} {number} {name}", stack, partial(without_sublayer, sublayer))
-            for stack, number, layer in numbered
-            for name, sublayer in sublayers(layer).items()  # type: ignore[arg-type]  # layers of both kinds
+            Part("sublayer", f"{name} {part}", partial(without_sublayer, sublayer))
+            for name, layer in layers.items()
+            for part, sublayer in sublayers(layer).items()  # type: ignore[arg-type]  # layers of both kinds
         ),
         *(
-            Part("layer", f"{stack} {number}", stack, partial(without_layer, layer))  # type: ignore[arg-type]
-            for stack, number, layer in numbered
+            Part("layer", name, partial(without_layer, layer))  # type: ignore[arg-type]
+            for name, layer in layers.items()
         ),
     ]
 
@@ -121,93 +105,33 @@ def ablate(
 ) -> Ablation:
     """Translate with the whole model, and without each of its parts.
 
-    A batch is encoded once for all parts of the decoder. Only the texts of all translations are kept in memory.
-
     Args:
         sources: token ids without bos and eos, each short enough for the model.
+        references: all of each sentence.
         config: how the run decodes, and how its translations are scored.
         tell: called now and then with what is done and how long the rest will take.
     """
     check_before_work(config.evaluation.tokenize)
-    whole, *others = [Part("", "", "decoder", nullcontext), *parts(model)]
-    texts: dict[Part, list[str]] = {part: [""] * len(sources) for part in (whole, *others)}
-    begin, batches = time.monotonic(), list(plan_batches([len(source) for source in sources], config.decoding))
-    for n_done, batch in enumerate(batches):
-        for number, part in enumerate(texts):
-            share = (n_done + number / len(texts)) / len(batches)
-            tell(f"ablation: {_progress(share, time.monotonic() - begin)}")
-            if part is whole:
-                src = pad_sources([sources[i] for i in batch], model.config.max_length).to(_device(model))
-                with torch.inference_mode():
-                    encoded = _Encoded(model, model.encode(src))
-            with torch.inference_mode(), part.switched_off():
-                reader = encoded if part.stack == "decoder" else _Encoded(model, model.encode(src))
-                found = search(reader, src, config.decoding, model.config.max_length, numbers=batch)
-            decoded = tokenizer.target.decode([best.tokens for best, *_ in found])
-            for i, text in zip(batch, decoded, strict=True):
-                texts[part][i] = text
+    begin, device = time.monotonic(), next(model.parameters()).device
+    all_parts = [Part("", "", nullcontext), *parts(model)]
+    texts = []
+    for number, part in enumerate(all_parts):
+        tell(f"ablation: {_progress(number / len(all_parts), time.monotonic() - begin)}")
+        with part.switched_off():
+            found = decode_ids(model, sources, config.decoding, device, model.config.max_length)
+        texts.append(tokenizer.target.decode([best.tokens for best, *_ in found]))
     seconds = time.monotonic() - begin
     tell("ablation: scoring")
-    return _scored(texts.pop(whole), texts, references, config, seconds)
-
-
-def _scored(
-    plain: list[str],
-    texts: dict[Part, list[str]],
-    references: Sequence[Sequence[str]],
-    config: RunConfig,
-    seconds: float,
-) -> Ablation:
-    known = [list(each) for each in references]
-    scores = corpus_scores(plain, known, scoring=Scoring.of(config))
-    bleu, chrf = scores["bleu"].score, scores["chrf"].score
-    return Ablation(
-        n_sentences=len(plain),
-        bleu=bleu,
-        chrf=chrf,
-        signatures={name: score.signature for name, score in scores.items()},
-        seconds=seconds,
-        losses=list(_losses(plain, texts, known, config, bleu, chrf)),
-    )
-
-
-def _losses(
-    plain: list[str],
-    texts: dict[Part, list[str]],
-    references: list[list[str]],
-    config: RunConfig,
-    bleu: float,
-    chrf: float,
-) -> Iterator[Loss]:
-    scoring = Scoring.of(config)
-    for part, without in texts.items():
+    scoring, plain = Scoring.of(config), texts[0]
+    whole = corpus_scores(plain, references, scoring=scoring)
+    bleu, chrf = whole["bleu"].score, whole["chrf"].score
+    losses = []
+    for part, without in zip(all_parts[1:], texts[1:], strict=True):
         scores = corpus_scores(without, references, scoring=scoring)
         low, high = difference_interval(without, plain, references, _N_SAMPLES, scoring)
-        yield Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high)
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """A model whose encoder has read the batch already; see `NextTokenScores`."""
-
-    model: Transformer
-    memory: Tensor  # (B, S, D)
-
-    def start(self, src: Tensor, max_length: int) -> DecoderState:
-        return self.model.decoder.start(self.memory, masks.additive(masks.may_attend_to(src)))
-
-    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
-        return self.model.step(state, tokens)
-
-    def reorder(self, state: DecoderState, parents: Tensor) -> DecoderState:
-        return self.model.reorder(state, parents)
-
-    def select(self, state: DecoderState, sentences: Tensor) -> DecoderState:
-        return self.model.select(state, sentences)
-
-
-def _device(model: Transformer) -> torch.device:
-    return next(model.parameters()).device
+        losses.append(Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high))
+    signatures = {name: score.signature for name, score in whole.items()}
+    return Ablation(len(plain), bleu, chrf, signatures, seconds, losses)
 
 
 def _progress(share: float, seconds: float) -> str:

@@ -26,13 +26,6 @@ MUTANTS = [
         tests=["tests/model/test_ablation.py"],
     ),
     Mutant(
-        fault="a part of the encoder is on for the sentences that it was encoded for",
-        file="seq2seq/inspection/ablating.py",
-        text='encoded if part.stack == "decoder" else',
-        becomes="encoded if part.stack else",
-        tests=["tests/inspection/test_ablating.py"],
-    ),
-    Mutant(
         fault="a loss is a gain",
         file="seq2seq/inspection/ablating.py",
         text='bleu - scores["bleu"].score',
