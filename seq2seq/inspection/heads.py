@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from seq2seq.analysis.alignment import words_of_pieces
-from seq2seq.dataset.batches import valid_batches
+from seq2seq.dataset.batches import collate
+from seq2seq.dataset.plan import plan_epoch
 from seq2seq.inspection.ablating import Ablation
 from seq2seq.inspection.attention_kinds import KINDS
 from seq2seq.inspection.attention_modules import attention_modules
@@ -89,25 +90,6 @@ class HeadReport:
         return content
 
 
-class EncodedPairs:
-    """Pairs as token ids, for `valid_batches`."""
-
-    def __init__(self, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> None:
-        self._sources, self._targets = sources, targets
-        self.src_lengths, self.tgt_lengths = (
-            np.array([*map(len, side)], dtype=np.int32) for side in (sources, targets)
-        )
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-    def src(self, index: int) -> NDArray[np.int64]:
-        return np.array(self._sources[index])
-
-    def tgt(self, index: int) -> NDArray[np.int64]:
-        return np.array(self._targets[index])
-
-
 def look_at_heads(
     model: Transformer,
     tokenizer: Tokenizer,
@@ -129,10 +111,14 @@ def look_at_heads(
     sums = {kind: FigureSums(len(each)) for kind, each in layers.items()}
     counts = LinkCounts.of((len(layers["cross"]), layers["cross"][0].n_heads))
     sources, targets = _encoded(tokenizer, pairs)
-    encoded = EncodedPairs([[*tag, *ids] for ids in sources], targets)
+    sources = [[*tag, *ids] for ids in sources]
+    lengths = [np.array([*map(len, side)], dtype=np.int32) for side in (sources, targets)]
+    max_tokens = max(batch_tokens, *(int(each.max()) + 1 for each in lengths))  # the longest pair fits
     device = next(model.parameters()).device
     of_source, of_target = ([found.to(device) for found in _classes(each)] for each in (tokenizer, tokenizer.target))
-    for indices, batch in valid_batches(encoded, batch_tokens, rank=0, world_size=1):
+    for rows in plan_epoch(*lengths, max_tokens=max_tokens, seed=0, epoch=0):
+        indices = rows.numbers.tolist()
+        batch = collate([sources[i] for i in indices], [targets[i] for i in indices])
         src, tgt_in, tgt_out = (each.to(device) for each in (batch.src, batch.tgt_in, batch.tgt_out))
         with torch.inference_mode():
             weights = model.attention_weights(src, tgt_in)
@@ -141,7 +127,7 @@ def look_at_heads(
             is_end, is_mark = of_target if kind == "decoder" else of_source
             sums[kind].add(getattr(weights, kind), queries != PAD, is_end[keys], is_mark[keys])
         cross = torch.stack(weights.cross).float().cpu().numpy()  # (L, B, H, T, S)
-        for row, i in enumerate(indices.tolist()):
+        for row, i in enumerate(indices):
             _count_links(counts, cross[:, row], tokenizer, pairs[i], len(tag), reference[i])
     figures = {str(kind): each.means() for kind, each in sums.items()}
     return figures, AlignedHeads(counts.error_rate, counts.precision, counts.recall)
