@@ -144,24 +144,19 @@ def pair_attention(
         src_tokens=tokens_of(tokenizer, src_ids, before=tag_ids, after=[EOS]),
         tgt_in=tokens_of(of_target, tgt_ids, before=[BOS]),
         tgt_out=tokens_of(of_target, tgt_ids, after=[EOS]),
-        weights=head_weights(engine, [[*tag_ids, *src_ids]], [tgt_ids])[0],
+        weights=head_weights(engine, [*tag_ids, *src_ids], tgt_ids),
         notes=notes,
     )
 
 
-def head_weights(
-    engine: PyTorchEngine, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-) -> list[HeadWeights]:
-    """For each pair of a batch: where each layer and head looks while the target is read, and eos after it."""
-    src, tgt_in, _ = engine.batch(sources, targets)
+def head_weights(engine: PyTorchEngine, source: Sequence[int], target: Sequence[int]) -> HeadWeights:
+    """Where each layer and head looks while the target is read, and eos after it."""
+    src, tgt_in, _ = engine.batch([source], [target])
     with torch.inference_mode(), engine.autocast():
         found = engine.models[0].attention_weights(src, tgt_in)
-    encoder, decoder, cross = (torch.stack(layers).float().cpu().numpy() for layers in found)  # (L, B, H, Q, K)
-    sizes = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
-    return [
-        HeadWeights(encoder[:, i, :, :s, :s], decoder[:, i, :, :t, :t], cross[:, i, :, :t, :s])
-        for i, (s, t) in enumerate(sizes)
-    ]
+    encoder, decoder, cross = (torch.cat(layers).float().cpu().numpy() for layers in found)  # (L, H, Q, K)
+    s, t = len(source) + 1, len(target) + 1  # what follows them is padding
+    return HeadWeights(encoder[:, :, :s, :s], decoder[:, :, :t, :t], cross[:, :, :t, :s])
 
 
 def _ids(tokenizer: Tokenizer, text: str, side: str, most: int) -> list[int]:

@@ -14,14 +14,13 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, ModelConfig, RunConfig
 from seq2seq.errors import ConfigError, TokenizerError, TranslationError
 from seq2seq.inspection.attention_kinds import KINDS
-from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, head_weights, pair_attention, tokens_of
+from seq2seq.inspection.pair_attention import PairAttention, Tokens, View, pair_attention, tokens_of
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.translator import Translator
 from seq2seq.vocabulary import BOS, EOS
 from tests.translating import model_content, write_run
 from tests.translation.engines.models import tokenizer
-from tests.translation.translations import engine_of
 
 
 def load(run: Path, precision: str = "float32") -> Translator:
@@ -80,18 +79,6 @@ def test_the_weights_are_those_that_the_model_uses(rotary_run: Path, precision: 
     assert (pair.tgt_in.pieces[0], pair.tgt_out.pieces[-1], pair.src_tokens.pieces[-1]) == ("<s>", "</s>", "</s>")
     assert pair.tgt_in.pieces[1:] == pair.tgt_out.pieces[:-1] == translator.tokenizer.pieces(tgt_ids)
     assert (pair.src, pair.tgt, pair.is_given) == (src, tgt, True)
-
-
-def test_a_pair_has_the_same_weights_in_any_batch(rotary_run: Path) -> None:
-    engine = engine_of(load(rotary_run))
-    sources, targets = [[5, 6, 7], [8] * 19, [9]], [[4] * 9, [5, 6], [7, 8, 9]]
-    together = head_weights(engine, sources, targets)
-    for source, target, found in zip(sources, targets, together, strict=True):
-        (alone,) = head_weights(engine, [source], [target])
-        assert found.cross.shape == (2, 3, len(target) + 1, len(source) + 1)
-        for weights, expected in zip(found, alone, strict=True):
-            np.testing.assert_allclose(weights, expected, atol=1e-5)
-            np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)  # padding has nothing
 
 
 def test_the_models_own_translation_has_the_attention_of_its_search(translator: Translator) -> None:

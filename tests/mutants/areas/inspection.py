@@ -23,8 +23,8 @@ MUTANTS = [
     Mutant(
         fault="padding stands in the weights of a pair",
         file="seq2seq/inspection/pair_attention.py",
-        text="HeadWeights(encoder[:, i, :, :s, :s]",
-        becomes="HeadWeights(encoder[:, i]",
+        text="HeadWeights(encoder[:, :, :s, :s]",
+        becomes="HeadWeights(encoder",
         tests=[f"{_WEIGHTS}::test_the_weights_are_those_that_the_model_uses"],
     ),
     Mutant(
