@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from seq2seq.evaluation.scores import PairedScores
-
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order of `p_values`, which are those of one family of comparisons.
@@ -20,10 +18,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def corrected(pairs: Sequence[PairedScores]) -> list[float | None]:
-    """The adjusted p-values of a family of paired tests.
-
-    None where both scores are equal: sacreBLEU's p-value means nothing then. Such a pair is a comparison all the same.
-    """
-    adjusted = holm([pair.p_value if pair.difference else 1.0 for pair in pairs])
-    return [p_value if pair.difference else None for pair, p_value in zip(pairs, adjusted, strict=True)]
+def corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """The adjusted p-values of a family; None where scores are equal, which is a comparison all the same."""
+    adjusted = holm([1.0 if p_value is None else p_value for p_value in p_values])
+    return [None if p_value is None else value for p_value, value in zip(p_values, adjusted, strict=True)]

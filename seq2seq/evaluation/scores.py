@@ -208,8 +208,14 @@ def paired_tests(
         check_sentences(system, references)
     n_samples = n_samples or N_SAMPLES[method]
     assert n_samples > 1
-    test = {"bs": _bootstrap_test, "ar": _randomisation_test}[method]
-    return {name: test(scorer_of(name, references, scoring), [baseline, *systems], n_samples) for name in metrics}
+    found: dict[str, list[PairedScores]] = {}
+    for name in metrics:
+        scorer = scorer_of(name, references, scoring)
+        if method == "ar":
+            found[name] = _randomisation_test(scorer, [baseline, *systems], n_samples)
+        else:
+            found[name] = paired(resampled(scorer, [baseline, *systems], n_samples))
+    return found
 
 
 def difference_interval(
@@ -311,13 +317,8 @@ def _seed() -> str:
     raise TranslationError(f"SACREBLEU_SEED={seed[:60]!r} is neither a whole number nor none; set it so, or unset it")
 
 
-def _bootstrap_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
-    """Paired bootstrap resampling of the first system and each other one."""
-    return paired(resampled(metric, systems, n_samples))
-
-
 def paired(systems: Sequence[Resampled]) -> list[PairedScores]:
-    """The first system, on the same resamples as each other one."""
+    """Paired bootstrap of the first system and each other one, all on the same resamples."""
     baseline, *others = systems
     found = []
     for other in others:

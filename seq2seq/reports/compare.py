@@ -14,7 +14,7 @@ from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.errors import RunError
-from seq2seq.evaluation.holm import holm
+from seq2seq.evaluation.holm import corrected
 from seq2seq.evaluation.over_seeds import RecipeScores, recipe_tests
 from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
 from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
@@ -195,8 +195,7 @@ def _tested(
 
 def _measured(recipes: Sequence[Recipe], found: Sequence[RecipeScores]) -> Iterator[tuple[str, Measured]]:
     """By label, runs and recipes, these with their tests. The tests of one metric on one test set are a family."""
-    # Equal recipes are a comparison all the same.
-    p_holm = [None, *holm([1.0 if each.p_value is None else each.p_value for each in found[1:]])]
+    p_holm = [None, *corrected([each.p_value for each in found[1:]])]
     for number, (recipe, each) in enumerate(zip(recipes, found, strict=True)):
         yield from ((run.label, Measured(**vars(score))) for run, score in zip(recipe.runs, each.runs, strict=True))
         yield (
@@ -205,7 +204,7 @@ def _measured(recipes: Sequence[Recipe], found: Sequence[RecipeScores]) -> Itera
                 **vars(each.together),
                 difference_half_width=each.half_width,
                 p_value=each.p_value,
-                p_holm=None if each.p_value is None else p_holm[number],
+                p_holm=p_holm[number],
                 is_tested=number > 0,
             ),
         )

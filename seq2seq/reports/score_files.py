@@ -104,13 +104,11 @@ def score_files(
             found["comet"] = paired(by_comet)
         scores = [{metric: pairs[0].baseline for metric, pairs in found.items()}]
         scores += [{metric: pairs[n].system for metric, pairs in found.items()} for n in range(len(baselines))]
-        families = {
-            metric: [
-                Against(-pair.difference, pair.p_value if pair.difference else None, p_holm)
-                for pair, p_holm in zip(pairs, corrected(pairs), strict=True)
-            ]
-            for metric, pairs in found.items()
-        }
+        families = {}
+        for metric, pairs in found.items():
+            p_values = [pair.p_value if pair.difference else None for pair in pairs]
+            each = zip(pairs, p_values, corrected(p_values), strict=True)
+            families[metric] = [Against(-pair.difference, p_value, p_holm) for pair, p_value, p_holm in each]
         tests = [{}, *({metric: family[n] for metric, family in families.items()} for n in range(len(baselines)))]
     counts = [_counts(lines, others[-1]) if source else (None, None) for lines in translations]
     files = [ScoredFile(*each[:3], *each[3]) for each in zip(outputs, scores, tests, counts, strict=True)]

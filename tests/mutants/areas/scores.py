@@ -274,17 +274,17 @@ MUTANTS = [
     Mutant(
         fault="the p-values of several comparisons are not corrected",
         file="seq2seq/reports/compare.py",
-        text="else p_holm[number],",
-        becomes="else each.p_value,",
+        text="p_holm=p_holm[number],",
+        becomes="p_holm=each.p_value,",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
         ],
     ),
     Mutant(
         fault="runs that are equal are no comparison of the family",
-        file="seq2seq/reports/compare.py",
-        text="holm([1.0 if each.p_value is None else each.p_value for each in found[1:]])",
-        becomes="holm([0.0 if each.p_value is None else each.p_value for each in found[1:]])",
+        file="seq2seq/evaluation/holm.py",
+        text="1.0 if p_value is None else p_value",
+        becomes="0.0 if p_value is None else p_value",
         tests=[
             "tests/reports/test_compare.py::test_each_run_is_tested_against_the_first_and_corrected_for_their_number"
         ],
