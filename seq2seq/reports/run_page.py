@@ -39,6 +39,7 @@ def run_page(analysed: AnalysedRun) -> str:
     curves = read_curves(run)
     spent = cost(run)
     scores = _scores(run, config.data) if run.is_scored else []
+    selection = run.selection() if run.is_scored else None
     what = f"{config.name}: {src} to {tgt}"
     preset, keys = configuration(config)
     data = {
@@ -48,7 +49,7 @@ def run_page(analysed: AnalysedRun) -> str:
         "languages": [src, tgt],
         "facts": _facts(scores, spent),
         "scores": scores,
-        "selection": selection_of(run),
+        "selection": selection and {"selected": selection.selected, "valid": selection.valid},
         "panels": panels(curves),
         "validations": validations(curves),
         "slice_names": SLICES,
@@ -100,13 +101,6 @@ def _score(name: str, score: Interval) -> dict[str, Any]:
     return {"name": name, "score": score.score, "half_width": score.half_width, "signature": score.signature}
 
 
-def selection_of(run: RunDirectory) -> dict[str, Any] | None:
-    if not run.is_scored:
-        return None
-    selection = run.selection()
-    return {"selected": selection.selected, "valid": selection.valid}
-
-
 def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, str, str]]:
     """The figures that one looks for first: name, value, and what belongs to it."""
     facts = [
@@ -115,11 +109,6 @@ def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, 
         for each in test["metrics"]
         if each["name"] in _NAMES
     ]
-    return facts + facts_of_cost(spent)
-
-
-def facts_of_cost(spent: Cost) -> list[tuple[str, str, str]]:
-    facts = []
     if spent.n_parameters:
         facts.append(("parameters", f"{spent.n_parameters / 1e6:.1f} M", ""))
     if spent.steps is not None:
