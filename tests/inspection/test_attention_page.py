@@ -1,7 +1,5 @@
 """The page of attention in a browser: what it draws, and that its numbers are those of the archive."""
 
-import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,15 +12,11 @@ from seq2seq.inspection.attention_file import write_attention
 from seq2seq.inspection.attention_page import attention_page, in_thousandths
 from seq2seq.inspection.pair_attention import PairAttention
 from tests.inspection.pairs import pair
-from tests.reports.browsing import chromium, open_page, requests
+from tests.reports.browsing import chromium, find, open_page, quiet, texts
+from tests.reports.test_run_page import data_of
 
 EN_FR = ("en", "fr")
 HOSTILE = '▁<script>alert(1)</script> ▁"quo\'ted" ▁</script> ▁שלום ▁👩‍🚀 ▁$& ▁<!-- .\u2028'
-
-
-def embedded(html: str) -> Any:
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
-    return json.loads(found)
 
 
 def test_a_weight_is_kept_to_three_digits_in_two_characters() -> None:
@@ -31,7 +25,7 @@ def test_a_weight_is_kept_to_three_digits_in_two_characters() -> None:
 
 def test_the_weights_of_a_page_are_those_of_the_model_in_thousandths() -> None:
     shown = pair()
-    (sentence,) = embedded(attention_page([shown], "demo", EN_FR))["sentences"]
+    (sentence,) = data_of(attention_page([shown], "demo", EN_FR))["sentences"]
     digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"
     for kind, weights in shown.weights._asdict().items():
         view = sentence["views"][kind]
@@ -52,12 +46,6 @@ def test_a_page_stays_small_and_has_a_limit() -> None:
         attention_page(many, "m", EN_FR)
 
 
-def test_it_names_no_address_and_makes_no_markup() -> None:
-    html = attention_page([pair(HOSTILE, HOSTILE)], HOSTILE, EN_FR)
-    assert set(re.findall(r"\w+://[^\s\"'`]+", html)) == {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"\bsrc=|@import|url\(|innerHTML|insertAdjacentHTML|document\.write|eval\(", html)
-
-
 # --- in a browser ---
 
 
@@ -74,15 +62,6 @@ def opened(browser: Any, folder: Path, *pairs: PairAttention) -> tuple[Path, Any
     write_attention(pairs, folder / "weights.npz")
     open_page(browser, file)
     return file, np.load(folder / "weights.npz")
-
-
-def find(browser: Any, selector: str) -> list[Any]:
-    found: list[Any] = browser.find_elements("css selector", selector)
-    return found
-
-
-def texts(browser: Any, selector: str) -> list[str]:
-    return [element.text for element in find(browser, selector)]
 
 
 def choose(browser: Any, name: str, value: str) -> None:
@@ -135,12 +114,6 @@ def assert_marks_are(found: dict[tuple[str, int, int], float], weights: Any, lea
     assert drawn and all(abs(weights[place] - weight) < 0.003 for place, weight in drawn.items())
     large = {(int(i), int(j)) for i, j in np.argwhere(weights > least + 0.002)}
     assert large <= set(drawn)
-
-
-def quiet(browser: Any, file: Path) -> None:
-    """Nothing went wrong in the page, and it has asked for nothing but itself."""
-    assert browser.get_log("browser") == []
-    assert requests(browser, file) == [file.as_uri()]
 
 
 def test_lines_and_matrices_show_the_numbers_of_the_archive(browser: Any, tmp_path: Path) -> None:

@@ -48,9 +48,19 @@ def open_page(browser: Any, file: Path) -> None:
     browser.get(file.as_uri())
 
 
-def requests(browser: Any, file: Path) -> list[str]:
-    """The addresses that a page has asked for, itself included."""
-    return wanted(browser, file.as_uri())[0]
+def find(browser: Any, selector: str) -> list[Any]:
+    found: list[Any] = browser.find_elements("css selector", selector)
+    return found
+
+
+def texts(browser: Any, selector: str) -> list[str]:
+    return [element.text for element in find(browser, selector)]
+
+
+def quiet(browser: Any, file: Path) -> None:
+    """Nothing went wrong in the page, and it has asked for nothing but itself."""
+    assert browser.get_log("browser") == []
+    assert wanted(browser, file.as_uri())[0] == [file.as_uri()]
 
 
 def wanted(browser: Any, start: str) -> tuple[list[str], list[str]]:

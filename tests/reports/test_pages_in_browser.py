@@ -16,7 +16,7 @@ from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.cleaning_report import cleaning_page
 from seq2seq.reports.diff_page import diff_page
 from seq2seq.reports.run_page import run_page
-from tests.reports.browsing import chromium, open_page, requests
+from tests.reports.browsing import chromium, find, open_page, quiet, texts
 from tests.reports.reported import REFERENCES, SOURCES, TRANSLATIONS, analysis, finished_run, unfinished_run
 
 OTHER = ["A dog is running.", "Two kids play.", TRANSLATIONS[2]]
@@ -64,15 +64,6 @@ def test_words_are_those_of_the_analysis(browser: Any, report: Path, text: str) 
     assert browser.execute_script("return el('p', null, plain(arguments[0], 's')).textContent", text) == text
 
 
-def find(browser: Any, selector: str) -> list[Any]:
-    found: list[Any] = browser.find_elements("css selector", selector)
-    return found
-
-
-def texts(browser: Any, selector: str) -> list[str]:
-    return [element.text for element in find(browser, selector)]
-
-
 def numbers(browser: Any) -> list[int]:
     """The lines of the sentences that the page shows, in its order."""
     return [int(article.get_attribute("data-number")) for article in find(browser, "article")]
@@ -87,12 +78,6 @@ def choose(browser: Any, name: str, value: str) -> None:
 def click_pill(browser: Any, value: str) -> None:
     (box,) = find(browser, f"input[value='{value}']")
     browser.execute_script("arguments[0].closest('label').click()", box)
-
-
-def quiet(browser: Any, file: Path) -> None:
-    """Nothing went wrong in the page, and it has asked for nothing but itself."""
-    assert browser.get_log("browser") == []
-    assert requests(browser, file) == [file.as_uri()]
 
 
 def test_a_report_draws_all_of_its_sections(browser: Any, report: Path) -> None:
