@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 
 from seq2seq.evaluation.legacy_tokens import moses_tokens
-from seq2seq.evaluation.scores import Scoring, corpus_scores, paired_test
+from seq2seq.evaluation.scores import Scoring, corpus_scores
 from tests.places import SHARED
 
 MULTI30K = SHARED / "multi30k"
@@ -74,13 +74,3 @@ def test_tokens_are_scored_as_they_are_but_for_case() -> None:
     ]
     assert score.score == pytest.approx(100)
     assert "case:lc" in score.signature and "|tok:none|" in score.signature
-
-
-def test_two_kinds_of_bleu_are_compared_side_by_side() -> None:
-    references = ["L'herbe est verte.", "Il n'y a rien du tout ici."] * 5
-    baseline = ["L'herbe verte.", "Il n'y a rien ici."] * 5
-    both = paired_test(baseline, references, references, ["bleu", "bleu_legacy_tok"], 50, Scoring("fr"))
-    assert both["bleu"] == paired_test(baseline, references, references, ["bleu"], 50)["bleu"]
-    assert both["bleu_legacy_tok"].system.score == pytest.approx(100)
-    assert both["bleu_legacy_tok"].baseline.score != both["bleu"].baseline.score
-    assert "bs:50" in both["bleu_legacy_tok"].system.signature

@@ -1,9 +1,9 @@
-import dataclasses
 import json
 import logging
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sacrebleu
-import sacremoses
 
 from seq2seq.config.evaluation import TOKENIZERS
 from seq2seq.errors import TranslationError
@@ -65,49 +64,31 @@ def test_repeating_a_word_is_clipped_as_in_example_2_of_papineni_2002() -> None:
     assert scores["bleu"].score == pytest.approx(100 * precisions**0.25, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("metric", "arguments"),
-    [
-        ("bleu", ["-m", "bleu"]),
-        ("chrf", ["-m", "chrf"]),
-        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
-        ("ter", ["-m", "ter"]),
-    ],
-)
-def test_score_and_signature_are_those_of_the_sacrebleu_command(
-    metric: str, arguments: list[str], tmp_path: Path
-) -> None:
-    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
-    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
-    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
-    printed = json.loads(printed_by_sacrebleu(references, "-i", hypotheses, *arguments, "-w", 8))
-    score = corpus_scores(HYPOTHESES, REFERENCES, [metric])[metric]
-    assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
+OPTIONS = {
+    "bleu": ["-m", "bleu"],
+    "chrf": ["-m", "chrf"],
+    "chrf++": ["-m", "chrf", "--chrf-word-order", "2"],
+    "ter": ["-m", "ter"],
+}
+WITHOUT_CASE = {"bleu": ["--lowercase"], "chrf": ["--chrf-lowercase"], "chrf++": ["--chrf-lowercase"], "ter": []}
 
 
-@pytest.mark.parametrize(
-    ("metric", "arguments"),
-    [
-        ("bleu", ["-m", "bleu", "--lowercase"]),
-        ("chrf", ["-m", "chrf", "--chrf-lowercase"]),
-        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2", "--chrf-lowercase"]),
-        ("ter", ["-m", "ter"]),
-    ],
-)
-def test_scores_without_case_are_those_of_the_sacrebleu_command(
-    metric: str, arguments: list[str], tmp_path: Path
-) -> None:
-    capitals = [text.upper() for text in HYPOTHESES]
-    (tmp_path / "hypotheses").write_text("".join(f"{line}\n" for line in capitals), encoding="utf-8")
-    (tmp_path / "references").write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
-    words = (tmp_path / "references", "-i", tmp_path / "hypotheses", *arguments, "-w", 8)
-    printed = json.loads(printed_by_sacrebleu(*words))
-    score = corpus_scores(capitals, REFERENCES, [metric], Scoring(ignore_case=True))[metric]
+def written(folder: Path, **texts: Sequence[str]) -> list[Path]:
+    """A file for each text, with a sentence a line."""
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+@pytest.mark.parametrize("ignore_case", [False, True])
+@pytest.mark.parametrize("metric", OPTIONS)
+def test_score_and_signature_are_those_of_the_sacrebleu_command(metric: str, ignore_case: bool, tmp_path: Path) -> None:
+    texts = [text.upper() for text in HYPOTHESES] if ignore_case else HYPOTHESES
+    options = [*OPTIONS[metric], *(WITHOUT_CASE[metric] if ignore_case else [])]
+    hypotheses, references = written(tmp_path, hypotheses=texts, references=REFERENCES)
+    printed = json.loads(printed_by_sacrebleu(references, "-i", hypotheses, *options, "-w", 8))
+    score = corpus_scores(texts, REFERENCES, [metric], Scoring(ignore_case=ignore_case))[metric]
     assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
-    assert "|case:lc|" in score.signature
-    assert score.score == pytest.approx(
-        corpus_scores(HYPOTHESES, REFERENCES, [metric], Scoring(ignore_case=True))[metric].score
-    )
 
 
 def test_intervals_and_paired_tests_ignore_case_where_they_are_told_to() -> None:
@@ -148,8 +129,7 @@ def test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing(me
 def test_several_files_of_references_score_as_on_the_sacrebleu_command_line(tmp_path: Path) -> None:
     """In a process of its own, with nothing of ours."""
     others = [line.replace("the", "a") for line in REFERENCES]
-    for name, lines in (("one", REFERENCES), ("two", others), ("hyp", HYPOTHESES)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    written(tmp_path, one=REFERENCES, two=others, hyp=HYPOTHESES)
     command = [sys.executable, "-m", "sacrebleu", "one", "two", "-i", "hyp", "-w", "8"]
     printed = json.loads(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
     score = corpus_scores(HYPOTHESES, list(zip(REFERENCES, others, strict=True)))["bleu"]
@@ -236,12 +216,10 @@ def test_scores_of_near_perfect_translations_are_high_and_those_of_the_sacrebleu
     language: str, tmp_path: Path
 ) -> None:
     hypotheses, references = NEAR_PERFECT[language]
-    for name, lines in (("hyp", hypotheses), ("ref", references)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    hyp, ref = written(tmp_path, hyp=hypotheses, ref=references)
     asian = ("--ter-asian-support", "--ter-normalized") if language in ("zh", "ja") else ()
     for metric, options in (("bleu", ("--tokenize", TOKENS[language])), ("chrf", ()), ("ter", asian)):
-        words = (tmp_path / "ref", "-i", tmp_path / "hyp", "-m", metric, "-w", 8, *options)
-        printed = json.loads(printed_by_sacrebleu(*words))
+        printed = json.loads(printed_by_sacrebleu(ref, "-i", hyp, "-m", metric, "-w", 8, *options))
         score = corpus_scores(hypotheses, references, [metric], Scoring(language))[metric]
         assert (round(score.score, 8), score.signature) == (printed["score"], printed["signature"])
         by_script = corpus_scores(hypotheses, references, [metric])[metric]
@@ -332,11 +310,6 @@ def test_no_difference_is_minus_zero(value: float, shown: str) -> None:
     assert f"{without_minus_zero(value):+.2f}" == shown
 
 
-def test_a_good_translation_into_a_language_without_spaces_has_bleu() -> None:
-    references = ["医生每天早上看见面包。", "老师每天卖牛奶。"]
-    assert corpus_scores(["医生每天早上看见米饭。", "老师每天卖茶。"], references)["bleu"].score > 40
-
-
 @pytest.mark.parametrize(
     ("hypothesis", "reference", "asian"),
     [
@@ -352,19 +325,6 @@ def test_edits_of_chinese_and_japanese_are_of_characters(hypothesis: str, refere
     expected = sacrebleu.corpus_ter([hypothesis], [[reference]], normalized=asian, asian_support=asian)
     assert found.score == expected.score
     assert (found.score < 50) == (asian or "doctor" in reference)
-
-
-def test_the_signatures_say_what_was_measured() -> None:
-    scores = corpus_scores(HYPOTHESES, REFERENCES, METRICS, Scoring("en"))
-    version = sacrebleu.__version__
-    moses = f"moses-en+norm-{sacremoses.__version__}"
-    assert {name: score.signature for name, score in scores.items()} == {
-        "bleu": f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{version}",
-        "chrf": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{version}",
-        "chrf++": f"nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:{version}",
-        "ter": f"nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:{version}",
-        "bleu_legacy_tok": f"nrefs:1|case:lc|eff:no|tok:{moses}|smooth:none|version:{version}",
-    }
 
 
 def test_references_against_themselves_are_perfect() -> None:
@@ -428,9 +388,7 @@ def test_anything_but_a_list_of_strings_is_refused() -> None:
 
 
 def test_the_bootstrap_interval_is_that_of_the_sacrebleu_command(tmp_path: Path) -> None:
-    hypotheses, references = tmp_path / "hypotheses", tmp_path / "references"
-    hypotheses.write_text("".join(f"{line}\n" for line in HYPOTHESES), encoding="utf-8")
-    references.write_text("".join(f"{line}\n" for line in REFERENCES), encoding="utf-8")
+    hypotheses, references = written(tmp_path, hypotheses=HYPOTHESES, references=REFERENCES)
     words = (references, "-i", hypotheses, "-w", 6, "--confidence", "--confidence-n", 200)
     printed = json.loads(printed_by_sacrebleu(*words))
     interval = report(HYPOTHESES, REFERENCES, ["bleu"], n_samples=200)["bleu"]
@@ -452,31 +410,15 @@ def test_a_report_has_an_interval_for_each_score() -> None:
     assert list(report(HYPOTHESES, REFERENCES, n_samples=2)) == ["bleu", "chrf", "ter"]
 
 
-def test_intervals_are_those_that_sacrebleu_gives_the_baseline_of_a_paired_test() -> None:
-    found = report(HYPOTHESES, REFERENCES, METRICS, 300, Scoring("en"))
-    for name, test in paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, 300, Scoring("en")).items():
-        assert dataclasses.astuple(found[name]) == pytest.approx(dataclasses.astuple(test.baseline))
-
-
 OTHERS = [*REFERENCES[:2], "Something else.", *HYPOTHESES[3:]]
 
 
-@pytest.mark.parametrize(
-    ("metric", "arguments"),
-    [
-        ("bleu", ["-m", "bleu"]),
-        ("chrf", ["-m", "chrf"]),
-        ("chrf++", ["-m", "chrf", "--chrf-word-order", "2"]),
-        ("ter", ["-m", "ter"]),
-    ],
-)
-def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: list[str], tmp_path: Path) -> None:
-    for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    files = (tmp_path / "ref", "-i", tmp_path / "base", tmp_path / "other")
+@pytest.mark.parametrize("metric", OPTIONS)
+def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, tmp_path: Path) -> None:
+    ref, base, other = written(tmp_path, ref=REFERENCES, base=HYPOTHESES, other=OTHERS)
     # Its JSON cannot hold the 32-bit floats of TER, so its table is read.
     options = ("-w", 6, "--paired-bs", "--paired-bs-n", 300, "--format", "text")
-    printed = printed_by_sacrebleu(*files, *arguments, *options)
+    printed = printed_by_sacrebleu(ref, "-i", base, other, *OPTIONS[metric], *options)
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
@@ -488,11 +430,9 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, arguments: 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
 def test_approximate_randomisation_is_that_of_the_sacrebleu_command(metric: str, tmp_path: Path) -> None:
-    for name, lines in (("ref", REFERENCES), ("base", HYPOTHESES), ("other", OTHERS), ("third", REFERENCES)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    files = (tmp_path / "ref", "-i", *(tmp_path / name for name in ("base", "other", "third")))
+    ref, *files = written(tmp_path, ref=REFERENCES, base=HYPOTHESES, other=OTHERS, third=REFERENCES)
     options = ("-m", metric, "--paired-ar", "--paired-ar-n", 300, "--format", "text")
-    printed = printed_by_sacrebleu(*files, *options)
+    printed = printed_by_sacrebleu(ref, "-i", *files, *options)
     expected = re.findall(r"p = (\d\.\d+)", printed)
     found = paired_tests(HYPOTHESES, [OTHERS, REFERENCES], REFERENCES, [metric], "ar", 300)[metric]
     assert [f"{each.p_value:.4f}" for each in found] == expected and len(expected) == 2

@@ -81,7 +81,7 @@ MUTANTS = [
         file="seq2seq/evaluation/scores.py",
         text="references=known, lowercase=scoring.ignore_case, force=force",
         becomes="references=known, force=force",
-        tests=["tests/evaluation/test_scores.py::test_scores_without_case_are_those_of_the_sacrebleu_command"],
+        tests=["tests/evaluation/test_scores.py::test_score_and_signature_are_those_of_the_sacrebleu_command"],
     ),
     Mutant(
         fault="the lists of references are transposed",
