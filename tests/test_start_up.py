@@ -10,7 +10,8 @@ from tests.translating import TEXT
 
 pytestmark = pytest.mark.slow
 
-HEAVY = {"torch", "pytorch_lightning", "lightning_utilities", "wandb", "hydra", "omegaconf", "sacrebleu", "matplotlib"}
+HEAVY = {"torch", "pytorch_lightning", "lightning_utilities", "wandb", "hydra", "omegaconf", "matplotlib"}
+HEAVY |= {"sacrebleu", "sacremoses"}
 
 
 def test_the_package_alone_imports_its_configuration_and_no_package_of_others() -> None:

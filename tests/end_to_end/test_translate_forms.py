@@ -7,8 +7,6 @@ from pathlib import Path
 from tests.end_to_end.learned_text import SOURCES
 from tests.translating import Cli
 
-FEW_TOKENS = ("--beam-size", 1, "--max-length", 0, 2)
-
 
 def srt(texts: list[str]) -> str:
     return "".join(f"{n}\r\n00:00:{n:02},000 --> 00:00:{n:02},500\r\n{text}\r\n\r\n" for n, text in enumerate(texts))
@@ -30,13 +28,6 @@ def test_tags_that_are_left_out_are_a_warning_with_the_line_of_the_text(trained:
     assert (status, out) == (0, srt(trained.lines("\n".join(SOURCES[:2]))))
     assert "warning: line 7: The tags <i> </i> are left out" in err
     assert "1 tags" in err
-
-
-def test_an_error_in_the_middle_of_a_stream_names_its_line(cli: Cli) -> None:
-    status, _, err = cli("--form", "jsonl", "--field", "t", *FEW_TOKENS, stdin='{"t": "a"}\n{"t": null}\n')
-    assert status == 2
-    assert "stdin:2: expected an object with a string under 't'" in err
-    assert "Traceback" not in err
 
 
 def test_interrupted_subtitles_are_continued_to_the_same_result(trained: Cli, tmp_path: Path) -> None:

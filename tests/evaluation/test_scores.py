@@ -521,8 +521,3 @@ def test_tokens_are_advised_against_only_where_references_are_text(caplog: pytes
 def test_an_interval_around_nothing_is_nothing() -> None:
     interval = report(["", ""], REFERENCES[:2], ["bleu"], n_samples=10)["bleu"]
     assert (interval.mean, interval.half_width) == (0.0, 0.0)
-
-
-def test_sacrebleu_is_imported_only_to_score() -> None:
-    code = "import sys, seq2seq.evaluation.scores; sys.exit('sacrebleu' in sys.modules or 'sacremoses' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

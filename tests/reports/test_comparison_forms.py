@@ -6,8 +6,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from seq2seq.cli import main as cli
 from seq2seq.config import OptimConfig, RunConfig
 from seq2seq.evaluation.over_seeds import recipe_tests
 from seq2seq.evaluation.scores import report
-from tests.places import ROOT
 from tests.reports.full_runs import REFERENCES, ended_run, interval, logged, started_run
 
 GOOD = ["A man stands on a ladder.", "Two dogs run in snow.", "People repair a roof of a home."]
@@ -250,11 +247,3 @@ def test_scores_on_other_validation_text_are_not_subtracted(
     found = as_json(capsys, *runs, "--test-method", "none")
     assert [each["difference"] for each in found["valid"]["bleu"].values()] == [None, None, 2.0]
     assert found["notes"] == ["B: chose the weights on other validation text than A"]
-
-
-def test_no_comparison_imports_torch(runs: list[Path]) -> None:
-    code = "import sys; from seq2seq.cli import main; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
-    command = [sys.executable, "-c", code, "compare", *map(str, runs), "--metrics", "bleu"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
