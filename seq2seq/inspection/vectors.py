@@ -3,9 +3,8 @@
 Shapes: S source tokens, N rows, D d_model
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -29,8 +28,6 @@ _WINDOW = 2048  # lines that are sorted by length together
 _BATCH_TOKENS = 8192  # padded
 
 Vectors = npt.NDArray[np.float32]
-# For sources as token ids, the states of their tokens and of eos, each (S, D).
-EncodeIds = Callable[[Sequence[Sequence[int]]], list[Vectors]]
 
 
 class LineVectors(NamedTuple):
@@ -98,16 +95,7 @@ def line_vectors(
     n_tags = len(translator.tokenizer.tag(options.tag))
     longest = min(translator.config.data.max_sentence_tokens, translator.engine.max_length - 1 - n_tags)
     engine = engine_of_one_model(translator.engine, "what the vectors of its encoder are")
-    encode = partial(_states, engine, layer=options.layer)
-    return LineEncoder(encode, translator.tokenizer, options, longest).run(lines)
-
-
-def _states(engine: PyTorchEngine, sources: Sequence[Sequence[int]], layer: int | None) -> list[Vectors]:
-    """For each source of a batch: what a layer of the encoder makes of each of its tokens, and eos, (S, D)."""
-    src = pad_sources(sources, engine.max_length).to(engine.device)
-    with torch.inference_mode(), engine.autocast():
-        states = encoder_states(engine.models[0], src, layer).float().cpu().numpy()
-    return [each[: len(source) + 1] for each, source in zip(states, sources, strict=True)]
+    return LineEncoder(engine, translator.tokenizer, options, longest).run(lines)
 
 
 @dataclass(frozen=True)
@@ -118,15 +106,15 @@ class LineEncoder:
         longest: most tokens that the model reads at once, without tag and eos. A longer line is read in windows.
     """
 
-    encode: EncodeIds
+    engine: PyTorchEngine
     tokenizer: Tokenizer
     options: VectorOptions
     longest: int
 
-    @cached_property
+    @property
     def width(self) -> int:
         """D, the numbers of a vector."""
-        return int(self.encode([[]])[0].shape[1])
+        return self.engine.models[0].config.d_memory
 
     def run(self, lines: Iterable[str]) -> Generator[LineVectors, None, None]:
         """The vectors of each line, in order, in memory that does not grow with their number."""
@@ -149,10 +137,17 @@ class LineEncoder:
         while parts:
             n = max(1, _BATCH_TOKENS // (len(parts[0][2]) + len(tag) + 1))
             batch, parts = parts[:n], parts[n:]
-            found = self.encode([[*tag, *ids] for _, _, ids in batch])
+            found = self._encoded([[*tag, *ids] for _, _, ids in batch])
             for (number, begin, ids), each in zip(batch, found, strict=True):
                 states[number][begin : begin + len(ids)] = each[len(tag) : len(tag) + len(ids)]
         return states
+
+    def _encoded(self, sources: Sequence[Sequence[int]]) -> list[Vectors]:
+        """For each source of a batch: what the layer makes of each of its tokens, and of eos, (S, D)."""
+        src = pad_sources(sources, self.engine.max_length).to(self.engine.device)
+        with torch.inference_mode(), self.engine.autocast():
+            states = encoder_states(self.engine.models[0], src, self.options.layer).float().cpu().numpy()
+        return [each[: len(source) + 1] for each, source in zip(states, sources, strict=True)]
 
     def _pooled(self, line: str, states: Vectors) -> LineVectors:
         if self.options.unit == "sentence":
@@ -162,16 +157,14 @@ class LineEncoder:
         elif not len(states):
             return LineVectors(line, [], np.zeros(0, dtype=np.int32), states)
         elif self.options.unit == "word":
-            places, starts = (each.tolist() for each in np.unique(self._words(line), return_index=True))
+            word_of = words_of_pieces(line, self.tokenizer.offsets(line))
+            places, starts = (each.tolist() for each in np.unique(word_of, return_index=True))
             words = split_words(line)
             names = ["".join(words[word] for word in inside) for inside in up_to(places).values()]
         else:
             places = list(range(len(states)))
             starts, names = np.arange(len(states)), self.tokenizer.pieces(self.tokenizer.encode([line])[0])
         return LineVectors(line, names, np.array(places, dtype=np.int32), self._reduced(states, np.asarray(starts)))
-
-    def _words(self, line: str) -> list[int]:
-        return words_of_pieces(line, self.tokenizer.offsets(line))
 
     def _reduced(self, states: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
         """The pieces from each start to the next one as one row."""
