@@ -34,14 +34,12 @@ class RecipeScores:
     Attributes:
         runs: the score of each.
         together: the mean of all runs. Its interval is over sentences, and over seeds if there are several.
-        difference: of the means; 0.0 for the first recipe.
         half_width: of the interval that holds 95% of the differences; None for the first recipe, and without bootstrap.
         p_value: that chance alone makes a difference as large; None for equal scores.
     """
 
     runs: Sequence[Interval]
     together: Interval
-    difference: float = 0.0
     half_width: float | None = None
     p_value: float | None = None
 
@@ -68,12 +66,12 @@ def recipe_tests(
         first, *others = (translations for (translations,) in recipes)
         paired = paired_tests(first, others, references, metrics, method, scoring=scoring)
         return {
-            name: [RecipeScores([pairs[0].baseline], pairs[0].baseline)]
-            + [
-                RecipeScores(
-                    [pair.system], pair.system, pair.difference, None, pair.p_value if pair.difference else None
-                )
-                for pair in pairs
+            name: [
+                RecipeScores([pairs[0].baseline], pairs[0].baseline),
+                *(
+                    RecipeScores([pair.system], pair.system, p_value=pair.p_value if pair.difference else None)
+                    for pair in pairs
+                ),
             ]
             for name, pairs in paired.items()
         }
@@ -100,7 +98,7 @@ def _compared(recipes: Sequence[Sequence[Resampled]]) -> list[RecipeScores]:
         difference, differences = other.score - first.score, other.on_resamples - first.on_resamples
         p_value = bootstrap_p_value(differences, difference) if difference else None
         half_width = float(estimate_ci(differences)[1])
-        found.append(RecipeScores([run.interval() for run in runs], other.interval(), difference, half_width, p_value))
+        found.append(RecipeScores([run.interval() for run in runs], other.interval(), half_width, p_value))
     return found
 
 

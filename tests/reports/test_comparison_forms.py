@@ -92,7 +92,7 @@ def test_json_holds_all_of_it(runs: list[Path], capsys: pytest.CaptureFixture[st
         expected[0].together.score, expected[0].together.half_width,
     )  # fmt: skip
     assert [bleu["C"][key] for key in ("difference", "difference_half_width", "p_value")] == [
-        expected[1].difference, expected[1].half_width, expected[1].p_value,
+        expected[1].together.score - expected[0].together.score, expected[1].half_width, expected[1].p_value,
     ]  # fmt: skip
     assert bleu["A"]["p_value"] is bleu["B"]["p_value"] is bleu["B"]["verdict"] is None  # seeds are not tested
 
