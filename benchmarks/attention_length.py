@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio
+from rounds import as_table, in_fresh_process, in_turn, machine, median_ratio, memory_mb
 
 LENGTHS = [64, 128, 256, 512, 1024, 2048, 4096, 8192]
 TITLES = ("tokens", "full, ms", "window, ms", "full / window", "full, MB", "window, MB")
@@ -126,15 +126,10 @@ def peak(work: Callable[[], None], device: str) -> float:
         work()
         return (torch.cuda.max_memory_allocated() - before) / 1e6
     give_back_freed_memory()  # of the first time; it would hide what the second one takes
-    before = _kilobytes("VmRSS")
+    before = memory_mb("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # Linux then counts the peak from here
     work()
-    return (_kilobytes("VmHWM") - before) / 1e3
-
-
-def _kilobytes(name: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+    return memory_mb("VmHWM") - before
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rounds import as_table, in_fresh_process, in_turn
+from rounds import as_table, in_fresh_process, in_turn, memory_mb
 
 from seq2seq.config import BatchConfig
 from seq2seq.dataset.batches import BatchLoader
@@ -104,11 +104,6 @@ def epoch_of(kind: str, pairs: RandomLengths) -> Epoch:
     }
     augmented = Draws({"join": 0.1, "typos": 0.1, "upper": 0.1}, growths, None, LONGEST)
     return Epoch(pairs, n_pairs, of_sources, seed=1, draws=augmented if kind == "augmentation" else AS_STORED)
-
-
-def memory_mb(field: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1000
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from seq2seq.corpus.hashes import file_sha256
 from seq2seq.dataset.prepare import prepare
 
 N_WORDS = 200_000  # of each language
-SYLLABLES = (
+SYLLABLES = [
     "a",
     "be",
     "ci",
@@ -44,7 +44,7 @@ SYLLABLES = (
     "un",
     "ve",
     "ment",
-)
+]
 BATCH = 10_000  # pairs to write at a time
 LOOK_S = 0.5
 PHASES = {
@@ -77,17 +77,7 @@ def main() -> None:
             write_text(folder, n_pairs)
             found = measured(folder, args)
         rows += rows_of(n_pairs, found)
-    titles = [
-        "pairs",
-        "workers",
-        "s",
-        "pairs/s",
-        "x first",
-        "CPU s",
-        "tokenizer s",
-        "encoding s",
-        "rest s",
-    ]
+    titles = ["pairs", "workers", "s", "pairs/s", "x first", "CPU s", "tokenizer s", "encoding s", "rest s"]
     print(as_table([*titles, "peak MB", "of it not files"], rows))
 
 
@@ -96,13 +86,8 @@ def measured(folder: Path, args: argparse.Namespace) -> dict[int, list[dict[str,
     found: dict[int, list[dict[str, float]]] = {n: [] for n in args.workers}
     stores = set()
     for number, n_workers in in_turn(args.workers, args.rounds):
-        words = {
-            "folder": str(folder),
-            "n": n_workers,
-            "size": args.vocab_size,
-            "kind": args.model_type,
-            "most": args.lines,
-        }
+        words = {"folder": str(folder), "n": n_workers}
+        words |= {"size": args.vocab_size, "kind": args.model_type, "most": args.lines}
         figures, store = watched([sys.executable, __file__, "--job", json.dumps(words)])
         shutil.rmtree(folder / "cache")
         found[n_workers].append(figures)

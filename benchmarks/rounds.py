@@ -50,6 +50,12 @@ def as_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (titles, ["---"] * len(titles), *rows))
 
 
+def memory_mb(field: str) -> float:
+    """What Linux says of the memory of this process: VmRSS is what it has, VmHWM the most that it had."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:")) / 1000
+
+
 def machine() -> dict[str, Any]:
     """Where a measurement was made."""
     return {"processor": _processor(), "cores": n_cores(), "python": platform.python_version()}

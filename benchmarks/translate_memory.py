@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rounds import as_table
+
 from seq2seq.corpus.reader import read_lines
 
 ROOT = Path(__file__).parent.parent
@@ -137,17 +139,15 @@ def count_lines(stream: Any) -> int:
 
 def table(results: list[dict[str, Any]]) -> str:
     """One run a row; the ratio is to the run before on the same path."""
-    rows = ["| path | lines | peak memory | x the row above | lines/s, start included |", "|---|---|---|---|---|"]
+    rows = []
     for path in dict.fromkeys(result["path"] for result in results):
         before = None
         for result in (each for each in results if each["path"] == path):
             ratio = "" if before is None else f"{result['peak_mb'] / before:.2f}"
             before = result["peak_mb"]
-            rows.append(
-                f"| {path} to {path} | {result['lines']:,} | {before:,.0f} MB | {ratio} "
-                f"| {result['sentences_per_s']:,.0f} |"
-            )
-    return "\n".join(rows)
+            lines, speed = f"{result['lines']:,}", f"{result['sentences_per_s']:,.0f}"
+            rows.append([f"{path} to {path}", lines, f"{before:,.0f} MB", ratio, speed])
+    return as_table(["path", "lines", "peak memory", "x the row above", "lines/s, start included"], rows)
 
 
 if __name__ == "__main__":

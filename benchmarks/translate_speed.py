@@ -202,17 +202,8 @@ def export(run: Path, names: Iterable[str], folder: Path) -> None:
     """Make the model directories. The export compares each with the run, and its messages go to stderr."""
     for name in sorted(names):
         form, _, quantization = name.partition("-")
-        command = [
-            sys.executable,
-            "-m",
-            "seq2seq",
-            "export",
-            str(run),
-            "--format",
-            form,
-            "--output",
-            str(folder / name),
-        ]
+        command = [sys.executable, "-m", "seq2seq", "export", str(run)]
+        command += ["--format", form, "--output", str(folder / name)]
         if quantization:
             command += ["--quantization", quantization]
         if form == "ctranslate2":

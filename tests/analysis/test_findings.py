@@ -19,29 +19,10 @@ from seq2seq.analysis.findings import (
     unknown_characters,
 )
 
+WORDS = ["the", "dog", "Paris", "3,5", "2014", "l'homme", "«", "»", ".", "да", "⁇", "\u200b", "the the"]
+WORDS += ["12万", "1.5百万3", "医生", "น้ำ"]
 TEXTS = st.lists(
-    st.sampled_from(
-        [
-            "the",
-            "dog",
-            "Paris",
-            "3,5",
-            "2014",
-            "l'homme",
-            "«",
-            "»",
-            ".",
-            "да",
-            "⁇",
-            "\u200b",
-            "the the",
-            "12万",
-            "1.5百万3",
-            "医生",
-            "น้ำ",
-        ]
-    )
-    | st.text(st.sampled_from(string.printable + "éœ’\u00a0ж\ufffd"), max_size=6)
+    st.sampled_from(WORDS) | st.text(st.sampled_from(string.printable + "éœ’\u00a0ж\ufffd"), max_size=6)
 ).map(" ".join)
 
 
