@@ -46,19 +46,18 @@ def word_alignment(
         attention: (T, S), the row of a target piece says how much it attends to each source piece; without the
             column and row of eos.
         src_words, tgt_words: of each piece, see `words_of_pieces`. A word without pieces is in no pair.
-    Raises:
-        ValueError: the shape of the attention does not fit the pieces.
     """
-    if attention.shape != (len(tgt_words), len(src_words)):
-        raise ValueError(
-            f"attention is {attention.shape} for {len(tgt_words)} target and {len(src_words)} source pieces; "
-            "leave out the special ids in all three"
-        )
+    assert attention.shape == (len(tgt_words), len(src_words)), "special ids have rows and columns, too"
     if not src_words or not tgt_words:
         return []
     mass = np.zeros((max(tgt_words) + 1, max(src_words) + 1))
     np.add.at(mass, (np.array(tgt_words)[:, None], np.array(src_words)[None, :]), attention)
     return sorted((int(mass[tgt].argmax()), tgt) for tgt in set(tgt_words))
+
+
+def membership(word_of: Sequence[int]) -> npt.NDArray[np.float32]:
+    """(pieces, words): 1 where a piece belongs to a word."""
+    return np.eye(max(word_of) + 1, dtype=np.float32)[list(word_of)]
 
 
 def of_all_words(

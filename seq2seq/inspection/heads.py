@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from seq2seq.analysis.alignment import words_of_pieces
+from seq2seq.analysis.alignment import membership, words_of_pieces
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.inspection.ablating import Ablation
@@ -160,16 +160,11 @@ def _count_links(
 ) -> None:
     """Link each target word to the source word that has most of its weight; special tokens are in no word."""
     sides = zip((tokenizer, tokenizer.target), pair, strict=True)
-    src_of, tgt_of = (_membership(words_of_pieces(text, each.offsets(text))) for each, text in sides)
+    src_of, tgt_of = (membership(words_of_pieces(text, each.offsets(text))) for each, text in sides)
     words = np.flatnonzero(tgt_of.any(0))
     of_pieces = weights[..., : len(tgt_of), n_tags : n_tags + len(src_of)]
     of_words = tgt_of[:, words].T @ of_pieces @ src_of  # (L, H, target words, source words)
     counts.add(of_words.argmax(-1), words, reference)
-
-
-def _membership(word_of: Sequence[int]) -> NDArray[np.float32]:
-    """(pieces, words): 1 where a piece belongs to a word."""
-    return np.eye(max(word_of) + 1, dtype=np.float32)[list(word_of)]
 
 
 def _classes(tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from seq2seq.analysis.alignment import up_to, words_of_pieces
+from seq2seq.analysis.alignment import membership, up_to, words_of_pieces
 from seq2seq.characters import split_words
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_kinds import Kind
@@ -65,7 +65,7 @@ class View(NamedTuple):
         A word is looked at as much as its pieces are together, and it looks where its pieces look on average. So each
         row still sums to 1.
         """
-        looking, looked_at = _membership(self.queries), _membership(self.keys)
+        looking, looked_at = membership(self.queries.word_of), membership(self.keys.word_of)
         joined: Weights = (looking / looking.sum(0)).T @ self.weights @ looked_at
         return joined
 
@@ -186,8 +186,3 @@ def tokens_of(tokenizer: Tokenizer, ids: list[int], before: Sequence[int] = (), 
         words=[*first, *("".join(words[word] for word in inside) for inside in up_to(word_of).values()), *last],
         word_of=[*range(len(first)), *(place[word] for word in word_of), *range(n_words, n_words + len(last))],
     )
-
-
-def _membership(tokens: Tokens) -> Weights:
-    """(tokens, words): 1 where a token belongs to a word."""
-    return np.eye(len(tokens.words), dtype=np.float32)[tokens.word_of]

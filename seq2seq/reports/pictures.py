@@ -13,8 +13,6 @@ from seq2seq.reports.curves import PANELS, Curve, Panel, drawn_curves
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FORMATS = ("png", "svg")
-
 
 def write_pictures(analysed: AnalysedRun, folder: Path) -> list[Path]:
     """Draw the curves, the slices of each test set and its attention maps.
@@ -28,17 +26,17 @@ def write_pictures(analysed: AnalysedRun, folder: Path) -> list[Path]:
         if any(metric in found for metric in panel.metrics):
             with style.panels(1) as (figure, (axes,)):
                 _draw_curves(axes, panel, found)
-                files += style.save_all(figure, folder / panel.name, _FORMATS)
+                files += style.save_all(figure, folder / panel.name)
     for test, analysis in analysed.analyses.items():
         place = folder / test
         for name, rows in analysis.slices.items():
             with style.panels(2) as (figure, axes_of):
                 _draw_slices(axes_of, name, rows)
-                files += style.save_all(figure, place / name.replace(" ", "_"), _FORMATS)
+                files += style.save_all(figure, place / name.replace(" ", "_"))
         for map_ in analysis.attention:
             with style.panels(1) as (figure, (axes,)):
                 _draw_attention(axes, map_)
-                files += style.save_all(figure, place / f"attention_{map_.number}", _FORMATS)
+                files += style.save_all(figure, place / f"attention_{map_.number}")
     return files
 
 

@@ -1,7 +1,7 @@
 """How pictures look: one style for all, for screens and for papers."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,9 +77,9 @@ def save(figure: "Figure", file: Path) -> None:
         figure.savefig(opened, format=form, dpi=200, metadata=metadata)
 
 
-def save_all(figure: "Figure", stem: Path, formats: Sequence[str]) -> list[Path]:
-    """Write a picture in several formats, and say where."""
-    files = [stem.with_name(f"{stem.name}.{ending}") for ending in formats]
+def save_all(figure: "Figure", stem: Path) -> list[Path]:
+    """Write a picture as PNG and as SVG, and say where."""
+    files = [stem.with_name(f"{stem.name}.{ending}") for ending in ("png", "svg")]
     for file in files:
         save(figure, file)
     return files
