@@ -9,7 +9,7 @@ from functools import partial
 from seq2seq.config import RunConfig
 from seq2seq.decoding.search import decode_ids
 from seq2seq.evaluation.scores import Scoring, check_before_work, corpus_scores, difference_interval
-from seq2seq.inspection.attention_modules import attention_modules
+from seq2seq.inspection.torch_model import attention_modules
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer

@@ -18,9 +18,9 @@ from seq2seq.dataset.batches import collate
 from seq2seq.dataset.plan import plan_epoch
 from seq2seq.inspection.ablating import Ablation
 from seq2seq.inspection.attention_kinds import KINDS
-from seq2seq.inspection.attention_modules import attention_modules
 from seq2seq.inspection.head_figures import FigureSums
 from seq2seq.inspection.link_scores import LinkCounts, Reference
+from seq2seq.inspection.torch_model import attention_modules
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import SPACE, Tokenizer
 from seq2seq.vocabulary import BOS, EOS, PAD

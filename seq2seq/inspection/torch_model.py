@@ -2,6 +2,8 @@
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.errors import ConfigError
+from seq2seq.inspection.attention_kinds import Kind
+from seq2seq.model.attention import MultiHeadAttention
 from seq2seq.model.transformer import Transformer
 from seq2seq.translation.engines import Engine
 from seq2seq.translation.engines.load import load_engine
@@ -35,3 +37,12 @@ def torch_model(trained: TrainedModel, device: str = "auto") -> Transformer:
     engine = load_engine([trained], EngineOptions(engine="torch", device=device, precision="float32", workers=1))
     assert isinstance(engine, PyTorchEngine)
     return engine.models[0]
+
+
+def attention_modules(model: Transformer) -> dict[Kind, list[MultiHeadAttention]]:
+    """The modules of each kind in which the model attends, in the order of the layers."""
+    return {
+        "encoder": [layer.self_attention for layer in model.encoder.layers],
+        "decoder": [layer.self_attention for layer in model.decoder.layers],
+        "cross": [layer.cross_attention for layer in model.decoder.layers],
+    }
