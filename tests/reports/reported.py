@@ -18,9 +18,7 @@ CHRF = [40.5, 100.0, 71.25]
 SCORE = {"score": 54.5163, "mean": 54.4, "half_width": 1.6, "signature": "nrefs:1|bs:1000|case:mixed|tok:13a"}
 
 
-def unfinished_run(
-    path: Path, name: str = "demo", tgt_lang: str = "en", losses: Sequence[float] = (6.0, 5.0, 4.0)
-) -> RunDirectory:
+def unfinished_run(path: Path, name: str = "demo", losses: Sequence[float] = (6.0, 5.0, 4.0)) -> RunDirectory:
     """A run that has saved its configuration and logged these losses, at every tenth step."""
     path.mkdir(parents=True)
     run = RunDirectory(path)
@@ -28,21 +26,19 @@ def unfinished_run(
     for number, loss in enumerate(losses, start=1):
         logger.log_metrics({"train/loss": loss, "train/lr": number / 100, "valid/bleu": number * 5.0}, number * 10)
     recipe = preset("demo")
-    data = dataclasses.replace(recipe.data, tgt_lang=tgt_lang, test="news")
+    data = dataclasses.replace(recipe.data, test="news")
     run.write_config(dataclasses.replace(recipe, name=name, seed=7, data=data))
     return run
 
 
-def finished_run(
-    path: Path, translations: Sequence[str] = TRANSLATIONS, name: str = "demo", tgt_lang: str = "en"
-) -> RunDirectory:
-    run = unfinished_run(path, name, tgt_lang)
+def finished_run(path: Path, translations: Sequence[str] = TRANSLATIONS, name: str = "demo") -> RunDirectory:
+    run = unfinished_run(path, name)
     scores: dict[str, Any] = {"news": dict.fromkeys(("bleu", "chrf"), SCORE)}
     (path / "scores.json").write_text(json.dumps(scores))
     valid = {"last (step 30)": {"bleu": 15.0, "chrf": 30.0}}
     (path / "selection.json").write_text(json.dumps({"selected": "last (step 30)", "step": 30, "valid": valid}))
     run.write_summary("demo\n\ntrain: 700 pairs\n  src: 5 tokens\n\nvalid, decoded as in the test:\n   BLEU\n")
-    run.write_test("news", run.languages()[1], translations, [[reference] for reference in REFERENCES])
+    run.write_test("news", "en", translations, [[reference] for reference in REFERENCES])
     return run
 
 
