@@ -83,11 +83,12 @@ def recipe_tests(
     for name in metrics:
         scorer = scorer_of(name, references, scoring)
         each = iter(resampled(scorer, systems, N_SAMPLES["bs"]))
-        found[name] = _compared([list(islice(each, len(runs))) for runs in recipes])
+        found[name] = compared([list(islice(each, len(runs))) for runs in recipes])
     return found
 
 
-def _compared(recipes: Sequence[Sequence[Resampled]]) -> list[RecipeScores]:
+def compared(recipes: Sequence[Sequence[Resampled]]) -> list[RecipeScores]:
+    """Recipes, given as their runs on the same resamples, with the tests of each against the first one."""
     import numpy as np
     from sacrebleu.significance import estimate_ci
 

@@ -9,7 +9,8 @@ from seq2seq.corpus.reader import read_lines, read_stream
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.comet import comet
 from seq2seq.evaluation.holm import corrected
-from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work, paired, paired_tests, report
+from seq2seq.evaluation.over_seeds import compared, recipe_tests
+from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work
 
 STDIN = Path("-")
 
@@ -93,23 +94,14 @@ def score_files(
     translations, others = texts[: len(outputs)], texts[len(outputs) :]
     known = list(zip(*others[: len(references)], strict=True))
     by_comet = comet(comet_model, others[-1], translations, others[0]) if comet_model else []
-    if not baselines:
-        scores = [report(texts[0], known, metrics, scoring=scoring)]
-        if by_comet:
-            scores[0]["comet"] = by_comet[0].interval()
-        tests: list[dict[str, Against]] = [{}]
-    else:
-        found = paired_tests(texts[0], translations[1:], known, metrics, method, scoring=scoring)
-        if by_comet:
-            found["comet"] = paired(by_comet)
-        scores = [{metric: pairs[0].baseline for metric, pairs in found.items()}]
-        scores += [{metric: pairs[n].system for metric, pairs in found.items()} for n in range(len(baselines))]
-        families = {}
-        for metric, pairs in found.items():
-            p_values = [pair.p_value if pair.difference else None for pair in pairs]
-            each = zip(pairs, p_values, corrected(p_values), strict=True)
-            families[metric] = [Against(-pair.difference, p_value, p_holm) for pair, p_value, p_holm in each]
-        tests = [{}, *({metric: family[n] for metric, family in families.items()} for n in range(len(baselines)))]
+    found = recipe_tests([[lines] for lines in translations], known, metrics, method if baselines else "bs", scoring)
+    if by_comet:
+        found["comet"] = compared([[each] for each in by_comet])
+    scores = [{metric: each[n].together for metric, each in found.items()} for n in range(len(outputs))]
+    tests: list[dict[str, Against]] = [{} for _ in outputs]
+    for metric, (ours, *theirs) in found.items():
+        for test, each, p_holm in zip(tests[1:], theirs, corrected([each.p_value for each in theirs]), strict=True):
+            test[metric] = Against(ours.together.score - each.together.score, each.p_value, p_holm)
     counts = [_counts(lines, others[-1]) if source else (None, None) for lines in translations]
     files = [ScoredFile(*each[:3], *each[3]) for each in zip(outputs, scores, tests, counts, strict=True)]
     return len(known), files
