@@ -106,10 +106,23 @@ def test_keys_without_influence_on_the_scores_tell_no_recipes_apart(
     assert labels(groups(capsys, *runs)) == ["AB"]
 
 
-def test_what_a_new_run_depends_on_tells_recipes_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    configs = [RunConfig(), RunConfig(seed=2, finetune="x"), RunConfig(seed=3, trainer=TrainerConfig(devices=2))]
-    runs = [ended_run(tmp_path / str(config.seed), 52.0, config) for config in configs]
-    assert labels(groups(capsys, *runs)) == ["A", "B", "C"]
+def in_places(*places: str) -> list[RunConfig]:
+    return [RunConfig(seed=seed, data=DataConfig(dir=place)) for seed, place in enumerate(places, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("configs", "expected"),
+    [
+        ([RunConfig(), RunConfig(seed=2, finetune="x"), RunConfig(seed=3, trainer=TrainerConfig(devices=2))], "A B C"),
+        (in_places("here", "there", "here"), "AC B"),  # older runs know where their text was, and not what it is
+        ([RunConfig(seed=seed) for seed in (1, 1, 2)], "AC B"),  # a seed that comes twice is not two samples
+    ],
+)
+def test_what_a_new_run_depends_on_tells_recipes_apart(
+    configs: list[RunConfig], expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [ended_run(tmp_path / f"run{number}", 52.0, config) for number, config in enumerate(configs)]
+    assert labels(groups(capsys, *runs)) == expected.split()
 
 
 def test_runs_on_other_text_are_not_seeds_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,23 +136,6 @@ def test_runs_on_other_text_are_not_seeds_of_one(tmp_path: Path, capsys: pytest.
     cli(["compare", *map(str, runs)])
     out = capsys.readouterr().out
     assert re.search(r"^corpus +([0-9a-f]{8}) +(?!\1)[0-9a-f]{8} +\1$", out, re.MULTILINE) and "data.dir" not in out
-
-
-def test_older_runs_go_by_where_their_text_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs = [
-        ended_run(tmp_path / f"run{seed}", 20.0 * seed, RunConfig(seed=seed, data=DataConfig(dir=place)))
-        for seed, place in enumerate(("here", "there", "here"), start=1)
-    ]
-    assert labels(groups(capsys, *runs)) == ["AC", "B"]
-
-
-def test_a_seed_that_comes_twice_is_not_two_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reached = [(1, 20.0), (1, 60.0), (2, 22.0)]
-    runs = [
-        ended_run(tmp_path / f"run{number}", bleu, RunConfig(seed=seed), text="x")
-        for number, (seed, bleu) in enumerate(reached)
-    ]
-    assert labels(groups(capsys, *runs)) == ["AC", "B"]
 
 
 def test_test_sets_of_other_names_are_recipes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

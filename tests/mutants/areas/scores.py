@@ -248,7 +248,7 @@ MUTANTS = [
         file="seq2seq/reports/seeds.py",
         text="return _recipe(first) == _recipe(run) and is_new",
         becomes="return _recipe(first) == _recipe(run)",
-        tests=["tests/reports/test_seeds.py::test_a_seed_that_comes_twice_is_not_two_samples"],
+        tests=["tests/reports/test_seeds.py::test_what_a_new_run_depends_on_tells_recipes_apart"],
     ),
     Mutant(
         fault="seeds vary less in a test than they do",
