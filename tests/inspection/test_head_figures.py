@@ -54,10 +54,6 @@ def test_shares_of_ends_and_marks_are_those_of_their_columns() -> None:
     assert found["punctuation"] == pytest.approx((0.3 + 1.0 + 0.1) / 3)
 
 
-def test_an_even_choice_of_two_has_one_bit() -> None:
-    assert figures(torch.tensor([[0.5, 0.5, 0.0]]), NONE[:, :3], NONE[:, :3])["entropy"] == pytest.approx(1.0)
-
-
 def test_layers_and_heads_stay_apart() -> None:
     sums = FigureSums(n_layers=2)
     eye, back = torch.eye(3), torch.diag(torch.ones(2), -1)

@@ -3,11 +3,7 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import pytest
-
-from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
-from seq2seq.errors import RunError
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.pictures import write_pictures
 from seq2seq.reports.style import COLOURS
@@ -40,8 +36,3 @@ def test_each_chart_is_a_png_and_an_svg_with_labels_and_units(tmp_path: Path) ->
     assert run.report_file.is_file()
     again = [tmp_path / "again" / file.relative_to(tmp_path / "pictures") for file in files]
     assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]
-
-
-def test_a_run_without_metrics_has_no_pictures(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"has no metrics\.csv"):
-        write_pictures(AnalysedRun(RunDirectory(tmp_path), {}), tmp_path / "pictures")
