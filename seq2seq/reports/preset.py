@@ -11,27 +11,21 @@ from seq2seq.config.on_resume import mark_of
 from seq2seq.files import conf_dir
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """One key of a configuration."""
-
-    key: str  # dotted
-    value: Any
-    preset: Any  # what the recipe has
-
-    @property
-    def is_changed(self) -> bool:
-        return self.value != self.preset and not mark_of(RunConfig, self.key).is_place
-
-
-def settings(config: RunConfig) -> tuple[str, list[Setting]]:
+def settings(config: RunConfig) -> tuple[str, list[dict[str, Any]]]:
     """The recipe that has the name of the run, and each key of its configuration beside that of the recipe."""
     name = config.name if (conf_dir() / "experiment" / f"{config.name}.yaml").is_file() else ""
     there = flat(dataclasses.asdict(preset(name)))
     mine = flat(dataclasses.asdict(config))
-    keys = dict.fromkeys([*mine, *there])  # `data.test` may have keys of its own
     recipe = f"experiment={name}" if name else "the defaults of conf/train.yaml"
-    return recipe, [Setting(key, mine.get(key), there.get(key)) for key in keys]
+    return recipe, [
+        {
+            "key": key,
+            "value": as_text(mine.get(key)),
+            "preset": as_text(there.get(key)),
+            "is_changed": mine.get(key) != there.get(key) and not mark_of(RunConfig, key).is_place,
+        }
+        for key in dict.fromkeys([*mine, *there])  # `data.test` may have keys of its own
+    ]
 
 
 @cache

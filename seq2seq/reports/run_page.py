@@ -6,7 +6,7 @@ from typing import Any
 
 from seq2seq.analysis.test_set import FINDINGS, SLICES, TestSetAnalysis
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import DataConfig, RunConfig
+from seq2seq.config import DataConfig
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.evaluation.scores import Interval
 from seq2seq.reports.analysed_run import AnalysedRun
@@ -14,7 +14,7 @@ from seq2seq.reports.cost import Cost, cost
 from seq2seq.reports.curves import Curve, panels, read_curves, validations
 from seq2seq.reports.html import page
 from seq2seq.reports.origin import data_report, origin
-from seq2seq.reports.preset import as_text, settings
+from seq2seq.reports.preset import settings
 
 _SENTENCES = 5000  # of a test set: with three lines of text each, about 5 MB
 _NAMES = {"bleu": "BLEU", "chrf": "chrF"}  # of the scores that stand at the top
@@ -41,7 +41,7 @@ def run_page(analysed: AnalysedRun) -> str:
     scores = _scores(run, config.data) if run.is_scored else []
     selection = run.selection() if run.is_scored else None
     what = f"{config.name}: {src} to {tgt}"
-    preset, keys = configuration(config)
+    preset, keys = settings(config)
     data = {
         "heading": what,
         "subtitle": f"trained on {config.data.name}, seed {config.seed}",
@@ -116,20 +116,6 @@ def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, 
     if spent.hours is not None:
         facts.append(("time", _duration(spent.hours), ""))
     return facts
-
-
-def configuration(config: RunConfig) -> tuple[str, list[dict[str, Any]]]:
-    """The recipe that a run is compared with, and a row for each key."""
-    preset, keys = settings(config)
-    return preset, [
-        {
-            "key": each.key,
-            "value": as_text(each.value),
-            "preset": as_text(each.preset),
-            "is_changed": each.is_changed,
-        }
-        for each in keys
-    ]
 
 
 def machine(spent: Cost, curves: Mapping[str, Curve]) -> list[tuple[str, str]]:
