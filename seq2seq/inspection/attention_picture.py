@@ -65,12 +65,12 @@ def _draw_large(panels: Sequence[tuple[PairAttention, int]], shown: Shown, layer
     """Matrices with names, up to four in a row."""
     n_columns = min(len(panels), _MOST_IN_ROW)
     n_rows = -(-len(panels) // n_columns)
-    axes_names = [_names(pair, shown) for pair, _ in panels]
-    width, height = (_size(axes_names, side) for side in (1, 0))
+    matrices = [_matrices(pair, shown) for pair, _ in panels]
+    width, height = (_size([each[:2] for each in matrices], side) for side in (1, 0))
     with style.grid(n_rows, n_columns, (width, height)) as (figure, rows):
         places = [axes for row in rows for axes in row]
-        for axes, (pair, head), (queries, keys) in zip(places, panels, axes_names, strict=False):
-            draw_matrix(axes, _weights(pair, shown)[layer, head], queries, keys)
+        for axes, (_, head), (queries, keys, weights) in zip(places, panels, matrices, strict=False):
+            draw_matrix(axes, weights[layer, head], queries, keys)
             axes.xaxis.tick_top()
             axes.set_xticks(range(len(keys)), keys, rotation=45, ha="left", rotation_mode="anchor")
             axes.set_title(f"layer {layer + 1}, head {head + 1}")
@@ -90,7 +90,7 @@ def _size(axes_names: Sequence[tuple[list[str], list[str]]], side: int) -> float
 
 def _draw_small(pair: PairAttention, shown: Shown, layers: Sequence[int], heads: Sequence[int], file: Path) -> None:
     """A row of matrices without names for each layer."""
-    weights = _weights(pair, shown)
+    _, _, weights = _matrices(pair, shown)
     with style.grid(len(layers), len(heads), (_SMALL, _SMALL)) as (figure, rows):
         figure.suptitle(TITLES[shown.kind])
         for layer, row in zip(layers, rows, strict=True):
@@ -102,11 +102,9 @@ def _draw_small(pair: PairAttention, shown: Shown, layers: Sequence[int], heads:
         style.save(figure, file)
 
 
-def _names(pair: PairAttention, shown: Shown) -> tuple[list[str], list[str]]:
-    queries, keys, _ = pair.view(shown.kind)
-    return (queries.pieces, keys.pieces) if shown.in_pieces else (queries.words, keys.words)
-
-
-def _weights(pair: PairAttention, shown: Shown) -> Weights:
+def _matrices(pair: PairAttention, shown: Shown) -> tuple[list[str], list[str], Weights]:
+    """The names of rows and columns, and the weights of all layers and heads between them."""
     view = pair.view(shown.kind)
-    return view.weights if shown.in_pieces else view.in_words()
+    if shown.in_pieces:
+        return view.queries.pieces, view.keys.pieces, view.weights
+    return view.queries.words, view.keys.words, view.in_words()

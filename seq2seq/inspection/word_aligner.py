@@ -61,8 +61,7 @@ class TranslationTable:
         if len(src_ids) == 1 or not tgt_ids:
             return set()
         t = self._lookup(np.array(src_ids), np.array(tgt_ids))  # (target words, source words)
-        src_places = np.linspace(0, 1, len(src_ids) - 1) if len(src_ids) > 2 else np.zeros(1)
-        tgt_places = np.linspace(0, 1, len(tgt_ids)) if len(tgt_ids) > 1 else np.zeros(1)
+        src_places, tgt_places = np.linspace(0, 1, len(src_ids) - 1), np.linspace(0, 1, len(tgt_ids))
         t[:, 1:] *= 1 - _NEARER * np.abs(tgt_places[:, None] - src_places)
         t[:, 0] *= 1 - 2 * _NEARER  # a word before NULL
         best = t.argmax(1)
