@@ -3,8 +3,6 @@
 Shapes: B 2, T 5, S 7, D 12, H 3
 """
 
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,7 +15,6 @@ from seq2seq.model.attention import (
     CrossAttention,
     SelfAttention,
     attention,
-    scaled_dot_product_attention,
 )
 from seq2seq.model.cache import KeyValueCache
 
@@ -26,24 +23,6 @@ SMALL = ModelConfig(d_model=12, n_heads=3)
 
 def nothing_hidden(queries: int, keys: int) -> torch.Tensor:
     return masks.additive(torch.ones(queries, keys, dtype=torch.bool))
-
-
-def test_attention_gives_the_numbers_worked_out_by_hand() -> None:
-    x = torch.tensor([[2.0, 0, 0], [1, 1, 0]])
-    output, weights = scaled_dot_product_attention(x, x, x, nothing_hidden(2, 2))
-    # Scores are [[4, 2], [2, 2]] / sqrt(3); the first row's weight is 1 / (1 + exp(-2 / sqrt(3))).
-    torch.testing.assert_close(weights, torch.tensor([[0.7604, 0.2396], [0.5, 0.5]]), atol=1e-4, rtol=0)
-    torch.testing.assert_close(output, torch.tensor([[1.7604, 0.2396, 0], [1.5, 0.5, 0]]), atol=1e-4, rtol=0)
-
-
-def test_hidden_keys_get_no_weight_and_rows_sum_to_one() -> None:
-    torch.manual_seed(0)
-    q, k, v = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 4)
-    ids = torch.tensor([[4, 5, 6, 7, 8, 9, 3], [4, 5, 3, 0, 0, 0, 0]])
-    _, weights = scaled_dot_product_attention(q, k, v, masks.additive(masks.may_attend_to(ids)))
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
-    assert (weights[1, :, :, 3:] == 0).all()
-    assert (weights[1, :, :, :3] > 0).all()
 
 
 def test_causal_lets_a_query_see_itself_and_what_precedes_it() -> None:
@@ -62,31 +41,6 @@ def test_a_query_that_may_attend_to_nothing_gets_no_nan(dtype: torch.dtype, monk
         gradients = torch.autograd.grad(output.float().sum(), (q, k, v))
         assert output.isfinite().all()
         assert all(gradient.isfinite().all() for gradient in gradients)
-
-
-def test_the_two_paths_agree_in_output_and_gradient(monkeypatch) -> None:
-    torch.manual_seed(0)
-    q, k, v = (torch.randn(2, 3, 7, 4, requires_grad=True) for _ in range(3))
-    mask = masks.additive(masks.causal(7, q.device))
-    results = []
-    for longest_explicit in (7, 6):
-        monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", longest_explicit)
-        output = attention(q, k, v, mask, 0.0)
-        results.append((output, *torch.autograd.grad(output.square().sum(), (q, k, v))))
-    torch.testing.assert_close(*results)
-
-
-@pytest.mark.parametrize("length", [1, 7])
-def test_a_mask_that_is_causal_need_not_be_read(length: int, monkeypatch) -> None:
-    monkeypatch.setattr(attention_module, "LONGEST_EXPLICIT", 0)
-    torch.manual_seed(0)
-    q, k, v = (torch.randn(2, 3, length, 4, requires_grad=True) for _ in range(3))
-    mask = masks.additive(masks.causal(length, q.device))
-    results = []
-    for given, is_causal in ((mask, False), (torch.full_like(mask, math.nan), True)):
-        output = attention(q, k, v, given, 0.0, is_causal=is_causal)
-        results.append((output, *torch.autograd.grad(output.square().sum(), (q, k, v))))
-    torch.testing.assert_close(*results)
 
 
 def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
@@ -134,15 +88,6 @@ def test_projections_are_initialised_for_their_size() -> None:
     for weight in (linear.weight for linear in (attention.to_q, attention.to_k, attention.to_v, attention.to_out)):
         assert 0.99 * bound < weight.abs().max() <= bound
         assert weight.std().item() == pytest.approx(bound / 3**0.5, rel=0.02)
-
-
-def test_attention_dropout_drops_weights_while_training_only() -> None:
-    torch.manual_seed(0)
-    attention = SelfAttention(ModelConfig(d_model=12, n_heads=3, attention_dropout=0.5))
-    x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
-    assert not torch.equal(attention(x, mask), attention(x, mask))
-    attention.eval()
-    assert torch.equal(attention(x, mask), attention(x, mask))
 
 
 def test_rotary_positions_leave_the_values_as_they_are() -> None:

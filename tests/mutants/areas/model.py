@@ -96,14 +96,14 @@ MUTANTS = [
         file="seq2seq/model/attention.py",
         text="scale = 1 / math.sqrt(q.size(-1))",
         becomes="scale = 1 / q.size(-1)",
-        tests=["tests/model/test_attention.py::test_attention_gives_the_numbers_worked_out_by_hand"],
+        tests=["tests/model/test_scores.py::test_the_bat_is_pulled_towards_sports"],
     ),
     Mutant(
         fault="the fused kernel, which long targets take, lets them see what follows",
         file="seq2seq/model/attention.py",
         text="is_causal=True, dropout_p=p_dropout",
         becomes="is_causal=False, dropout_p=p_dropout",
-        tests=["tests/model/test_attention.py::test_a_mask_that_is_causal_need_not_be_read"],
+        tests=["tests/model/test_transformer.py::test_the_kernels_of_torch_make_the_same_model"],
     ),
     Mutant(
         fault="sines and cosines of positions are swapped",
