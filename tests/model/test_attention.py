@@ -1,24 +1,14 @@
-"""Attention against numbers by hand, against torch, and against its own explicit path.
-
-Shapes: B 2, T 5, S 7, D 12, H 3
-"""
+"""What attention does by itself; test_scores.py has its numbers by hand, and test_widths.py its definition."""
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import attention as attention_module
 from seq2seq.model import masks
-from seq2seq.model.attention import (
-    CrossAttention,
-    SelfAttention,
-    attention,
-)
+from seq2seq.model.attention import SelfAttention, attention
 from seq2seq.model.cache import KeyValueCache
-
-SMALL = ModelConfig(d_model=12, n_heads=3)
 
 
 def nothing_hidden(queries: int, keys: int) -> torch.Tensor:
@@ -53,34 +43,6 @@ def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
     assert len(calls) == 1
 
 
-def test_self_attention_agrees_with_torch() -> None:
-    torch.manual_seed(0)
-    ours, theirs = SelfAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_k.weight, ours.to_v.weight]).detach()
-    theirs.out_proj.weight.data = ours.to_out.weight.data
-    x = torch.randn(2, 7, 12)
-    is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
-    recorded: list[Tensor] = []
-    output = ours(x, masks.additive(~is_pad[:, None, None, :]), weights=recorded)
-    expected, weights = theirs(x, x, x, key_padding_mask=is_pad, average_attn_weights=False)
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(recorded, [weights])
-
-
-def test_cross_attention_agrees_with_torch() -> None:
-    torch.manual_seed(0)
-    ours, theirs = CrossAttention(SMALL), nn.MultiheadAttention(12, 3, bias=False, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat([ours.to_q.weight, ours.to_k.weight, ours.to_v.weight]).detach()
-    theirs.out_proj.weight.data = ours.to_out.weight.data
-    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
-    is_pad = torch.arange(7) >= torch.tensor([[7], [4]])  # (B, S)
-    recorded: list[Tensor] = []
-    output = ours(x, ours.keys_values(memory), masks.additive(~is_pad[:, None, None, :]), recorded)
-    expected, weights = theirs(x, memory, memory, key_padding_mask=is_pad, average_attn_weights=False)
-    torch.testing.assert_close(output, expected)
-    torch.testing.assert_close(recorded, [weights])
-
-
 def test_projections_are_initialised_for_their_size() -> None:
     torch.manual_seed(0)
     bound = (6 / (256 + 256)) ** 0.5  # Glorot & Bengio 2010, for a 256 x 256 matrix
@@ -98,26 +60,3 @@ def test_rotary_positions_leave_the_values_as_they_are() -> None:
     past = KeyValueCache()
     torch.testing.assert_close(attention(x, mask), expected)
     torch.testing.assert_close(attention.step(x, past, place=0, position=7, mask=mask), expected)
-
-
-class First(nn.Module):
-    """Every query takes the value of the first key."""
-
-    def forward(self, q, k, v, mask, p_dropout, *, is_causal=False, weights=None):
-        if weights is not None:
-            weights.append(torch.eye(k.size(-2))[:1].expand(*q.shape[:-1], -1))
-        return v[..., :1, :].expand_as(q)
-
-
-def test_heads_attend_as_they_are_told() -> None:
-    torch.manual_seed(0)
-    x, mask = torch.randn(2, 7, 12), nothing_hidden(7, 7)
-    itself, across = SelfAttention(SMALL), CrossAttention(SMALL)
-    itself.attend = across.attend = First()
-    value = itself.to_out(itself.to_v(x)[:, :1])
-    torch.testing.assert_close(itself(x, mask), value.expand(-1, 7, -1))
-    value = across.to_out(across.to_v(x)[:, :1])
-    torch.testing.assert_close(across(x, across.keys_values(x), mask), value.expand(-1, 7, -1))
-    recorded: list[Tensor] = []
-    itself(x, mask, weights=recorded)
-    assert torch.equal(recorded[0][1, 2].sum(0), torch.tensor([7.0, 0, 0, 0, 0, 0, 0]))
