@@ -94,6 +94,7 @@ def rounded(n: int) -> int:
         *(({}, seed) for seed in range(1, 4)),
         ({"norm": "post"}, 4),
         ({"n_kv_heads": 1, "d_value": 7}, 5),
+        ({"n_heads": 4, "n_kv_heads": 2, "d_head": 6, "positions": "rotary"}, 6),
     ],
     ids=str,
 )

@@ -208,7 +208,7 @@ MUTANTS = [
         file="seq2seq/model/attention.py",
         text="projection = nn.Linear(d_in, d_out, bias=bias)\n",
         becomes="projection, bias = nn.Linear(d_in, d_out, bias=False), False\n",
-        tests=["tests/model/test_widths.py::test_what_biases_add"],
+        tests=["tests/model/test_widths.py::test_biases_begin_at_0"],
     ),
     Mutant(
         fault="every norm is a LayerNorm",
