@@ -12,7 +12,7 @@ from torch import Tensor
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import masks
-from seq2seq.model.attention import Attend, scaled_dot_product_attention
+from seq2seq.model.attention import Attend
 from seq2seq.model.variants.choice import heads
 from seq2seq.model.variants.scores import AddedScores, Explicit, MultipliedScores, hard, soft
 
@@ -107,64 +107,6 @@ def test_a_temperature_divides_scores_of_every_kind() -> None:
         torch.testing.assert_close(differences[0] * 2.5, differences[1], atol=1e-4, rtol=1e-4)
 
 
-def test_queries_times_keys_of_thinking_machines() -> None:
-    """The scores 112 and 96 of the Illustrated Transformer, divided by the root of 64."""
-    q = torch.zeros(1, 64)
-    q[0, 0] = 1.0
-    k = torch.zeros(2, 64)
-    k[0, 0], k[1, 0] = 112, 96
-    _, weights = scaled_dot_product_attention(q, k, k, NOTHING_HIDDEN)
-    close(weights, [[0.8808, 0.1192]])
-
-
-@pytest.mark.parametrize("d", [4, 64, 512])
-def test_products_of_unit_variance_have_variance_d_and_scaled_ones_1(d: int) -> None:
-    torch.manual_seed(0)
-    q, k = torch.randn(2, 4000, 1, d)
-    scores = MultipliedScores(1.0)(q, k)
-    assert scores.var().item() == pytest.approx(d, rel=0.05)
-    assert scores.mean().abs() < 0.06 * d**0.5
-    assert (scores / d**0.5).var().item() == pytest.approx(1, rel=0.05)
-
-
-@pytest.mark.parametrize(("d", "unscaled", "scaled"), [(4, 0.50, 0.30), (64, 0.86, 0.32), (512, 0.95, 0.32)])
-def test_without_the_scale_the_largest_weight_leaves_nothing_to_the_others(
-    d: int, unscaled: float, scaled: float
-) -> None:
-    torch.manual_seed(0)
-    q, k = torch.randn(4000, 1, d), torch.randn(4000, 10, d)
-    for attention, expected in (("unscaled", unscaled), ("scaled", scaled)):
-        weights = weights_of(heads(ModelConfig(d_model=d, n_heads=1, attention=attention)), q, k)
-        assert weights.amax(-1).mean().item() == pytest.approx(expected, abs=0.01)
-
-
-def test_a_token_is_most_like_itself() -> None:
-    """Cauchy-Schwarz: with Q = K and rows of equal norm, the diagonal is the largest score of its row."""
-    torch.manual_seed(0)
-    x = torch.nn.functional.normalize(torch.randn(7, 5), dim=-1) * 3
-    assert torch.equal(MultipliedScores(1.0)(x, x).argmax(-1), torch.arange(7))
-
-
-@pytest.mark.parametrize("keys", [{}, {"attention": "unscaled"}, {"attention": "additive"}, {"hard_attention": True}])
-def test_each_output_lies_between_the_least_and_the_largest_value(keys: dict[str, Any]) -> None:
-    torch.manual_seed(0)
-    q, k, v = torch.randn(3, 2, 1, 7, 4)
-    outputs = heads(ModelConfig(d_model=4, n_heads=1, **keys))(q, k, v, NOTHING_HIDDEN, 0.0)
-    assert (outputs <= v.amax(-2, keepdim=True) + 1e-6).all()
-    assert (outputs >= v.amin(-2, keepdim=True) - 1e-6).all()
-
-
-def test_for_inputs_of_equal_norm_attention_is_kernel_regression() -> None:
-    """Weights exp(-|x - y|^2 / (2 tau)), normalised: those of Nadaraya and Watson."""
-    tau = 0.5
-    x = torch.tensor([[1.0, 0.0], [math.cos(1), math.sin(1)]])  # one radian apart
-    head = heads(ModelConfig(d_model=2, n_heads=1, attention="unscaled", temperature=tau))
-    weights = weights_of(head, x[None], x[None])
-    kernel = torch.exp(-torch.cdist(x, x).square() / (2 * tau))
-    torch.testing.assert_close(weights[0], kernel / kernel.sum(-1, keepdim=True))
-    close(weights[0], [[0.7149, 0.2851], [0.2851, 0.7149]])
-
-
 def test_hard_weights_have_the_gradient_of_soft_ones() -> None:
     torch.manual_seed(0)
     scores, values = torch.randn(5, 7, requires_grad=True), torch.randn(5, 7)
@@ -193,11 +135,3 @@ def test_additive_scores_begin_about_as_large_as_scaled_products() -> None:
     torch.manual_seed(0)
     q, k = torch.randn(2, 4, 200, 64)
     assert 0.3 < AddedScores(4, 64, 1.0)(q, k).std() < 1.2
-
-
-def test_weights_are_dropped_while_training() -> None:
-    torch.manual_seed(0)
-    x = torch.randn(1, 1, 50, 4)
-    head = Explicit(MultipliedScores(1.0), hard)
-    is_dropped = (head(x, x, x, NOTHING_HIDDEN, 0.5) == 0).all(-1)
-    assert 0.2 < is_dropped.double().mean() < 0.8
