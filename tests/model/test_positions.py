@@ -62,20 +62,6 @@ def test_rotary_positions_of_one_place_turn_all_alike() -> None:
     torch.testing.assert_close(rotary(x, 6, 1), expected)
 
 
-def test_a_product_of_turned_vectors_depends_on_their_distance_alone() -> None:
-    torch.manual_seed(0)
-    q, k = torch.randn(2, 1, 16, dtype=torch.float64)
-    rotary = RotaryPositions(200, 16)
-
-    def product(i: int, j: int) -> float:
-        return float((rotary(q, i, 1) * rotary(k, j, 1)).sum())
-
-    assert product(7, 4) == pytest.approx(product(150, 147), abs=1e-5)
-    assert product(0, 0) == pytest.approx(float((q * k).sum()), abs=1e-6)
-    assert abs(product(7, 4) - product(4, 7)) > 1e-3
-    assert abs(product(7, 4) - product(7, 5)) > 1e-3
-
-
 def test_rotary_positions_beyond_the_table_are_refused() -> None:
     with pytest.raises(UserError, match=r"10 tokens .* model.max_length=9"):
         RotaryPositions(9, 8)(torch.randn(3, 5, 8), 5, 5)
