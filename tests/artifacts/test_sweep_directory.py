@@ -81,10 +81,6 @@ def test_damaged_words_are_named(tmp_path: Path, content: str) -> None:
         SweepDirectory(tmp_path).overrides()
 
 
-def test_the_number_of_a_trial_has_three_digits() -> None:
-    assert job_name(3, ["optim.lr=0.1"]) == "003_optim.lr=0.1"
-
-
 def test_no_secret_is_written_down(tmp_path: Path) -> None:
     """The jobs would need it, so it is refused; a variable is not."""
     sweep = SweepDirectory(tmp_path / "sweep")

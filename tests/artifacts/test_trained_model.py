@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.checkpoint import description_of, write_checkpoint, write_model
+from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.model_directory import write_model_directory, write_safetensors
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
@@ -47,17 +47,6 @@ def test_a_run_a_checkpoint_and_a_model_directory_hold_the_same_model(run_dir: P
         built = model.build().state_dict()
         assert built.keys() == expected.keys()
         assert all(torch.equal(built[name], weight) for name, weight in expected.items())
-
-
-def test_of_a_run_the_selected_model_comes_first_then_the_best_then_the_last(run_dir: Path) -> None:
-    folder = run_dir / "checkpoints"
-    for name in ("best.ckpt", "last.ckpt"):
-        write_model(CONTENT, folder / name, step=1)
-    for name in ("model.ckpt", "best.ckpt", "last.ckpt"):
-        assert TrainedModel.read(run_dir).path == folder / name
-        (folder / name).unlink()
-    with pytest.raises(CheckpointError, match="holds no checkpoint"):
-        TrainedModel.read(run_dir)
 
 
 def test_fingerprints_tell_models_apart(run_dir: Path, model_directory: Path, tmp_path: Path) -> None:
