@@ -9,7 +9,6 @@ from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.config.run import RunConfig
 from seq2seq.corpus.cleaning.measures import RULES
 from seq2seq.corpus.judge import Judge
-from seq2seq.errors import ConfigError
 
 ALL = [rule.name for rule in RULES]
 
@@ -63,11 +62,6 @@ def test_without_the_language_model_words_for_several_rules_leave_it_out_and_its
 def test_what_cannot_work_is_reported(changes, problem):
     found = list(DataConfig(clean=CorpusCleanConfig(**changes)).problems())
     assert len(found) == 1 and problem in found[0]
-
-
-def test_an_unknown_rule_is_an_error_where_it_is_used():
-    with pytest.raises(ConfigError, match="there is no rule 'x'"):
-        names("x")
 
 
 def test_off_is_off_also_as_yaml_reads_it():

@@ -14,7 +14,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
 
 from seq2seq.cli import front_door
-from seq2seq.config import DataConfig, RunConfig, SourceFiles, SourcePath, read_config
+from seq2seq.config import DataConfig, RunConfig, SourcePath, read_config
 from seq2seq.config.on_resume import marks, value_of
 from seq2seq.config.read import REMOVED, RENAMED
 from seq2seq.errors import ConfigError
@@ -149,20 +149,9 @@ def test_plain_types_become_sections():
     assert type(config.data.test) is dict and type(config.data.tsv_columns) is list
 
 
-def test_tagged_sources_are_sources():
-    test = {"ted": {"source": "ted/tst2013", "tag": "ted"}, "other": ["x"]}
+def test_tags_are_those_of_the_training_text():
     train = [{"source": "a", "tag": "ted"}, "b", {"source": {"src": "c", "tgt": "d"}, "tag": 2019}]
-    data = read_config({"data": {"train": train, "valid": train[0], "test": test}, "trainer": {"max_steps": 1}}).data
-    assert data.tags == ["2019", "ted"]
-    assert data.train_sources == [SourcePath("a", "ted"), SourcePath("b"), SourceFiles("c", "d", "2019")]
-    assert data.valid_sources == [SourcePath("a", "ted")]
-    assert data.tests == {"ted": [SourcePath("ted/tst2013", "ted")], "other": [SourcePath("x")]}
-    assert DataConfig(test=test["ted"]).tests == {"tst2013": data.tests["ted"]}
-    assert DataConfig(test=[TAGGED, train[2], "x"]).tests == {
-        "news": [SourcePath("news", "9-b_c")],
-        "c": [SourceFiles("c", "d", "2019")],
-        "x": [SourcePath("x")],
-    }
+    assert DataConfig(train=train, test={"ted": TAGGED}).tags == ["2019", "ted"]
     assert DataConfig().tags == []
 
 

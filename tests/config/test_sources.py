@@ -52,6 +52,7 @@ MALFORMED = [
     {"src": "a", "tgt": ""},
     {"fr": "a"},
     {"source": "a"},
+    {"source": "a", "share": 0.3},
     {"source": ["a"], "tag": "t"},
     {"source": {"source": "a", "tag": "t"}, "tag": "t"},
     {"src": "a", "tgt": "b", "tag": "t"},
@@ -121,9 +122,3 @@ def test_weights_are_for_training_and_not_all_zero():
     assert list(none.problems()) == [
         "data.train: every source has weight 0, so an epoch has no pairs; give one a weight > 0"
     ]
-
-
-@pytest.mark.parametrize("more", [{"share": 0.3}, {"name": "x"}])
-def test_what_sources_said_once_is_refused(more):
-    with pytest.raises(ConfigError, match=r"data\.train: the data source \{.*\} is not of the form"):
-        parse_sources("data.train", {"source": "a", **more})
