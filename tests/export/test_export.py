@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.artifacts.checkpoint import description_of, write_checkpoint
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
 from seq2seq.export import export
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
@@ -149,23 +148,6 @@ def test_sigterm_at_any_moment_leaves_nothing_or_all(run_dir: Path, number: int)
     assert [path.name for path in (run_dir / "export").iterdir()] == ["ctranslate2"] * (process.returncode == 0)
 
 
-def test_an_existing_directory_is_replaced_only_if_asked_for_also_through_a_link(
-    run_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    args = [str(run_dir), "--format", "safetensors"]
-    main([*args, "--output", str(tmp_path / "disk" / "model")])
-    assert "exists already, and is kept; add --force" in refused(capsys, 2, *args, "--output", tmp_path / "disk/model")
-    old = tmp_path / "disk" / "model" / "old"
-    old.touch()
-    (tmp_path / "link").symlink_to("disk/model")
-    main([*args, "--output", str(tmp_path / "link"), "--force"])
-    assert (tmp_path / "link").readlink() == Path("disk/model")
-    assert is_model_directory(tmp_path / "link")
-    assert not old.exists()
-    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["model"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link", "run"]
-
-
 # --- what is refused ---
 
 
@@ -184,26 +166,6 @@ def test_mistakes_are_one_sentence(
     run_dir: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in refused(capsys, 2, *[str(run_dir) if arg == "RUN" else arg for arg in args])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"config": {"model": {"d_modle": 8}}}, "not one of this version of seq2seq"),
-        ({"config": 3}, "the configuration is a int, and no mapping from keys to values"),
-        ({"tokenizer_sha256": "0" * 64}, "not the one that the model was trained with"),
-        ({"tokenizer": "bytes"}, "its tokenizer is not stored as bytes"),
-        ({"state_dict": {}}, "holds no weights of a Transformer"),
-        ({"state_dict": {"model.x": torch.ones(2)}}, "its weights do not fit its own configuration"),
-    ],
-)
-def test_checkpoints_that_do_not_fit_together_are_refused(
-    tmp_path: Path, changes: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    state_dict = {f"model.{name}": weight for name, weight in MODEL.state_dict().items()}
-    content = {**description_of(run_content(MODEL)), "state_dict": state_dict, **changes}
-    write_checkpoint(content, tmp_path / "model.ckpt")
-    assert message in refused(capsys, 2, tmp_path / "model.ckpt", "--format", "safetensors")
 
 
 def test_weights_for_ctranslate2_cannot_be_exported_again(
@@ -241,12 +203,3 @@ def test_a_signal_while_the_package_is_imported_does_not_make_it_missing(monkeyp
     monkeypatch.setattr(builtins, "__import__", interrupted)
     with pytest.raises(SystemExit, match="143"):
         require_ctranslate2()
-
-
-def test_help_says_what_there_is_to_choose(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["--help"])
-    assert stopped.value.code == 0
-    shown = capsys.readouterr().out
-    for word in ("safetensors", "ctranslate2", "int8_float16", "--parity-input", "--force", "--tolerance"):
-        assert word in shown
