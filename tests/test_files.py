@@ -164,15 +164,6 @@ def test_a_folder_is_replaced_only_if_asked_for(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
 
 
-def test_folders_get_the_permissions_of_the_umask(tmp_path: Path) -> None:
-    old = os.umask(0o027)
-    try:
-        fill(tmp_path / "folder", "x", replace=False)
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
-
-
 # --- links ---
 
 
