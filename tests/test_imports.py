@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from docs.packages import FRONT, imported_modules, imports, modules, package
-from tests.imported import imported_by
 
 pytestmark = pytest.mark.slow
 
@@ -150,26 +149,3 @@ def test_only_what_composes_and_what_sweeps_knows_hydra() -> None:
 def test_lightning_stays_in_training() -> None:
     # The package itself names the type of the callbacks that a program may give.
     assert packages_with("pytorch_lightning") == {"training", FRONT}
-
-
-def test_nothing_that_starts_quickly_imports_torch() -> None:
-    quick = [
-        "seq2seq",
-        "seq2seq.commands.attention",
-        "seq2seq.commands.search",
-        "seq2seq.commands.train",
-        "seq2seq.commands.translate",
-        "seq2seq.dataset.prepare",
-        "seq2seq.commands.export",
-        "seq2seq.commands.compare",
-        "seq2seq.commands.score",
-        "seq2seq.commands.corpus.split",
-    ]
-    code = f"""
-import sys
-from importlib import import_module
-for name in {quick}:
-    import_module(name)
-    assert "torch" not in sys.modules, name
-"""
-    imported_by(code=code)
