@@ -234,11 +234,7 @@ def test_ctranslate2s_converter_makes_of_it_what_our_export_makes_of_the_model(
         ({"norm": "post", "positions": "learned"}, "model.norm=post with model.positions=learned"),
         ({"norm_type": "rms"}, "model.norm_type=rms (layer is loadable)"),
         ({"activation": "swiglu"}, "model.activation=swiglu (relu, gelu, swish are loadable)"),
-        ({"n_kv_heads": 1}, "model.n_kv_heads=1 (0 is loadable)"),
-        ({"window": 4}, "model.window=4 (0 is loadable)"),
         ({"d_encoder": 12, "embeddings": "decoder"}, "model.d_encoder=12 (0 is loadable); model.embeddings=decoder"),
-        ({"attention": "additive"}, "model.attention=additive (scaled is loadable)"),
-        ({"norm_eps": 1e-6}, "model.norm_eps=1e-06 (1e-05 is loadable)"),
         ({"embeddings": "separate"}, "model.embeddings=separate (shared is loadable, or model.norm=post)"),
     ],
 )
