@@ -28,48 +28,41 @@ def sinusoids(max_length: int, d_model: int) -> Tensor:
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()  # (L, D/2, 2) -> (L, D)
 
 
-class SinusoidalPositions(nn.Module):
-    """Computed, not learned. Checkpoints do not hold them."""
+class AddedPositions(nn.Module):
+    """A table of vectors, (max_length, D), that are added to embeddings."""
 
     table: Tensor
-
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
 
     def forward(self, start: int, length: int) -> Tensor:
         """Rows of `length` positions from `start` on; (length, D)."""
         return rows(self.table, start, length)
 
 
-class LearnedPositions(nn.Module):
+class SinusoidalPositions(AddedPositions):
+    """Computed, not learned. Checkpoints do not hold them."""
+
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_length, d_model), persistent=False)
+
+
+class LearnedPositions(AddedPositions):
     """One trained vector for each position (row (E) of the paper's table 3)."""
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.randn(max_length, d_model) * d_model**-0.5)
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Rows of `length` positions from `start` on; (length, D)."""
-        return rows(self.table, start, length)
 
-
-class NoPositions(nn.Module):
-    """Adds nothing to the embeddings: positions are rotary, or there are none, and a source is a set of tokens."""
-
-    table: Tensor
+class NoPositions(AddedPositions):
+    """Zeros: positions are rotary, or there are none, and a source is a set of tokens."""
 
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
         self.register_buffer("table", torch.zeros(max_length, d_model), persistent=False)
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Zeros; (length, D)."""
-        return rows(self.table, start, length)
-
 
 # By `model.positions`, what is added to embeddings. Rotary positions are part of the attention (`layers.py`).
-AddedPositions = SinusoidalPositions | LearnedPositions | NoPositions
 ADDED_POSITIONS: dict[str, type[AddedPositions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
