@@ -51,33 +51,31 @@ class SwiGLU(nn.Module):
         return self.to_out(self.dropout(F.silu(self.to_gate(x)) * self.to_value(x)))
 
 
-class PostNorm(nn.Module):
+class Residual(nn.Module):
+    """What both kinds of residual connection have."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = norm(config)
+        self.dropout = Dropout(config.dropout)
+        self.share = 1 / config.residual
+
+
+class PostNorm(Residual):
     """LayerNorm(x + Dropout(Sublayer(x)) / residual), the paper's sections 3.1 and 5.4.
 
     With the residual's weight a, it is LayerNorm(a x + ...) of DeepNorm (Wang et al. 2022), since a norm forgets scale.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.norm = norm(config)
-        self.dropout = Dropout(config.dropout)
-        self.share = 1 / config.residual
-
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         return self.norm(self.dropout.add(x, sublayer(x), self.share))
 
 
-class PreNorm(nn.Module):
+class PreNorm(Residual):
     """x + Dropout(Sublayer(LayerNorm(x))) / residual (Xiong et al. 2020).
 
     No norm stands between the last layer and the first, so gradients have the same size in every layer.
     """
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.norm = norm(config)
-        self.dropout = Dropout(config.dropout)
-        self.share = 1 / config.residual
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         return self.dropout.add(x, sublayer(self.norm(x)), self.share)
