@@ -49,16 +49,16 @@ OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
 
 def is_model_directory(path: Path) -> bool:
     """Whether `path` is a model directory, even a damaged one."""
-    return _described(path).get("format") == FORMAT
+    return described(path).get("format") == FORMAT
 
 
 def is_of_transformers(path: Path) -> bool:
     """Whether `path` is a model directory of the package `transformers`."""
-    return "model_type" in _described(path)
+    return "model_type" in described(path)
 
 
-def _described(path: Path) -> dict[str, Any]:
-    """What the description of a directory says; empty if there is none."""
+def described(path: Path) -> dict[str, Any]:
+    """What the config.json of a directory says, of ours or of `transformers`; empty if there is none."""
     try:
         content = json.loads(regular(path / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -6,7 +6,6 @@ the residual stream are put in another order, once, in each weight that reads it
 """
 
 import base64
-import json
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -18,11 +17,11 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 from torch import Tensor
 
 from seq2seq.artifacts.marian import in_channels, their_name
-from seq2seq.artifacts.model_directory import CONFIG, WEIGHTS
+from seq2seq.artifacts.model_directory import CONFIG, WEIGHTS, described
 from seq2seq.config import DROPOUTS, DecodingConfig, ModelConfig
 from seq2seq.errors import CheckpointError
 from seq2seq.export.conversion import with_plain_residuals
-from seq2seq.files import regular, write_json
+from seq2seq.files import write_json
 from seq2seq.model.layers import ACTIVATIONS
 from seq2seq.model.masks import HIDDEN
 from seq2seq.model.transformer import Transformer
@@ -87,11 +86,7 @@ def class_of(config: ModelConfig, model_type: str = "bpe", *, is_joint: bool = T
 
 def is_hugging_face_directory(path: Path) -> bool:
     """Whether `write_hugging_face` made the directory."""
-    try:
-        content = json.loads(regular(path / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("trained_with") == _OURS
+    return described(path).get("trained_with") == _OURS
 
 
 def write_hugging_face(directory: Path, model: Transformer, tokenizer: Tokenizer, decoding: DecodingConfig) -> None:
