@@ -97,13 +97,10 @@ class DataConfig:
 
     def _malformed_sources(self) -> Iterator[str]:
         for split in ("train_sources", "valid_sources", "tests"):
-            yield from self._malformed(split)
-
-    def _malformed(self, name: str) -> Iterator[str]:
-        try:
-            getattr(self, name)
-        except ConfigError as error:
-            yield str(error)
+            try:
+                getattr(self, split)
+            except ConfigError as error:
+                yield str(error)
 
     def _source_problems(self) -> Iterator[str]:
         if not any(self.weights):
