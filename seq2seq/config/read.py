@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from seq2seq.config.on_resume import marks
 from seq2seq.config.run import RunConfig
 from seq2seq.errors import ConfigError
 from seq2seq.masking import masked_addresses
@@ -138,16 +139,8 @@ def unknown_key(key: str) -> str:
         return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
     if key in REMOVED or key.split(".")[0] in REMOVED:
         return f"the configuration key {key!r} is gone; leave it out"
-    near = difflib.get_close_matches(key, _keys(RunConfig), n=3, cutoff=0.5)
+    keys = marks(RunConfig)
+    names = {*keys, *(key.rpartition(".")[0] for key in keys if "." in key)}  # of keys and sections
+    near = difflib.get_close_matches(key, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "conf/ documents every key."
     return f"there is no configuration key {key!r}; {hint}"
-
-
-def _keys(section: type, prefix: str = "") -> list[str]:
-    """Every dotted key of a section and of those inside it."""
-    keys = []
-    for item in dataclasses.fields(section):
-        keys.append(prefix + item.name)
-        if dataclasses.is_dataclass(item.type):
-            keys += _keys(item.type, f"{prefix}{item.name}.")  # type: ignore[arg-type]
-    return keys
