@@ -17,6 +17,7 @@ from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_origin, get_
 from seq2seq.errors import TokenizerError
 
 Item = TypeVar("Item")
+Number = TypeVar("Number", int, float)
 
 
 # --- a table of options ---
@@ -233,39 +234,21 @@ def check_string(value: str, name: str) -> None:
 # argparse shows the names of these functions: "invalid positive number value: '0'".
 
 
-def positive(text: str) -> int:
-    """A whole number above 0."""
-    if (value := int(text)) < 1:
-        raise ValueError
-    return value
+def _number(name: str, read: Callable[[str], Number], accepts: Callable[[Number], bool]) -> Callable[[str], Number]:
+    def checked(text: str) -> Number:
+        if not accepts(value := read(text)):
+            raise ValueError
+        return value
+
+    checked.__name__ = name
+    return checked
 
 
-def not_negative_integer(text: str) -> int:
-    """A whole number of at least 0."""
-    if (value := int(text)) < 0:
-        raise ValueError
-    return value
-
-
-def not_negative(text: str) -> float:
-    """A finite number of at least 0."""
-    if not 0 <= (value := float(text)) < math.inf:
-        raise ValueError
-    return value
-
-
-def above_zero(text: str) -> float:
-    """A finite number above 0."""
-    if not 0 < (value := float(text)) < math.inf:
-        raise ValueError
-    return value
-
-
-def probability(text: str) -> float:
-    """A number above 0 and up to 1."""
-    if not 0 < (value := float(text)) <= 1:
-        raise ValueError
-    return value
+positive = _number("positive number", int, lambda n: n >= 1)
+not_negative_integer = _number("whole number of at least 0", int, lambda n: n >= 0)
+not_negative = _number("number of at least 0", float, lambda x: 0 <= x < math.inf)
+above_zero = _number("number above 0", float, lambda x: 0 < x < math.inf)
+probability = _number("number above 0 and up to 1", float, lambda x: 0 < x <= 1)
 
 
 def device(text: str) -> str:
@@ -283,10 +266,5 @@ def share(text: str) -> tuple[int, int]:
     return number, n_shards
 
 
-positive.__name__ = "positive number"
-not_negative_integer.__name__ = "whole number of at least 0"
-not_negative.__name__ = "number of at least 0"
-above_zero.__name__ = "number above 0"
-probability.__name__ = "number above 0 and up to 1"
 device.__name__ = "device (auto, cpu, cuda or cuda:1)"
 share.__name__ = "share (I/N as 3/8, I from 1 to N)"
