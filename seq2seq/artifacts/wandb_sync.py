@@ -76,8 +76,9 @@ def is_synced(part: Path) -> bool:
 
 def _runs(folder: Path) -> Iterator[RunDirectory]:
     """The run, or the jobs of a sweep and the sweep itself, which has a summary of its own."""
-    yield from runs_in(folder)
-    if not (folder / "config.yaml").is_file() and RunDirectory(folder).path not in [r.path for r in runs_in(folder)]:
+    runs = runs_in(folder)
+    yield from runs
+    if runs[0].path != folder:
         yield RunDirectory(folder)
 
 
