@@ -75,14 +75,14 @@ class SweepDirectory:
         return self.path / "study.lock"
 
     def worker_lease_file(self, number: int) -> Path:
-        return self._in("workers", f"{number}.lock")
+        return self.path / "workers" / f"{number}.lock"
 
     def log_file(self, name: str) -> Path:
-        return self._in("logs", f"{name}.log")
+        return self.path / "logs" / f"{name}.log"
 
     @property
     def best_file(self) -> Path:
-        return self._in("experiment", "best.yaml")
+        return self.path / "experiment" / "best.yaml"
 
     def run(self, name: str) -> RunDirectory:
         return RunDirectory(self.path / name)
@@ -122,30 +122,27 @@ class SweepDirectory:
         write_json(self.path / _SEARCH, content)
 
     def search(self) -> Any:
-        return self._json(_SEARCH)
-
-    # --- what went wrong ---
-
-    def write_error(self, name: str, sentence: str) -> None:
-        write_text(self._in("errors", f"{name}.txt"), "; ".join(masked(sentence).splitlines()) + "\n")
-
-    def forget_error(self, name: str) -> None:
-        self._in("errors", f"{name}.txt").unlink(missing_ok=True)
-
-    def error(self, name: str) -> str:
-        """Why a job failed the last time; empty if it did not."""
-        file = self._in("errors", f"{name}.txt")
-        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
-
-    def _in(self, folder: str, name: str) -> Path:
-        return self.path / folder / name
-
-    def _json(self, name: str) -> Any:
-        file = self.path / name
+        file = self.path / _SEARCH
         try:
             return json.loads(regular(file).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore it") from error
+
+    # --- what went wrong ---
+
+    def write_error(self, name: str, sentence: str) -> None:
+        write_text(self._error_file(name), "; ".join(masked(sentence).splitlines()) + "\n")
+
+    def forget_error(self, name: str) -> None:
+        self._error_file(name).unlink(missing_ok=True)
+
+    def error(self, name: str) -> str:
+        """Why a job failed the last time; empty if it did not."""
+        file = self._error_file(name)
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
+
+    def _error_file(self, name: str) -> Path:
+        return self.path / "errors" / f"{name}.txt"
 
 
 def job_name(number: int, differing: Sequence[str]) -> str:
