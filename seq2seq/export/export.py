@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 
@@ -25,7 +25,6 @@ from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_lines, read_pairs
 from seq2seq.corpus.sources import Source
-from seq2seq.decoding import Hypothesis
 from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export.conversion import convert
 from seq2seq.export.hugging_face import class_of, is_hugging_face_directory, write_hugging_face
@@ -124,7 +123,6 @@ def export_for_transformers(
     output: Path | None = None,
     overwrite: bool = False,
     parity_input: Path | None = None,
-    say: Callable[[str], None] = print,
 ) -> Path:
     """Write a directory that `transformers` loads, say how it compares with the model, and return its path.
 
@@ -157,7 +155,7 @@ def export_for_transformers(
         for beam_size in sorted({1, config.decoding.beam_size}):
             decoding = replace(config.decoding, beam_size=beam_size, n_best=1)
             parity = measure_parity(before, engine, tokenizer, decoding, lines.sources)
-            say(
+            print(
                 f"seq2seq and transformers with a beam of {beam_size}, {len(lines.sources)} lines of {lines.origin}:\n"
                 f"{parity}"
             )
@@ -313,18 +311,11 @@ class Parity:
         )
 
 
-class Compared(Protocol):
-    """What a comparison needs of an `Engine`."""
-
-    max_length: int
-
-    def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]: ...
-
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]: ...
+_Compared = PyTorchEngine | CTranslate2Engine | HuggingFaceEngine
 
 
 def measure_parity(
-    before: Compared, after: Compared, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Sequence[str]
+    before: _Compared, after: _Compared, tokenizer: Tokenizer, decoding: DecodingConfig, lines: Sequence[str]
 ) -> Parity:
     """Translate the lines with both engines, and score the hypotheses of `before` with both.
 

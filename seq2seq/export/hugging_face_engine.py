@@ -16,7 +16,7 @@ from seq2seq.vocabulary import EOS, PAD
 
 
 class HuggingFaceEngine:
-    """What `Compared` asks for, by a directory's model and tokenizer."""
+    """A directory's model and tokenizer, as `measure_parity` asks for them."""
 
     def __init__(self, directory: Path, max_length: int) -> None:
         """
