@@ -301,11 +301,7 @@ class RunDirectory:
                 f"one a line, or test again with: {command('train', f'resume={self.path}')}"
             )
         references = list(read_aligned([path, *map(regular, further)]))
-        if len(references) != (n := len(self.hypotheses(test))):
-            raise RunError(
-                f"{path} has {len(references)} lines and {self._test_file('hypotheses', test, language)} has {n}; "
-                "line n of one must belong to line n of the other, so restore the one that was changed"
-            )
+        self._check_lines(path, len(references), test)
         return references
 
     def sources(self, test: str) -> list[str] | None:
@@ -314,17 +310,19 @@ class RunDirectory:
         Raises:
             RunError: there are not as many as hypotheses.
         """
-        src, tgt = self.languages()
-        path = self._test_file("sources", test, src)
+        path = self._test_file("sources", test, self.languages()[0])
         if not path.is_file():
             return None
         sources = list(read_lines(path))
-        if len(sources) != (n := len(self.hypotheses(test))):
+        self._check_lines(path, len(sources), test)
+        return sources
+
+    def _check_lines(self, path: Path, n_lines: int, test: str) -> None:
+        if n_lines != (n := len(self.hypotheses(test))):
             raise RunError(
-                f"{path} has {len(sources)} lines and {self._test_file('hypotheses', test, tgt)} has {n}; "
+                f"{path} has {n_lines} lines and {self._test_file('hypotheses', test, self.languages()[1])} has {n}; "
                 "line n of one must belong to line n of the other, so restore the one that was changed"
             )
-        return sources
 
     def analysis_file(self, test: str) -> Path:
         return self.path / "analysis" / f"{test}.json"
