@@ -177,21 +177,6 @@ def test_weights_for_ctranslate2_cannot_be_exported_again(
     assert "holds weights for CTranslate2 only; give the run that it came from" in message
 
 
-def test_without_the_package_the_message_names_the_extra(
-    run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    original = builtins.__import__
-
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "ctranslate2":
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    message = refused(capsys, 2, run_dir, "--format", "ctranslate2", "--parity-input", lines)
-    assert "pip install -e '.[ctranslate2]'" in message
-
-
 def test_a_signal_while_the_package_is_imported_does_not_make_it_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
 
