@@ -16,7 +16,8 @@ from seq2seq.config import ModelConfig
 from seq2seq.model.attention import CrossAttention, SelfAttention
 from seq2seq.model.transformer import AttentionWeights, Transformer
 from seq2seq.model.variants import self_attention
-from seq2seq.vocabulary import BOS, EOS, PAD
+from seq2seq.vocabulary import PAD
+from tests.model.test_transformer import batch
 
 pytestmark = pytest.mark.slow
 
@@ -58,17 +59,6 @@ def variant(request, monkeypatch) -> dict[str, Any]:
 def build(**changes: Any) -> Transformer:
     torch.manual_seed(0)
     return Transformer(replace(TINY, **changes), 31)
-
-
-def batch() -> tuple[Tensor, Tensor]:
-    torch.manual_seed(1)
-    src = torch.randint(4, 31, (3, 7))
-    for sentence, length in enumerate([7, 4, 2]):
-        src[sentence, length - 1] = EOS
-        src[sentence, length:] = PAD
-    tgt_in = torch.randint(4, 31, (3, 5))
-    tgt_in[:, 0] = BOS
-    return src, tgt_in
 
 
 def attends(config: ModelConfig, t: int, s: int) -> bool:
