@@ -1,10 +1,8 @@
 """What the pages of the documentation hold, for the tests that compare it with the code."""
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from tests.places import ROOT
 
@@ -51,13 +49,3 @@ def write_experiment(folder: Path) -> None:
     for name, text in {"mine.py": loss, "experiment.py": script, "presets/experiment/focal.yaml": preset}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-
-
-def keys(section: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Every dotted configuration key of a section, with its default."""
-    for name, default in dataclasses.asdict(section()).items():
-        field_type = section.__dataclass_fields__[name].type
-        if dataclasses.is_dataclass(field_type):
-            yield from keys(field_type, f"{prefix}{name}.")
-        else:
-            yield prefix + name, default

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,17 +22,18 @@ from omegaconf.errors import OmegaConfBaseException
 
 import seq2seq
 from docs import reference
+from seq2seq.artifacts.run_directory import flat
 from seq2seq.cli import READ_BY_HYDRA, build_parser, command_names
 from seq2seq.commands.train import ESTIMATE
 from seq2seq.config import RunConfig, read_config
 from seq2seq.errors import ConfigError, PluginError
 from seq2seq.plugins import import_plugins
 from seq2seq.translation.translator import Translator
-from tests.documentation import code_lines, keys, pages, write_preset
+from tests.documentation import code_lines, pages, write_preset
 from tests.places import ROOT
 from tests.plugged import plugged
 
-KEYS = {key for key, _ in keys(RunConfig)}
+KEYS = set(flat(asdict(RunConfig())))
 KEYS |= {key.rpartition(".")[0] for key in KEYS if key.count(".") > 1}  # a section in a section
 SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
 # Options of other programs: Hydra, sacreBLEU, pip, git, pytest, torchrun, SLURM, docker, mtdata.

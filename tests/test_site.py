@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from docs.reference import ELSEWHERE, PAGES, content
+from seq2seq.artifacts.run_directory import flat
 from seq2seq.commands.translate import OPTIONS
 from seq2seq.config import RunConfig
 from seq2seq.config.clean import CleanConfig
 from seq2seq.options import flag
-from tests.documentation import keys
 from tests.places import ROOT, made_once
 from tests.processes import LIMIT_S
 from tests.reports.browsing import chromium, wanted
@@ -64,7 +65,7 @@ def test_tables_and_formulas_are_drawn(site: Path) -> None:
 def test_the_reference_has_each_key_preset_option_and_rule() -> None:
     page = content("keys")
     rows = re.findall(r"^\| `([\w.]+)` \| `(.*?)` \| .+ \| \w+ \|$", page, re.M)
-    assert {key: json.loads(default) for key, default in rows} == dict(keys(RunConfig))
+    assert {key: json.loads(default) for key, default in rows} == flat(asdict(RunConfig()))
     presets = {f"{file.parent.name}={file.stem}" for file in ROOT.glob("conf/[!s]*/*.yaml")}  # not conf/search
     assert presets == set(re.findall(r"^\| `(\w+=\w+)` \|", page, re.M))
     assert {flag(OPTIONS, name) for name in OPTIONS} <= set(re.findall(r"--[a-z][\w-]*", content("commands")))
