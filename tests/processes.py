@@ -109,7 +109,6 @@ class Warm:
         stdout: IO[bytes] | int | None = None,
         stderr: IO[bytes] | int | None = None,
         limits: Mapping[str, int] | None = None,
-        is_fresh: bool = False,
         frees_memory: bool = False,
     ) -> None:
         """
@@ -118,7 +117,6 @@ class Warm:
             stdin: where it reads; without it, from nowhere.
             stdout: where it writes; without it, `communicate` has what the process writes. So it is with `stderr`.
             limits: for `resource.setrlimit`, such as {"RLIMIT_FSIZE": 1000}.
-            is_fresh: whether it imports everything anew after all.
             frees_memory: whether Python ends as it always does, which takes some tenths of a second more.
         """
         self.args = list(words)
@@ -126,7 +124,7 @@ class Warm:
         self._pipes: dict[int, bytearray] = {}  # what each of them has brought
         self._open: set[int] = set()
         request: dict[str, Any] = {"words": self.args, "env": dict(env), "cwd": str(cwd), "limits": dict(limits or {})}
-        request |= {"is_fresh": is_fresh, "frees_memory": frees_memory}
+        request["frees_memory"] = frees_memory
         report, told = os.pipe()
         ours = [os.open(os.devnull, os.O_RDONLY)] if stdin is None else []
         streams = [stdin or ours[0]]
@@ -298,8 +296,6 @@ def _become(request: dict[str, Any], streams: list[int], report: int) -> None:
     os.environ.update(request["env"])
     words = request["words"]
     _set_limits(request["limits"])
-    if request["is_fresh"]:
-        os.execv(sys.executable, [sys.executable, *words])
     sys.orig_argv = [sys.executable, *words]
     sys.argv = words[1:] if words[0] == "-m" else words
     sys.path[0] = request["cwd"] if words[0] == "-m" else str(Path(words[0]).parent)
