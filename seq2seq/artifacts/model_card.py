@@ -59,7 +59,7 @@ def model_card(
         f"- {vocab_size:,} SentencePiece pieces ({config.tokenizer.model_type}), for both languages",
         f"- sources of up to {model.max_length - 1} tokens; {data.max_sentence_tokens} at most in training",
         *([f"- trained on {seen}"] if seen else []),
-        *_origins(run),
+        *(f"- text: {masked(each['name'])} (licence: {each['licence'] or 'not known'})" for each in _fetched(run)),
         *([f"- tags for kinds of text (`--tag`): {', '.join(data.tags)}"] if data.tags else []),
         *(f"- {line}" for line in weights),
         "",
@@ -124,10 +124,6 @@ def _variant(model: ModelConfig) -> str:
     )
 
 
-def _origins(run: RunDirectory | None) -> list[str]:
-    return [f"- text: {masked(each['name'])} (licence: {each['licence'] or 'not known'})" for each in _fetched(run)]
-
-
 def _fetched(run: RunDirectory | None) -> list[dict[str, Any]]:
     """The corpora that were fetched by name, with their terms, which bind whoever passes the model on."""
     splits = run.provenance().get("data_report", {}).get("splits", {}) if run else {}
@@ -135,7 +131,7 @@ def _fetched(run: RunDirectory | None) -> list[dict[str, Any]]:
     return origins
 
 
-def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:
+def _scores(run: RunDirectory | None) -> list[str]:
     if run is None or not run.is_scored:
         return ["The run that this model was exported from had not been scored."]
     selection, tests = run.selection(), run.scores()
@@ -148,12 +144,11 @@ def _scores(run: RunDirectory | None, digits: int = 2) -> list[str]:
         if "|case:lc|" not in score.signature  # an augmentation that ignores case
     }
     for metric, value in valid.items():  # scored like the tests, but stored without interval and signature
-        rows.append(f"| valid | {metric} | {value:.{digits}f} | {_code(signatures.get(metric, ''))} |")
+        rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")
     for name, scores in tests.items():
         for metric, score in scores.items():
             rows.append(
-                f"| {name} | {metric} | {score.score:.{digits}f} ± {score.half_width:.{digits}f} | "
-                f"{_code(score.signature)} |"
+                f"| {name} | {metric} | {score.score:.2f} ± {score.half_width:.2f} | {_code(score.signature)} |"
             )
     return rows
 
