@@ -30,9 +30,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if words and words[0] in READ_BY_HYDRA:
         _do(partial(_module(words[0]).run, words[1:]), is_program=argv is None)
         return
-    parser = build_parser()
-    _complete(parser)
-    args = parser.parse_args(words)
+    args = _parsed(build_parser(), words)
     _do(partial(args.run, args), is_program=argv is None)
 
 
@@ -45,9 +43,7 @@ def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None
         return
     parser = Parser(prog=prog or f"seq2seq {command}")
     module.add_options(parser)
-    _complete(parser)
-    args = parser.parse_args(words)
-    _do(partial(module.run, args), is_program=argv is None)
+    _do(partial(module.run, _parsed(parser, words)), is_program=argv is None)
 
 
 def command_names() -> list[str]:
@@ -71,12 +67,13 @@ def _module(command: str) -> ModuleType:
     return import_module(f"seq2seq.commands.{command.replace('-', '_')}")
 
 
-def _complete(parser: argparse.ArgumentParser) -> None:
+def _parsed(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """If a shell asks for completions, answer and end. docs/configuration.md says how to switch completion on."""
     if "_ARGCOMPLETE" in os.environ:
         import argcomplete
 
         argcomplete.autocomplete(parser, print_suppressed=True)
+    return parser.parse_args(words)
 
 
 def _do(work: Callable[[], int | None], *, is_program: bool) -> None:
