@@ -13,7 +13,6 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.model.variants import self_attention
 from seq2seq.model.variants.blocks import attend_in_blocks, block_size
 from seq2seq.model.variants.patterns import Strided, Window
-from seq2seq.model.variants.scores import AddedScores, Explicit, soft
 
 CPU = torch.device("cpu")
 
@@ -68,14 +67,6 @@ def test_blocks_equal_full_attention_with_a_mask(length: int, w: int, is_causal:
     is_token = (keys > HIDDEN).transpose(-2, -1)
     results = [(x := y * is_token, *torch.autograd.grad(x.square().sum(), (q, k, v))) for y in (outputs, expected)]
     torch.testing.assert_close(*results, atol=1e-5, rtol=1e-4)
-
-
-def test_blocks_serve_scores_of_other_kinds() -> None:
-    q, k, v = heads(100)
-    inner = Explicit(AddedScores(3, 4, 1.0), soft)
-    mask = additive(Window(7).allows(distances(100)))
-    outputs = attend_in_blocks(inner, q, k, v, torch.zeros(1, 100), 7, 0.0, is_causal=False)
-    torch.testing.assert_close(outputs, inner(q, k, v, mask, 0.0))
 
 
 def test_blocks_are_dropped_from_like_anything_else() -> None:
