@@ -26,7 +26,9 @@ pytestmark = pytest.mark.slow
 # --- what comes out ---
 
 
-def test_a_run_becomes_a_directory_for_ctranslate2(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_becomes_a_directory_for_ctranslate2_which_becomes_no_other(
+    run_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     needs_ctranslate2()
     main([str(run_dir), "--format", "ctranslate2"])
     shown = capsys.readouterr().out
@@ -40,6 +42,8 @@ def test_a_run_becomes_a_directory_for_ctranslate2(run_dir: Path, capsys: pytest
         "model.bin",
         "shared_vocabulary.json",
     }
+    message = refused(capsys, 2, output, "--format", "safetensors")
+    assert "holds weights for CTranslate2 only; give the run that it came from" in message
     assert list(output.parent.iterdir()) == [output]
 
 
@@ -166,15 +170,6 @@ def test_mistakes_are_one_sentence(
     run_dir: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in refused(capsys, 2, *[str(run_dir) if arg == "RUN" else arg for arg in args])
-
-
-def test_weights_for_ctranslate2_cannot_be_exported_again(
-    run_dir: Path, lines: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    needs_ctranslate2()
-    main([str(run_dir), "--format", "ctranslate2", "--parity-input", str(lines)])
-    message = refused(capsys, 2, run_dir / "export" / "ctranslate2", "--format", "safetensors")
-    assert "holds weights for CTranslate2 only; give the run that it came from" in message
 
 
 def test_a_signal_while_the_package_is_imported_does_not_make_it_missing(monkeypatch: pytest.MonkeyPatch) -> None:
