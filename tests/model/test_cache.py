@@ -121,28 +121,6 @@ def test_a_long_random_search_equals_decoding_each_hypothesis_anew(changes: dict
 
 
 @torch.inference_mode()
-def test_tokens_that_nobody_descends_from_take_no_place() -> None:
-    search = Search(build(), seed=0)
-    sizes = set()
-    for _ in range(24):  # 24 common ancestors and the 5 latest tokens: not more than 32
-        search.step()
-        sizes.add(search.state.ancestry.size(-1))
-        search.extend(width=5, spread=1)
-    assert sizes == {ROUND}
-
-
-@torch.inference_mode()
-def test_hypotheses_that_share_nothing_have_a_place_each() -> None:
-    search = Search(build(), seed=0)
-    search.step()
-    search.extend(width=5, spread=1)
-    for n_steps in range(2, 31):
-        torch.testing.assert_close(search.step(), search.uncached(), atol=1e-4, rtol=1e-4)
-        assert search.state.ancestry.size(-1) == rounded(1 + 5 * (n_steps - 1))
-        search.go_on()
-
-
-@torch.inference_mode()
 def test_free_places_hide_what_was_in_them() -> None:
     """A number that is not finite, in a token that was dropped, would show in any weight that is not 0."""
     search = Search(build(), seed=3)
