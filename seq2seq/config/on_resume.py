@@ -15,6 +15,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 IDENTITY, START, HORIZON, RUNTIME = "identity", "start", "horizon", "runtime"
@@ -98,6 +99,4 @@ def classes(config: type) -> dict[str, str]:
 
 def value_of(config: Any, key: str) -> Any:
     """The value of a dotted key."""
-    for name in key.split("."):
-        config = getattr(config, name)
-    return config
+    return attrgetter(key)(config)
