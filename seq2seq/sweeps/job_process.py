@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from seq2seq.training.processes import TRAIN, for_children
+from seq2seq.training.processes import STOP_SIGNALS, TRAIN, for_children
 
-_STOPPED = {
-    128 + getattr(signal, name): name for name in ("SIGHUP", "SIGINT", "SIGUSR1", "SIGTERM") if hasattr(signal, name)
-}
+_STOPPED = {128 + signum: signum.name for signum in STOP_SIGNALS}
 
 
 class JobProcess:
