@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 from seq2seq.training.processes import STOP_SIGNALS, TRAIN, for_children
 
@@ -28,7 +27,10 @@ class JobProcess:
             command: what comes before the words.
             log: a file to which all that it prints is added; None: it prints where this process does.
         """
-        printed = _opened(log) if log else None
+        printed = None
+        if log:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            printed = log.open("ab")
         self._process = subprocess.Popen(
             [*command, *words],
             stdin=subprocess.DEVNULL,
@@ -73,8 +75,3 @@ def why_it_failed(status: int) -> str:
     if status in _STOPPED:
         return f"was stopped by {_STOPPED[status]}"
     return f"ended with status {status}; what it printed says more"
-
-
-def _opened(log: Path) -> IO[bytes]:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    return log.open("ab")
