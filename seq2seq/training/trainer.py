@@ -4,7 +4,6 @@ import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,27 +104,25 @@ def build_trainer(
     """
     _silence_lightning()
     settings, devices = config.trainer, n_devices(config.trainer, machine, ranks)
-    make_trainer = partial(
-        pl.Trainer,
-        accelerator=machine.accelerator,
-        devices=devices,
-        num_nodes=ranks.world_size // devices,
-        strategy=_strategy(settings.strategy, ranks),
-        precision=machine.precision,  # type: ignore[arg-type]
-        max_epochs=-1,
-        max_steps=n_steps,
-        limit_val_batches=0,  # training/milestones.py validates
-        logger=list(loggers),
-        callbacks=list(callbacks),
-        plugins=[_AtomicCheckpoints(), ranks.environment],
-        default_root_dir=config.run_dir,
-        num_sanity_val_steps=0,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        use_distributed_sampler=False,
-    )
     try:
-        return make_trainer()
+        return pl.Trainer(
+            accelerator=machine.accelerator,
+            devices=devices,
+            num_nodes=ranks.world_size // devices,
+            strategy=_strategy(settings.strategy, ranks),
+            precision=machine.precision,  # type: ignore[arg-type]
+            max_epochs=-1,
+            max_steps=n_steps,
+            limit_val_batches=0,  # training/milestones.py validates
+            logger=list(loggers),
+            callbacks=list(callbacks),
+            plugins=[_AtomicCheckpoints(), ranks.environment],
+            default_root_dir=config.run_dir,
+            num_sanity_val_steps=0,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+        )
     except (MisconfigurationException, ValueError, ImportError) as error:
         raise ConfigError(f"trainer: what is asked for does not work here ({error})") from error
 
