@@ -87,7 +87,7 @@ class Milestones(Checkpoint):
     def make_up(self, trainer: pl.Trainer, module: TranslationModule) -> None:
         """Keep the weights of the latest step and validate now, if the run was cut off before it could."""
         if self.has_saved and not self.run.kept_at(module.n_steps).is_file():
-            keep_every_n_steps(self.run, module, self.ema, module.n_steps)
+            keep_every_n_steps(self.run, module, self.ema)
         if self.owes_validation:
             self._validate(trainer, module)
 
@@ -109,11 +109,11 @@ class Milestones(Checkpoint):
         # No weights without a state: otherwise a run that died in between could neither go on nor start again.
         is_first = keeps and not self.has_saved
         if not is_first:  # who goes on from the state of this step has its weights
-            keep_every_n_steps(self.run, pl_module, self.ema, step)
+            keep_every_n_steps(self.run, pl_module, self.ema)
         if self.stopping or is_time_to_save or went_back or is_first or is_last:
             self._save(trainer, step)
         if is_first:
-            keep_every_n_steps(self.run, pl_module, self.ema, step)
+            keep_every_n_steps(self.run, pl_module, self.ema)
         if self.owes_validation and not self.stopping:
             try:
                 self._validate(trainer, pl_module)
@@ -185,7 +185,7 @@ class Milestones(Checkpoint):
         self._log(module, metrics)
         self.selector.see(step, metrics)
         with self.counters.timed("saving"):
-            keep_validated(self.run, module, self.ema, step, metrics, self.selector)
+            keep_validated(self.run, module, self.ema, metrics, self.selector)
         if self._has_lost_patience():
             trainer.should_stop = True
         for listener in self.listeners:

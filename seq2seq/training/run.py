@@ -135,7 +135,7 @@ def _train(
         ending = tell_ending(run, module, loggers, milestones.why_ended(module))
         if split := split_by(trainer):
             split.put_together(module, ema)
-        outcome = finish_run(module, prepared, run, module.n_steps, validation, ema, trainer.is_global_zero)
+        outcome = finish_run(module, prepared, run, validation, ema)
         if trainer.is_global_zero:
             log_final_scores(loggers, outcome.tests, outcome.selected, module.n_steps)
             text = summary(config, outcome, ending, run.path, render(prepared.report))

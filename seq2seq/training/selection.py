@@ -61,16 +61,14 @@ def finish_run(
     module: TranslationModule,
     prepared: Prepared,
     run: RunDirectory,
-    step: int,
     validation: Validation,
     ema: ExponentialAverage | None,
-    is_first_rank: bool,
 ) -> Outcome:
     """Score every candidate on valid, keep the winner as `model.ckpt`, test it, and write what came out.
 
     Each rank decodes its share; the first one scores the tests and writes.
     """
-    model, config = module.model, module.config
+    model, config, step, is_first_rank = module.model, module.config, module.n_steps, module.global_rank == 0
     valid: dict[str, dict[str, float]] = {}
     winner: tuple[Goodness, str, Weights, list[str]] | None = None
     for name, weights in candidates(model, run, step, ema, config.trainer.average_last):
@@ -252,7 +250,6 @@ def keep_validated(
     run: RunDirectory,
     module: TranslationModule,
     ema: ExponentialAverage | None,
-    step: int,
     metrics: Mapping[str, float],
     selector: Selector,
 ) -> None:
@@ -261,7 +258,8 @@ def keep_validated(
     Args:
         metrics: of this validation, which `selector` has seen.
     """
-    config, is_best = module.config.trainer, step in selector.best_steps
+    config, step = module.config.trainer, module.n_steps
+    is_best = step in selector.best_steps
     watched = _watched(module, ema) if is_best else {}
     own = whole_weights(module.model) if config.average_last else {}
     if module.global_rank:
@@ -281,8 +279,9 @@ def is_kept(config: TrainerConfig, step: int) -> bool:
     return config.keep_every_n_steps > 0 and step % config.keep_every_n_steps == 0
 
 
-def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None, step: int) -> None:
-    """Keep the weights of this step if it is one of every n."""
+def keep_every_n_steps(run: RunDirectory, module: TranslationModule, ema: ExponentialAverage | None) -> None:
+    """Keep the weights of the latest step if it is one of every n."""
+    step = module.n_steps
     if is_kept(module.config.trainer, step):
         weights = _watched(module, ema)
         if module.global_rank == 0:
