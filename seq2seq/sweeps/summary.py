@@ -26,28 +26,15 @@ def summarise_if_tracked(folder: Path) -> None:
         if not logger.wandb:
             return
         if wandb_mode(logger) != "disabled":
-            log_sweep_summary(group_of(finished[0], folder), runs_in(folder), folder)
+            log_sweep_summary(runs_in(folder), folder)
     except RunError as error:
         note(f"warning: {error}")
 
 
-def group_of(run: RunDirectory, folder: Path) -> str:
-    """What W&B calls the runs of a sweep together.
+def log_sweep_summary(runs: Sequence[RunDirectory], folder: Path) -> None:
+    """Log the table of all scores, in project and group of the first run. A second summary continues the first one.
 
     Args:
-        run: one of them.
-        folder: the directory of the sweep.
-    """
-    identity = run.identity()
-    name = identity.sweep.group if identity and identity.sweep else folder.resolve().name
-    return run.config().logger.wandb_group or name
-
-
-def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) -> None:
-    """Log the table of all scores, in the project of the first run. A second summary of a sweep continues the first.
-
-    Args:
-        group: of the jobs in W&B.
         runs: all jobs, finished or not.
         folder: the directory of the sweep, for W&B's files.
     Raises:
@@ -57,6 +44,7 @@ def log_sweep_summary(group: str, runs: Sequence[RunDirectory], folder: Path) ->
 
     columns, rows = score_table(runs)
     logger, identity = runs[0].config().logger, runs[0].identity()
+    group = logger.wandb_group or (identity.sweep.group if identity and identity.sweep else folder.resolve().name)
     mode = wandb_mode(logger)
     if mode == "disabled":
         raise RunError(f"{folder}: no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to offline")

@@ -49,7 +49,7 @@ def recorded(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             if number == 0:
                 config.trainer.max_steps = 4
                 train_with(config, resume=True)
-        log_sweep_summary("my_sweep", [RunDirectory(folder / name) for name in ("000", "001")], folder)
+        log_sweep_summary([RunDirectory(folder / name) for name in ("000", "001")], folder)
         wandb.teardown()  # `finish` returns before the last rows are on disk
 
     return made_once(tmp_path_factory, "sweeps", lambda folder: record(folder / "my_sweep")) / "my_sweep"
@@ -254,7 +254,7 @@ def test_the_summary_of_a_sweep_is_brought_up_to_date(
     with pytest.raises(
         RunError, match=r"no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to off"
     ):
-        log_sweep_summary("g", [RunDirectory(copy / "000")], copy)
+        log_sweep_summary([RunDirectory(copy / "000")], copy)
 
 
 def test_the_summary_of_a_sweep_goes_online_or_says_why_not(
@@ -272,12 +272,12 @@ def test_the_summary_of_a_sweep_goes_online_or_says_why_not(
     config.write_text(config.read_text().replace("wandb_mode: offline", "wandb_mode: auto"))
     runs, folder = [RunDirectory(sweep / "000"), RunDirectory(sweep / "001")], tmp_path / "summary"
     folder.mkdir()
-    log_sweep_summary("my_sweep", runs, folder)
+    log_sweep_summary(runs, folder)
     ((name, run),) = server.runs.items()
     assert run.fields["jobType"] == "summary" and "best/test chrf" in run.summary
     assert capsys.readouterr().err == f"the summary of 2 runs is at {server.url}/ann/seq2seq/runs/{name}\n"
     server.status = 401
     with pytest.raises(RunError, match=r"W&B does not get the summary \(.*; try again with .* wandb summary"):
-        log_sweep_summary("my_sweep", runs, folder)
+        log_sweep_summary(runs, folder)
     server.status = 200  # which W&B would wait for
     wandb.teardown()

@@ -15,9 +15,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.artifacts.run_directory import runs_in
     from seq2seq.errors import RunError
-    from seq2seq.sweeps.summary import group_of, log_sweep_summary
+    from seq2seq.sweeps.summary import log_sweep_summary
 
     runs = runs_in(args.sweep_dir)
     if (args.sweep_dir / "config.yaml").is_file() or not (runs[0].path / "config.yaml").is_file():
         raise RunError(f"{args.sweep_dir}: is not the directory of a sweep, which has a folder for each job")
-    log_sweep_summary(group_of(runs[0], args.sweep_dir), runs, args.sweep_dir)
+    log_sweep_summary(runs, args.sweep_dir)
