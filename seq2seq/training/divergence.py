@@ -26,7 +26,7 @@ class Divergence(pl.Callback):
 
     A run has diverged if the gradients of many steps in a row are not finite, or if its loss has gone up and does not
     come back (`LossWatch`). A step whose gradient is not finite is skipped, so the weights stay finite in any case
-    (`TranslationModule.configure_gradient_clipping`).
+    (`TranslationModule.on_before_optimizer_step`).
 
     The state to go back to is from before the trouble: a saved state is good once a good window of steps came after
     it. To keep it costs no time, since its file is another link to a `last.ckpt`. There are at most two: a good state,
