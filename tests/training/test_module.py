@@ -220,12 +220,6 @@ def test_the_exponential_average_is_its_recursion():
         torch.testing.assert_close(weight, expected[f"model.{name}"])
 
 
-def test_training_never_asks_the_device_which_tokens_are_padding(monkeypatch) -> None:
-    """On a GPU, `nonzero` waits for all work before it."""
-    monkeypatch.setattr(torch.Tensor, "nonzero", lambda self: pytest.fail("waits for the device"))
-    fit(make_module(), 2)
-
-
 def test_ranks_go_by_the_clock_of_the_first_one_and_talk_of_it_once_a_step(monkeypatch) -> None:
     """And so does the rate of each group of parameters."""
     module = make_module(schedule="linear", optimizer="muon", lr=1.0)
