@@ -71,10 +71,13 @@ def test_no_two_runs_get_the_same_fresh_directory(tmp_path: Path) -> None:
     assert all(path.is_dir() for path in made)
 
 
-def test_a_fresh_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"run_dir=\S+file/run cannot be made \(Not a directory\)"):
+    message = r"run_dir=\S+file/run cannot be made \(Not a directory\)"
+    with pytest.raises(ConfigError, match=message):
         fresh_directory(tmp_path / "file/run")
+    with pytest.raises(ConfigError, match=message), claimed(RunDirectory(tmp_path / "file/run"), resumes=False):
+        pass
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")

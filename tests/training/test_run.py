@@ -390,12 +390,6 @@ def test_fewer_steps_than_an_epoch_are_a_run(corpus, tmp_path):
     assert (outcome.selected, outcome.tests) == ("last (step 2)", {})
 
 
-def test_a_run_directory_that_cannot_be_made_is_named(corpus, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(ConfigError, match=r"run_dir=.*file/run cannot be made \(Not a directory\)"):
-        train_with(tiny_config(corpus, tmp_path / "file" / "run"))
-
-
 def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
     with pytest.raises(ConfigError, match=r"trainer: what is asked for does not work here \(.*'bogus'"):
         train_with(tiny_config(corpus, tmp_path / "run", {"trainer.strategy": "bogus"}))
