@@ -89,7 +89,7 @@ MUTANTS = [
         file="seq2seq/training/milestones.py",
         text="if self.stopping or is_time_to_save",
         becomes="if is_time_to_save",
-        tests=["tests/training/test_run.py::test_a_signal_saves_and_says_how_to_go_on[SIGINT-with a worker]"],
+        tests=["tests/training/test_run.py::test_ctrl_c_saves_and_says_how_to_go_on"],
     ),
     Mutant(
         fault="the checkpoint before the last one is not kept",
