@@ -10,7 +10,6 @@ import torch
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.places import made_once
 from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts, train_with
-from tests.translating import run_cli
 
 CHANGES = {
     "batch.max_tokens": 300,
@@ -122,11 +121,3 @@ def test_without_links_the_best_one_is_a_copy(corpus: Path, tmp_path: Path, monk
     (only,) = run.all_best()
     assert only.read_bytes() == run.best.read_bytes() and not only.samefile(run.best)
     assert not run.previous.exists()
-
-
-def test_what_is_kept_translates_alone_and_together(kept: RunDirectory, tmp_path: Path) -> None:
-    (tmp_path / "in").write_text("ba bi\nma\n")
-    for files in ([kept.all_best()[0]], [kept.kept_at(14)], kept.all_best()):
-        status, out, err = run_cli("--model", *files, "--input", tmp_path / "in", "--device", "cpu", "--workers", 1)
-        assert status == 0, err
-        assert len(out.splitlines()) == 2
