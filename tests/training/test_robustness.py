@@ -11,7 +11,7 @@ from seq2seq import cli
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.augmentation import AUGMENTATIONS
 from tests.places import made_once
-from tests.training.tiny_runs import arguments, tiny_config, train_here, train_with
+from tests.training.tiny_runs import tiny_config, train_here, train_with
 
 LEARNING = {"trainer.max_steps": 40, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
 TESTS = {"plain": "test", "chat": {"source": "test", "augmentation": ["upper", "typos"]}}
@@ -103,18 +103,3 @@ def test_a_finished_run_is_tested_augmented_rows_when_it_is_resumed(corpus, tmp_
     after = run.scores()
     assert list(after) == ["test", *(f"test/{name}" for name in AUGMENTATIONS)]
     assert after["test"] == before["test"]
-
-
-@pytest.mark.usefixtures("own_signals")
-def test_an_unknown_augmentation_and_one_in_the_training_text_are_refused(corpus, tmp_path):
-    for change, message in (
-        (
-            "data.test={chat: {source: test, augmentation: typo}}",
-            "data.test.chat: there is no augmentation 'typo'; choose from upper",
-        ),
-        ("data.train={source: train, augmentation: typos}", "data.train: augmentation='typos' is for test sets only"),
-    ):
-        key, _, value = change.partition("=")
-        refused = train_here(*arguments(corpus, tmp_path / "run", {key: value}))
-        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-        assert refused.stderr.startswith(f"error: {message}")
