@@ -79,7 +79,7 @@ def test_a_run_that_is_resumed_does_not_begin_anew_and_does_not_need_the_first_m
     with pytest.raises(TrainingInterrupted):
         train_with(stopped, SignalAt(3))
     shutil.rmtree(model)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match=f"^{model}: no such run directory or checkpoint$"):
         train_with(tiny_config(corpus, tmp_path / "other", changes))
     train_with(stopped, resume=True)
     states = [checkpoint(tmp_path / name)["state_dict"] for name in ("unbroken", "stopped")]
@@ -111,12 +111,6 @@ def test_another_shape_is_an_error_in_a_sentence(trained, tmp_path, own_signals,
     assert done.returncode == 2
     assert re.search(rf"error: {option} does not fit finetune=.*model.ckpt has {has}; leave it out", done.stderr)
     assert not (tmp_path / "run").exists()
-
-
-def test_what_is_no_model_is_an_error_in_a_sentence(tmp_path, own_signals):
-    nothing = tmp_path / "nothing"
-    done = train_here(f"finetune={nothing}", f"run_dir={tmp_path / 'run'}")
-    assert (done.returncode, done.stderr) == (2, f"error: {nothing}: no such run directory or checkpoint\n")
 
 
 def test_a_tag_that_the_model_does_not_have_is_an_error(trained, corpus, tmp_path):
