@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import seq2seq
 from seq2seq import cli
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.sweep_directory import SweepDirectory
@@ -174,15 +173,6 @@ def test_a_path_with_an_equals_sign_needs_no_quotes(tmp_path: Path, monkeypatch,
     with pytest.raises(SystemExit, match="2"):
         cli.front_door("train", ["resume=runs/000_seed=1"])
     assert capsys.readouterr().err.startswith("error: runs/000_seed=1: nothing to resume")
-
-
-def test_what_a_value_looks_up_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OUTER", "${oc.env:HOME}")
-    with pytest.raises(ConfigError, match=r"name: '\$\{oc\.env:HOME\}' names a value"):
-        seq2seq.config(["name=${oc.env:OUTER}"])
-    assert seq2seq.config(["name=${hydra:job.name}", "seed=3"]).seed == 3
-    with pytest.raises(ConfigError, match="nothing"):
-        seq2seq.config(["run_dir=${nothing}"])
 
 
 def test_a_job_that_a_signal_stopped_is_told_so() -> None:
