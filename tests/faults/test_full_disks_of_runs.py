@@ -12,7 +12,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from tests.faults.disks import can_mount, small_disk
 from tests.faults.runs import CHANGES, assert_same, faulty_train, steps_saved
 from tests.nightly import IS_NIGHTLY
-from tests.training.tiny_runs import arguments, checkpoint, command
+from tests.training.tiny_runs import arguments, command
 
 REASONS = {"fill": "No space left on device", "limit": "File too large"}
 # File and time, in the order in which a run writes them, so that each part of it comes further than the one before.
@@ -77,22 +77,6 @@ def test_a_run_that_meets_full_disks_ends_as_one_that_never_did(
     assert done.returncode == 0, done.stderr
     assert "all checkpoints of this run" not in done.stderr
     assert_same(run_dir, whole_run)
-
-
-def test_a_disk_that_is_too_small_is_told_before_training(tiny_corpus: Path, tmp_path: Path) -> None:
-    with small_disk(tmp_path / "disk", 200_000) as folder:
-        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
-        assert done.returncode == 2
-        assert f"error: the disk of run_dir={folder / 'run'} has 1" in done.stderr
-        assert "kB free, and the next save takes" in done.stderr and not list(folder.iterdir())
-    with small_disk(tmp_path / "larger", 600_000) as folder:
-        done = command(*arguments(tiny_corpus, folder / "run", CHANGES))
-        assert done.returncode == 2
-        assert "kB free, and all checkpoints of this run take up to" in done.stderr
-        assert done.stderr.splitlines()[-1].startswith(
-            f"error: run_dir={folder / 'run'} cannot be written to (No space"
-        )
-        assert checkpoint(folder / "run")["global_step"] == 4
 
 
 @pytest.mark.nightly

@@ -27,11 +27,15 @@ class Usage(NamedTuple):
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Lets every disk have so many bytes free."""
+def disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], None]:
+    """Lets the disk of the test's folder have so many bytes free."""
 
     def set_free(n_bytes: int, total: int = 10**12) -> None:
-        monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(total, total - n_bytes, n_bytes))
+        def usage(path: Path) -> Usage:
+            assert path.is_relative_to(tmp_path)
+            return Usage(total, total - n_bytes, n_bytes)
+
+        monkeypatch.setattr(shutil, "disk_usage", usage)
 
     return set_free
 
