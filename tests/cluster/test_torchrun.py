@@ -1,4 +1,4 @@
-"""Two torchrun agents, as on two machines: with and without shared files, and when a process is killed."""
+"""Two torchrun agents, as on two machines: with shared files and without, and when a process is killed."""
 
 import os
 import signal
@@ -12,14 +12,9 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.launching import TRAIN, Process, end_of, free_port, started, wait_for
-from tests.training.tiny_runs import arguments, checkpoint, write_corpus
+from tests.training.tiny_runs import arguments, checkpoint
 
 STEPS: dict[str, Any] = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "trainer.val_every_n_steps": 10**6}
-
-
-@pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 def agents(stack: ExitStack, words: list[str], folders: list[Path], *options: str, n_each: int = 2) -> list[Process]:
@@ -52,19 +47,6 @@ def test_two_machines_with_shared_files_need_no_word_about_them(corpus, tmp_path
     assert [status for status, _ in ends] == [0, 0], ends
     assert checkpoint(tmp_path / "run")["position"]["world_size"] == 4
     assert sum(err.count("translate with:") for _, err in ends) == 1
-
-
-def test_two_machines_without_shared_files_end_with_a_sentence(corpus, tmp_path):
-    folders = [tmp_path / "here", tmp_path / "there"]
-    for folder in folders:
-        folder.mkdir()
-    words = [word for word in arguments(corpus, Path("run"), STEPS) if not word.startswith("data.cache_dir=")]
-    with ExitStack() as stack:
-        ends = [end_of(each) for each in agents(stack, [*words, "data.cache_dir=cache"], folders)]
-    errors = "".join(err for _, err in ends)
-    assert all(status for status, _ in ends)
-    assert errors.count("put run_dir where all machines see it under this name") == 1
-    assert "finds nothing there: " in errors
 
 
 def test_each_machine_may_have_a_cache_of_its_own(corpus, tmp_path):
