@@ -9,19 +9,9 @@ from tests.translating import Cli
 
 
 @pytest.fixture(scope="session")
-def run_dir(random_run: Path) -> Path:
-    return random_run
-
-
-@pytest.fixture(scope="session")
 def cli(random_run: Path) -> Cli:
     """With a random model."""
     return Cli(random_run)
-
-
-@pytest.fixture(scope="session")
-def trained_dir(trained_run: Path) -> Path:
-    return trained_run
 
 
 @pytest.fixture(scope="session")

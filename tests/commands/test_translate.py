@@ -41,11 +41,11 @@ def test_n_best_lists_are_tables(cli: Cli) -> None:
     assert cli.lines(text, "--nbest", 2) == cli.lines(text, "--n-best", 2)
 
 
-def test_json_has_all_there_is_to_say(trained: Cli, trained_dir: Path) -> None:
+def test_json_has_all_there_is_to_say(trained: Cli, trained_run: Path) -> None:
     """In the form of tests/translation/test_result.py."""
     sources = [SOURCES[0], "", '\u2028 a\tb\x0b"c\\']
     lines = trained.lines("".join(f"{line}\n" for line in sources), "--json", "--n-best", 2, "--normalize", "never")
-    translator = seq2seq.load(trained_dir, device="cpu", precision="float32", threads=1)
+    translator = seq2seq.load(trained_run, device="cpu", precision="float32", threads=1)
     expected = translator.translate(sources, n_best=2, normalize="never")
     for number, (line, translation) in enumerate(zip(lines, expected, strict=True), start=1):
         record = json.loads(line)

@@ -155,9 +155,9 @@ def test_a_disk_is_not_overwritten(tmp_path: Path) -> None:
         ("config.yaml", "checkpoints/model.ckpt"),
     ],
 )
-def test_files_of_a_run_are_never_overwritten(trained_dir: Path, tmp_path: Path, name: str, given: str) -> None:
+def test_files_of_a_run_are_never_overwritten(trained_run: Path, tmp_path: Path, name: str, given: str) -> None:
     run = tmp_path / "run"
-    shutil.copytree(trained_dir, run)
+    shutil.copytree(trained_run, run)
     for folder in ("hypotheses", "checkpoints"):
         (run / folder).mkdir(exist_ok=True)
     (tmp_path / "link").symlink_to(run / name)

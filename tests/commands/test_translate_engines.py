@@ -17,90 +17,85 @@ FEW = "Un chat dort.\nOui !\n"
 # --- models, engines and machines ---
 
 
-def test_several_models_are_an_ensemble(run_dir: Path, tmp_path: Path) -> None:
+def test_several_models_are_an_ensemble(random_run: Path, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", model_content(seed=8))
-    one, two = Cli(run_dir).lines(FEW, "--n-best", 1), Cli(other).lines(FEW, "--n-best", 1)
-    both = Cli(run_dir, other).lines(FEW, "--n-best", 1)
+    one, two = Cli(random_run).lines(FEW, "--n-best", 1), Cli(other).lines(FEW, "--n-best", 1)
+    both = Cli(random_run, other).lines(FEW, "--n-best", 1)
     assert both not in (one, two)
-    assert Cli(other, run_dir).lines(FEW, "--n-best", 1) == both
-    assert Cli(run_dir, run_dir).lines(FEW) == Cli(run_dir).lines(FEW)
-    assert Cli(run_dir / "checkpoints" / "model.ckpt").lines(FEW, "--n-best", 1) == one
+    assert Cli(other, random_run).lines(FEW, "--n-best", 1) == both
+    assert Cli(random_run, random_run).lines(FEW) == Cli(random_run).lines(FEW)
+    assert Cli(random_run / "checkpoints" / "model.ckpt").lines(FEW, "--n-best", 1) == one
 
 
-def test_the_models_of_an_ensemble_have_weights(run_dir: Path, tmp_path: Path) -> None:
+def test_the_models_of_an_ensemble_have_weights(random_run: Path, tmp_path: Path) -> None:
     other = write_run(tmp_path / "other", model_content(seed=8))
-    both = Cli(run_dir, other)
-    for weights, alone in ((("1", "1e-9"), run_dir), (("1e-9", "1"), other)):
+    both = Cli(random_run, other)
+    for weights, alone in ((("1", "1e-9"), random_run), (("1e-9", "1"), other)):
         assert both.lines(FEW, "--weights", *weights) == Cli(alone).lines(FEW)
     assert both.lines(FEW, "--weights", 2, 2) == both.lines(FEW)
     assert "weights" in both.refusal("--weights", 1, stdin=FEW)
 
 
-def test_heads_of_a_soft_model_can_choose_hard(run_dir: Path, tmp_path: Path) -> None:
+def test_heads_of_a_soft_model_can_choose_hard(random_run: Path, tmp_path: Path) -> None:
     hardened = model_content()
     hardened.config["model"]["hard_attention"] = True
     exact = ("--precision", "float32")  # a choice may fall the other way for a rounding error
     hard = Cli(write_run(tmp_path / "hard", hardened)).lines(FEW, *exact)
-    soft = Cli(run_dir).lines(FEW, *exact)
-    assert Cli(run_dir).lines(FEW, *exact, "--attention", "hard") == hard != soft
+    soft = Cli(random_run).lines(FEW, *exact)
+    assert Cli(random_run).lines(FEW, *exact, "--attention", "hard") == hard != soft
     assert Cli(tmp_path / "hard").lines(FEW, *exact, "--attention", "soft") == soft
 
 
-def test_ctranslate2_attends_as_it_was_converted(exported: Path) -> None:
+def test_ctranslate2_attends_as_it_was_converted(exported_model: Path) -> None:
     assert "--attention=hard cannot be chosen for CTranslate2, whose models attend as they were converted" in Cli(
-        exported
+        exported_model
     ).refusal("--attention", "hard", stdin=TEXT)
 
 
-def test_models_with_different_tokenizers_are_no_ensemble(run_dir: Path, trained_dir: Path) -> None:
-    assert "have different tokenizers" in Cli(run_dir, trained_dir).refusal(stdin=TEXT)
+def test_models_with_different_tokenizers_are_no_ensemble(random_run: Path, trained_run: Path) -> None:
+    assert "have different tokenizers" in Cli(random_run, trained_run).refusal(stdin=TEXT)
 
 
-@pytest.fixture
-def exported(exported_model: Path) -> Path:
-    return exported_model
-
-
-def test_ctranslate2_writes_what_torch_writes(exported: Path, translations: list[str]) -> None:
-    assert Cli(exported).lines(LEARNED) == translations  # the only weights there are
-    assert Cli(exported).lines(LEARNED, "--engine", "ctranslate2") == translations
-    (scored,) = (json.loads(line) for line in Cli(exported).lines("Ba bi.", "--json", "--token-scores"))
+def test_ctranslate2_writes_what_torch_writes(exported_model: Path, translations: list[str]) -> None:
+    assert Cli(exported_model).lines(LEARNED) == translations  # the only weights there are
+    assert Cli(exported_model).lines(LEARNED, "--engine", "ctranslate2") == translations
+    (scored,) = (json.loads(line) for line in Cli(exported_model).lines("Ba bi.", "--json", "--token-scores"))
     (best,) = scored["hypotheses"]
     assert sum(token["log_prob"] for token in best["tokens"]) == pytest.approx(best["log_prob"], abs=1e-3)
-    assert "holds weights for CTranslate2 only" in Cli(exported).refusal("--engine", "torch", stdin=LEARNED)
-    assert "CTranslate2 gives no attention" in Cli(exported).refusal("--alignment", stdin=LEARNED)
-    assert "CTranslate2 has no ensembles" in Cli(exported, exported).refusal("--engine", "ctranslate2")
-    assert "--sample draws other random numbers" in Cli(exported).refusal("--sample", stdin=LEARNED)
+    assert "holds weights for CTranslate2 only" in Cli(exported_model).refusal("--engine", "torch", stdin=LEARNED)
+    assert "CTranslate2 gives no attention" in Cli(exported_model).refusal("--alignment", stdin=LEARNED)
+    assert "CTranslate2 has no ensembles" in Cli(exported_model, exported_model).refusal("--engine", "ctranslate2")
+    assert "--sample draws other random numbers" in Cli(exported_model).refusal("--sample", stdin=LEARNED)
 
 
-def test_ctranslate2_puts_things_back_at_the_ends_of_sentences(exported: Path, trained: Cli) -> None:
+def test_ctranslate2_puts_things_back_at_the_ends_of_sentences(exported_model: Path, trained: Cli) -> None:
     lines = ["😀 Ba be bi bo.", "Ba be bi bo 😀.", "BA BE 😀 BI BO. DA DE DI.", "Ba be bi bo. 😀 Da de di."]
     text = "".join(f"{line}\n" for line in lines)
-    found = Cli(exported).lines(text)
+    found = Cli(exported_model).lines(text)
     expected = trained.lines(text)
     assert [found[0], found[1], found[3]] == [expected[0], expected[1], expected[3]]
     first, second = expected[2].replace(" 😀", "").split(". ")
     assert found[2] == f"{first} 😀. {second}"  # nobody knows where it stood
 
 
-def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported: Path, tmp_path: Path) -> None:
+def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported_model: Path, tmp_path: Path) -> None:
     """It was said in the batch with the first prefix: for this one after all lines before it."""
     output = tmp_path / "out"
     options = ("--output", output, "--max-batch-tokens", 1)
     prefixes = write(tmp_path / "prefixes", ["", "", "s"])
     text = LEARNED.splitlines(keepends=True)[:2]
-    message = Cli(exported).refusal(*options, "--prefix", prefixes, stdin="".join(text * 2))
+    message = Cli(exported_model).refusal(*options, "--prefix", prefixes, stdin="".join(text * 2))
     assert message.count("\n") == 1
     assert "CTranslate2 cannot let a translation begin with given words" in message
     assert not list(tmp_path.glob("out*"))
-    message = Cli(exported).refusal(*options, "--keep", "numbers,urls", stdin=LEARNED)
+    message = Cli(exported_model).refusal(*options, "--keep", "numbers,urls", stdin=LEARNED)
     assert "CTranslate2 gives no attention" in message
-    message = Cli(exported).refusal(*options, "--terms", write(tmp_path / "terms", ["a\tb"]), stdin=LEARNED)
+    message = Cli(exported_model).refusal(*options, "--terms", write(tmp_path / "terms", ["a\tb"]), stdin=LEARNED)
     assert "CTranslate2 cannot make a translation contain given phrases" in message
     assert not list(tmp_path.glob("out*"))
 
 
-def test_patience_reaches_ctranslate2(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_reaches_ctranslate2(exported_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 
     settings: list[float] = []
@@ -111,7 +106,7 @@ def test_patience_reaches_ctranslate2(exported: Path, monkeypatch: pytest.Monkey
         return decode(self, sentences, config, **more)
 
     monkeypatch.setattr(CTranslate2Engine, "decode", watched)
-    Cli(exported).lines(LEARNED, "--patience", "2.5")
+    Cli(exported_model).lines(LEARNED, "--patience", "2.5")
     assert set(settings) == {2.5}
 
 
@@ -150,7 +145,7 @@ def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
     assert cli.lines(text, "--workers", 2, *options) == cli.lines(text, "--workers", 1, *options)
 
 
-def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machine_s_options_reach_the_engine(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from seq2seq.translation.engines.pytorch import PyTorchEngine
 
     engines: list[PyTorchEngine] = []
@@ -177,7 +172,7 @@ def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pyte
         "--no-repeat-ngram",
         9,
     )
-    status, _, err = run_cli("--model", run_dir, *options, stdin=TEXT)
+    status, _, err = run_cli("--model", random_run, *options, stdin=TEXT)
     assert status == 0, err
     (engine,) = set(engines)
     assert (engine.device.type, engine.precision) == ("cpu", "bfloat16")
@@ -185,8 +180,8 @@ def test_the_machine_s_options_reach_the_engine(run_dir: Path, monkeypatch: pyte
     assert batches == [1, 1, 1, 1]
 
 
-def test_precisions_and_devices_that_are_not_there_are_refused(run_dir: Path) -> None:
-    model = ("--model", run_dir)
+def test_precisions_and_devices_that_are_not_there_are_refused(random_run: Path) -> None:
+    model = ("--model", random_run)
     assert "precision='int3' is not one of auto, float32, bfloat16" in run_cli(*model, "--precision", "int3")[2]
     import torch
 
@@ -207,8 +202,8 @@ class Malicious:
         return Path.touch, (self.path,)
 
 
-def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: Path) -> None:
-    whole = (run_dir / "checkpoints" / "model.ckpt").read_bytes()
+def test_what_is_no_model_is_refused_and_not_executed(random_run: Path, tmp_path: Path) -> None:
+    whole = (random_run / "checkpoints" / "model.ckpt").read_bytes()
     trap = tmp_path / "executed"
     (tmp_path / "text.ckpt").write_text("no model")
     (tmp_path / "half.ckpt").write_bytes(whole[: len(whole) // 2])
@@ -227,7 +222,7 @@ def test_what_is_no_model_is_refused_and_not_executed(run_dir: Path, tmp_path: P
         "other.ckpt": "has no config, tokenizer, tokenizer_sha256, so this project did not write it",
         "mixed.ckpt": "is not the one that the model was trained with",
     }.items():
-        for models in ((tmp_path / name,), (run_dir, tmp_path / name)):
+        for models in ((tmp_path / name,), (random_run, tmp_path / name)):
             status, out, err = run_cli("--model", *models, stdin=TEXT)
             assert (status, out) == (2, ""), name
             assert err.startswith(f"error: {tmp_path / name}: ")
