@@ -105,10 +105,3 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     over = ("--input", tmp_path / "source", "--output", tmp_path / "link.html")
     assert "would overwrite --input" in refusal(capsys, "--model", trained_run, *over)
     assert not (tmp_path / "page.html").exists()
-
-
-def test_a_model_for_ctranslate2_alone_is_refused(
-    exported_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    message = refusal(capsys, "--model", exported_model, "--src", "Ba.", "--output", tmp_path / "page.html")
-    assert "holds weights for CTranslate2 only; give the run that it came from" in message

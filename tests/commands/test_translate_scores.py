@@ -82,8 +82,6 @@ def test_another_translation_is_compared(trained: Cli, tmp_path: Path, translati
 def test_references_of_another_length_are_refused(cli: Cli, tmp_path: Path) -> None:
     source, target = write(tmp_path / "in.fr", SENTENCES), tmp_path / "out.en"
     reference, short = write(tmp_path / "ref", SENTENCES), write(tmp_path / "short", ["one", "two"])
-    message = cli.refusal("--input", source, "--reference", short)
-    assert message.startswith("error: --reference has 2 lines and the input 4;")
     message = cli.refusal("--input", source, "--reference", reference, "--compare", short)
     assert message.startswith("error: --compare has 2 lines and the input 4;")
     # The length of a stream is known at its end only; what was translated by then is kept.
