@@ -16,17 +16,8 @@ from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with
 from tests.training.wandb_file import read_run
 
-CALLS = (
-    "log_hyperparams",
-    "log_metrics",
-    "log_sentences",
-    "log_attention",
-    "log_results",
-    "log_model",
-    "finalize",
-    "close",
-)
-ARGUMENTS: dict[str, tuple[Any, ...]] = {
+# What a tracker is asked to do, in this order.
+CALLS: dict[str, tuple[Any, ...]] = {
     "log_hyperparams": ({},),
     "log_metrics": ({"loss": 1.0}, 0),
     "log_sentences": ("valid", None, 0),
@@ -61,10 +52,10 @@ class FailingTracker:
 def test_the_first_failure_costs_a_warning_and_all_that_would_have_come_later(fails_in, caplog):
     tracker = FailingTracker(fails_in, OSError(28, "No space left on device"))
     guarded = Guarded(cast(Any, tracker))
-    for _ in range(2):
-        for name in CALLS:
-            guarded.attempt(methodcaller(name, *ARGUMENTS[name]))
-    assert tracker.called == [*CALLS[: CALLS.index(fails_in) + 1], "abandon"]
+    for name, arguments in [*CALLS.items()] * 2:
+        guarded.attempt(methodcaller(name, *arguments))
+    names = list(CALLS)
+    assert tracker.called == [*names[: names.index(fails_in) + 1], "abandon"]
     assert guarded.run_id == ""
     warning = "The tracker failed (OSError: [Errno 28] No space left on device); it records nothing more of this run"
     assert caplog.text.count(warning) == 1
