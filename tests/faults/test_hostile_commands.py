@@ -25,55 +25,16 @@ pytestmark = pytest.mark.slow
 
 _NUMBERS = st.integers(-2, 9) | st.floats(-1, 3) | st.sampled_from([10**6, 10**12, 2**63, 10**400, 1e308, 1e-300])
 _SPELLED = [
-    "nan",
-    "inf",
-    "-inf",
-    "1e400",
-    "0x10",
-    "1_0",
-    "٣",
-    "²",
-    "",
-    " ",
-    "-",
-    "--",
-    "a=b",
-    ",",
-    "9" * 5_000,
-    "\ud800",
+    *("nan", "inf", "-inf", "1e400", "0x10", "1_0", "٣", "²", "", " ", "-", "--", "a=b", ",", "9" * 5_000, "\ud800"),
 ]
 TEXTS = st.text(st.characters(exclude_characters="\x00"), max_size=8) | st.sampled_from(_SPELLED)
 
 # --- train.py ---
 
 _HYDRA = [
-    "null",
-    "???",
-    "true",
-    "[1,2",
-    "[1,[a:b]]",
-    "{a:1}",
-    "{a:{b:[]}}",
-    "${seed}",
-    "${a.b}",
-    "${oc.env:NONE}",
-    "${",
-    "}",
-]
-_HYDRA += [
-    "'",
-    '"a',
-    "\\",
-    "choice(1,2)",
-    "range(1,3)",
-    "glob(*)",
-    "int(x)",
-    "sort(1,2)",
-    "a,b",
-    "tag(a,1)",
-    "@",
-    "~",
-    "#",
+    *("null", "???", "true", "[1,2", "[1,[a:b]]", "{a:1}", "{a:{b:[]}}", "${seed}", "${a.b}", "${oc.env:NONE}"),
+    *("${", "}", "'", '"a', "\\", "choice(1,2)", "range(1,3)", "glob(*)", "int(x)", "sort(1,2)", "a,b", "tag(a,1)"),
+    *("@", "~", "#"),
 ]
 _VALUES = _NUMBERS.map(str) | TEXTS | st.sampled_from(_HYDRA)
 _KEYS = st.sampled_from(

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from tests.faults.programs import Program
 
-# Each of these ends a line for some program, and is a space in a translation.
-
 
 @st.composite
 def hostile_lines(draw: st.DrawFn) -> bytes:
