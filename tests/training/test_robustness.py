@@ -83,7 +83,7 @@ def test_such_runs_are_compared_and_listed(run, tmp_path, capsys):
         for metric, score in scores.items():
             for each in found[test]["metrics"][metric].values():
                 assert each["signature"] == score.signature
-                assert each["score"] == pytest.approx(score.score, abs=1e-4)
+                assert (each["score"], each["half_width"]) == pytest.approx((score.score, score.half_width), abs=1e-4)
     cli.main(["compare", str(run.path), "--metrics", "bleu", "ter", "--format", "csv"])
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert {"test/plain/ter", "test/plain/upper/bleu"} <= set(header) and "test/plain/upper/ter" not in header

@@ -181,26 +181,6 @@ def test_a_run_keeps_which_text_it_read(finished, corpus):
     }
 
 
-def test_finished_runs_are_compared_by_what_they_leave_behind(finished, corpus, tmp_path, capsys):
-    run_dir = Path(finished[0].run_dir)
-    for name in ("config.yaml", "hypotheses", "references"):
-        copy = shutil.copytree if (run_dir / name).is_dir() else shutil.copy
-        (tmp_path / "other").mkdir(exist_ok=True)
-        copy(run_dir / name, tmp_path / "other" / name)
-    shutil.copy(corpus / "test.en", tmp_path / "other/hypotheses/first.en")
-    cli.main(["compare", str(run_dir), str(tmp_path / "other"), "--format", "json"])
-    found = json.loads(capsys.readouterr().out)["tests"]
-    assert found.keys() == {"first", "second", "third"}
-    scores = json.loads((run_dir / "scores.json").read_text())
-    for name, test in found.items():
-        for metric, each in test["metrics"].items():
-            assert each["A"]["score"] == pytest.approx(scores[name][metric]["score"], abs=1e-4)
-            assert each["A"]["half_width"] == pytest.approx(scores[name][metric]["half_width"], abs=1e-4)
-            assert each["A"]["signature"] == each["B"]["signature"] == scores[name][metric]["signature"]
-    assert found["first"]["metrics"]["chrf"]["B"]["score"] == pytest.approx(100)
-    assert found["second"]["metrics"]["chrf"]["B"]["p_value"] is None
-
-
 def test_the_selected_weights_are_the_best_of_the_candidates(finished):
     config, outcome = finished
     selection = json.loads((Path(config.run_dir) / "selection.json").read_text())
