@@ -24,7 +24,7 @@ MUTANTS = [
         becomes="self.replanned, self.config.optim)",
         tests=[
             "tests/training/test_rollback.py"
-            "::test_each_rollback_halves_the_rate_and_the_last_one_is_followed_by_an_error[loss]"
+            "::test_each_rollback_halves_the_rate_and_the_last_one_is_followed_by_an_error"
         ],
     ),
     Mutant(
