@@ -14,12 +14,12 @@ from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
 from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
+from seq2seq.training import fitting
 from seq2seq.training.data import TranslationData
 from seq2seq.training.estimate import Estimate, estimate
 from seq2seq.training.module import TranslationModule
 from tests.places import ROOT, made_once
-from tests.training.short_of_memory import large, needs_limits, script
-from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_here, train_with
+from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
 
 # Its tensors are larger than the rest of a checkpoint.
 WIDE = {
@@ -139,13 +139,12 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
     )
 
 
-@pytest.mark.nightly
-@needs_limits
-def test_a_run_that_does_not_fit_has_the_same_error(corpus: Path, tmp_path: Path) -> None:
-    words = arguments(corpus, tmp_path / "run", large())
-    done = command(*words, "--estimate", script=script(tmp_path, memory=500))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1].startswith("error: batch.max_tokens=4096 needs more memory than there is for")
+def test_a_run_that_does_not_fit_has_the_same_error(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "fits", lambda *_: False)
+    with pytest.raises(RunError, match=r"^batch.max_tokens=160 needs more memory than there is for a batch of "):
+        estimate(tiny_config(corpus, tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
