@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -177,23 +176,16 @@ class Malicious:
 
 
 def test_what_is_no_model_is_refused_and_not_executed(random_run: Path, tmp_path: Path) -> None:
-    whole = (random_run / "checkpoints" / "model.ckpt").read_bytes()
     trap = tmp_path / "executed"
     (tmp_path / "text.ckpt").write_text("no model")
-    (tmp_path / "half.ckpt").write_bytes(whole[: len(whole) // 2])
-    (tmp_path / "pickle.ckpt").write_bytes(pickle.dumps(Malicious(trap)))
     write_checkpoint({"config": Malicious(trap)}, tmp_path / "code.ckpt")
-    write_checkpoint({"state_dict": {}}, tmp_path / "other.ckpt")
     write_model(dataclasses.replace(model_content(), tokenizer_sha256="0" * 64), tmp_path / "mixed.ckpt", step=1)
     (tmp_path / "run").mkdir()
     for name, message in {
         "missing": "no such run directory or checkpoint",
         "run": "holds no checkpoint",
         "text.ckpt": "not a checkpoint",
-        "half.ckpt": "not a checkpoint, or not a whole one",
-        "pickle.ckpt": "not a checkpoint",
         "code.ckpt": "asks for '__builtin__ getattr'",
-        "other.ckpt": "has no config, tokenizer, tokenizer_sha256, so this project did not write it",
         "mixed.ckpt": "is not the one that the model was trained with",
     }.items():
         for models in ((tmp_path / name,), (random_run, tmp_path / name)):
