@@ -9,7 +9,7 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.places import made_once
-from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts, train_with
+from tests.training.tiny_runs import checkpoint, tiny_config, train_in_parts, train_with, values_of
 
 CHANGES = {
     "batch.max_tokens": 300,
@@ -36,18 +36,13 @@ def names(run: RunDirectory, kind: str = "*") -> list[str]:
     return sorted(file.name for file in run.checkpoints.glob(f"{kind}.ckpt"))
 
 
-def losses(run: RunDirectory) -> dict[int, float]:
-    """Of each validation, by the number of steps that were done."""
-    return {each.step: each.value for each in run.metrics() if each.name == "valid/loss"}
-
-
 def same_weights(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     ours, theirs = ours["state_dict"], theirs["state_dict"]
     return ours.keys() == theirs.keys() and all(torch.equal(ours[name], weight) for name, weight in theirs.items())
 
 
 def test_the_best_validations_are_kept_with_their_metrics(kept: RunDirectory) -> None:
-    found = losses(kept)
+    found = values_of(kept.path, "valid/loss")
     assert len(found) == 5
     best = sorted(found, key=lambda step: found[step])[:2]
     assert sorted(best) != sorted(found)[-2:]  # otherwise the latest ones would do
@@ -107,7 +102,7 @@ def test_fewer_may_be_kept_from_here_on(corpus: Path, tmp_path: Path) -> None:
     for n_steps, keep, n_kept in ((3, 3, 3), (4, 1, 0)):
         limits = {"trainer.max_steps": n_steps, "trainer.keep_best": keep}
         train_with(tiny_config(corpus, run.path, changes | limits), resume=n_steps > 3)
-        assert len(losses(run)) == n_steps and len(names(run, "best-*")) == n_kept
+        assert len(values_of(run.path, "valid/loss")) == n_steps and len(names(run, "best-*")) == n_kept
     assert run.best.is_file()
 
 

@@ -21,14 +21,9 @@ from seq2seq.training.milestones import STALE_AFTER_S
 from seq2seq.training.optimizer import learning_rate
 from seq2seq.training.processes import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.validation import Validation
-from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with
+from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with, values_of
 
 SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1, "data.test": None}
-
-
-def values(run_dir: Path | str, name: str) -> dict[int, float]:
-    """A metric by the number of optimizer steps that were done."""
-    return {each.step: each.value for each in RunDirectory(Path(run_dir)).metrics() if each.name == name}
 
 
 class CutOff(Exception):
@@ -40,7 +35,7 @@ def test_validations_are_due_after_whole_steps_in_every_epoch(corpus: Path, tmp_
     config = tiny_config(corpus, tmp_path / "run", changes)
     train_with(config)
     assert checkpoint(config.run_dir)["global_step"] == 6
-    assert list(values(config.run_dir, "valid/bleu")) == [2, 4, 6]
+    assert list(values_of(config.run_dir, "valid/bleu")) == [2, 4, 6]
 
 
 def test_a_run_is_saved_within_long_epochs(
@@ -79,10 +74,10 @@ def test_a_validation_that_was_cut_off_is_made_up_for(
         for n in range(2):
             with pytest.raises(CutOff):
                 train_with(cut, resume=n > 0)
-            assert list(values(cut.run_dir, "valid/bleu")) == [5][:n]
+            assert list(values_of(cut.run_dir, "valid/bleu")) == [5][:n]
         assert train_with(cut, resume=True) == outcome
     for metric in ("valid/bleu", "valid/loss", "train/loss"):
-        assert values(cut.run_dir, metric) == values(whole.run_dir, metric)
+        assert values_of(cut.run_dir, metric) == values_of(whole.run_dir, metric)
     for name in ("best.ckpt", "last.ckpt", "model.ckpt"):
         ours, theirs = (checkpoint(config.run_dir, name)["state_dict"] for config in (cut, whole))
         assert all(torch.equal(ours[key], weight) for key, weight in theirs.items()), name
@@ -94,7 +89,7 @@ def test_what_is_watched_is_what_is_kept_and_chosen(corpus: Path, tmp_path: Path
     config = tiny_config(corpus, tmp_path / "run", changes)
     outcome = train_with(config)
     last = checkpoint(config.run_dir)
-    logged = values(config.run_dir, "valid/loss")
+    logged = values_of(config.run_dir, "valid/loss")
     by_name = {name.split(" (")[0]: scores for name, scores in outcome.valid.items()}
     assert by_name["last"]["loss"] == pytest.approx(logged[10], abs=1e-4)
     ema = last["callbacks"]["ExponentialAverage"]["weights"]
@@ -111,7 +106,7 @@ def test_one_metric_decides_what_is_best_and_what_is_chosen(corpus: Path, tmp_pa
     changes = {"trainer.max_epochs": 4, "trainer.monitor": "valid/loss", "optim.lr": 0.2, "trainer.average_last": 0}
     config = tiny_config(corpus, tmp_path / "run", SHORT | changes)
     outcome = train_with(config)
-    logged = values(config.run_dir, "valid/loss")
+    logged = values_of(config.run_dir, "valid/loss")
     assert checkpoint(config.run_dir, "best.ckpt")["global_step"] == min(logged, key=lambda step: logged[step])
     of_candidates = {name: scores["loss"] for name, scores in outcome.valid.items()}
     assert of_candidates[outcome.selected] == min(of_candidates.values())
@@ -139,7 +134,7 @@ def test_a_cosine_that_gets_longer_has_no_jump(corpus: Path, tmp_path: Path) -> 
     with pytest.raises(TrainingInterrupted):
         train_with(config, SignalAt(12), resume=True)
     train_with(config, resume=True)
-    rates = values(config.run_dir, "train/lr")
+    rates = values_of(config.run_dir, "train/lr")
     plan = {step: learning_rate(step, config.optim, 20) for step in range(11, 21)}
     assert rates[10] == pytest.approx(0)
     assert [rates[step] for step in plan] == pytest.approx([plan[step] * min(1, (step - 11) / 3) for step in plan])
@@ -156,9 +151,9 @@ def test_a_signal_to_stop_saves_and_finds_its_handler_again(corpus: Path, tmp_pa
         assert caught.value.signum == signum
         assert checkpoint(config.run_dir)["global_step"] == step
         assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
-    assert values(config.run_dir, "valid/bleu") == {}
+    assert values_of(config.run_dir, "valid/bleu") == {}
     train_with(config, resume=True)
-    assert list(values(config.run_dir, "valid/bleu")) == [4]
+    assert list(values_of(config.run_dir, "valid/bleu")) == [4]
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
 
 

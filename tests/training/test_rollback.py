@@ -23,7 +23,15 @@ from seq2seq.training.optimizer import learning_rate
 from seq2seq.training.processes import TrainingInterrupted
 from tests.training.test_divergence import Spoil
 from tests.training.test_resume import Crash, metrics, plain
-from tests.training.tiny_runs import SignalAt, arguments, callback_states, checkpoint, tiny_config, train_with
+from tests.training.tiny_runs import (
+    SignalAt,
+    arguments,
+    callback_states,
+    checkpoint,
+    tiny_config,
+    train_with,
+    values_of,
+)
 from tests.training.two_ranks import train_together
 
 # Each process is derailed, and writes down the weights that it has at the end.
@@ -80,11 +88,6 @@ class Derail(pl.Callback):
                 parameter.data.mul_(30)
 
 
-def values(run_dir: Path | str, name: str) -> dict[int, float]:
-    """A metric by the number of optimizer steps that were done."""
-    return {each.step: each.value for each in RunDirectory(Path(run_dir)).metrics() if each.name == name}
-
-
 def names(run_dir: Path | str, pattern: str) -> list[str]:
     return sorted(file.stem for file in (Path(run_dir) / "checkpoints").glob(pattern))
 
@@ -111,15 +114,15 @@ def test_the_run_goes_back_to_weights_moments_and_averages_and_halves_its_rate(
     rate = learning_rate(19, config.optim, 0) / 2
     assert last["next_rate"] == rate
     train_with(config, resume=True)
-    rates = values(config.run_dir, "train/lr")
+    rates = values_of(config.run_dir, "train/lr")
     assert rates[18] == pytest.approx(learning_rate(18, config.optim, 0))
     assert [rates[step] for step in (19, 27)] == pytest.approx(
         [learning_rate(s, config.optim, 0) / 2 for s in (19, 27)]
     )
-    assert values(config.run_dir, "train/rollbacks") == dict.fromkeys(range(19, 28), 1.0)
+    assert values_of(config.run_dir, "train/rollbacks") == dict.fromkeys(range(19, 28), 1.0)
     losses = [each.step for each in RunDirectory(Path(config.run_dir)).metrics() if each.name == "train/loss"]
     assert losses == list(range(1, 28))
-    loss = values(config.run_dir, "train/loss")
+    loss = values_of(config.run_dir, "train/loss")
     assert loss[14] > 10 and max(loss[step] for step in range(19, 28)) < max(loss[step] for step in range(5, 14)) + 1
 
 
@@ -188,8 +191,8 @@ def test_what_was_validated_in_the_trouble_is_forgotten(corpus: Path, tmp_path: 
     config = tiny_config(corpus, tmp_path / "run", changes)
     train_with(config, Derail(15), Note())
     assert good[16] == [10, 16] and good[18] == [10]  # before it is known, and after a bad window
-    assert values(config.run_dir, "train/rollbacks") == {22: 1.0}
-    losses = values(config.run_dir, "valid/loss")
+    assert values_of(config.run_dir, "train/rollbacks") == {22: 1.0}
+    losses = values_of(config.run_dir, "valid/loss")
     assert min(losses[step] for step in (16, 18, 20)) > 1.5 * losses[22]
     assert names(config.run_dir, "recent-*") == ["recent-00000022"]
     watched = checkpoint(config.run_dir)["callbacks"]["Milestones"]["selector"]
@@ -207,8 +210,8 @@ def test_many_steps_without_a_finite_gradient_take_the_run_back(
     saved = checkpoint(config.run_dir)  # at once
     assert (saved["global_step"], saved["rollbacks"], saved["skipped"]) == (16, 1, [4, 0])
     train_with(config, resume=True)
-    assert values(config.run_dir, "train/skipped_steps")[18] == 4
-    assert values(config.run_dir, "train/rollbacks") == dict.fromkeys((17, 18), 1.0)
+    assert values_of(config.run_dir, "train/skipped_steps")[18] == 4
+    assert values_of(config.run_dir, "train/rollbacks") == dict.fromkeys((17, 18), 1.0)
 
 
 def test_each_rollback_halves_the_rate_and_the_last_one_is_followed_by_an_error(corpus: Path, tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ def test_each_rollback_halves_the_rate_and_the_last_one_is_followed_by_an_error(
     with pytest.raises(RunError, match=told):
         train_with(config, Derail(13, 19, 25))
     assert all(weight.isfinite().all() for weight in checkpoint(config.run_dir)["state_dict"].values())
-    rates = values(config.run_dir, "train/lr")
+    rates = values_of(config.run_dir, "train/lr")
     assert [rates[step] * 2**n for n, step in enumerate((18, 24, 29))] == pytest.approx(
         [learning_rate(step, config.optim, 0) for step in (18, 24, 29)]
     )
@@ -227,7 +230,7 @@ def test_without_rollbacks_a_finite_loss_is_not_judged(corpus: Path, tmp_path: P
     config = tiny_config(corpus, tmp_path / "run", CHANGES | {"trainer.max_rollbacks": 0, "trainer.max_epochs": 2})
     train_with(config, Derail(11))
     assert checkpoint(config.run_dir)["global_step"] == 18
-    assert values(config.run_dir, "train/rollbacks") == {} and names(config.run_dir, "good-*") == []
+    assert values_of(config.run_dir, "train/rollbacks") == {} and names(config.run_dir, "good-*") == []
 
 
 @pytest.mark.nightly
@@ -262,7 +265,7 @@ def test_a_later_end_after_a_rollback_is_planned_with_the_lower_rate(corpus: Pat
     assert checkpoint(config.run_dir)["rollbacks"] == 1
     later = tiny_config(corpus, tmp_path / "run", changes | {"trainer.max_epochs": 6})
     stop_at(later, 23, resume=True)
-    rates = values(config.run_dir, "train/lr")
+    rates = values_of(config.run_dir, "train/lr")
     assert rates[21] == pytest.approx(learning_rate(21, config.optim, 27) / 2)
     for step in (22, 23):
         line = rates[21] + (learning_rate(step, config.optim, 54) / 2 - rates[21]) * (step - 21) / 5

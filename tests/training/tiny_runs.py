@@ -144,6 +144,11 @@ def checkpoint(run_dir: Path | str, name: str = "last.ckpt") -> dict[str, Any]:
     return content
 
 
+def values_of(run_dir: Path | str, name: str) -> dict[int, float]:
+    """A metric of `metrics.csv`, by the number of optimizer steps that were done."""
+    return {each.step: each.value for each in RunDirectory(Path(run_dir)).metrics() if each.name == name}
+
+
 def callback_states(content: dict[str, Any]) -> dict[str, Any]:
     """Those in a checkpoint, without what a clock measured."""
     states = content["callbacks"]
