@@ -195,7 +195,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_the_language_and_the_tokens_are_those_that_are_named(
-    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = (files["good"], "--reference", files["ref"], "--baseline", files["poor"], "--metrics", "bleu")
     for options, theirs in ((["--language", "zh"], "zh"), (["--tokenize", "intl"], "intl"), ([], "13a")):

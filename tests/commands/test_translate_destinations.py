@@ -58,7 +58,7 @@ def test_a_hyphen_is_stdin_and_stdout(cli: Cli, tmp_path: Path, monkeypatch: pyt
     assert read(tmp_path / "-") == oui
 
 
-def test_one_file_may_be_stdin(trained: Cli, tmp_path: Path, translations: list[str]) -> None:
+def test_one_file_may_be_stdin(trained: Cli, tmp_path: Path) -> None:
     source, prefixes = write(tmp_path / "in", SOURCES), [line.split()[0] for line in REFERENCES]
     given = write(tmp_path / "given", prefixes)
     text = given.read_bytes()

@@ -105,7 +105,7 @@ def test_patience_reaches_ctranslate2(exported_model: Path, monkeypatch: pytest.
     assert set(settings) == {2.5}
 
 
-def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli, tmp_path: Path) -> None:
+def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli) -> None:
     cli = Cli(tagged_run)
     plain, tagged = cli.lines(LEARNED), cli.lines(LEARNED, "--tag", "z")
     n_words = len(LEARNED.split())

@@ -38,9 +38,7 @@ def test_several_files_of_references_are_scored_against(trained: Cli, tmp_path: 
 
 
 @pytest.mark.parametrize("form", [("--json",), ("--alignment", "--n-best", 2)])
-def test_scores_are_the_same_in_every_form(
-    trained: Cli, tmp_path: Path, translations: list[str], form: tuple[object, ...]
-) -> None:
+def test_scores_are_the_same_in_every_form(trained: Cli, tmp_path: Path, form: tuple[object, ...]) -> None:
     reference = write(tmp_path / "ref", ["", *reversed(REFERENCES)])
     text = f"\n{LEARNED}"
     expected = reported(trained("--reference", reference, stdin=text)[2])

@@ -158,7 +158,7 @@ def test_what_no_sweep_can_do_is_told_before_it_does_anything(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["BROKEN", "SEARCH"]
 
 
-def test_under_a_launcher_there_is_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_under_a_launcher_there_is_one_run() -> None:
     from seq2seq.commands.train import _run
     from seq2seq.training.ranks import Ranks
 

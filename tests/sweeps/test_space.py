@@ -52,7 +52,7 @@ def test_hydra_reads_the_value_of_a_word(value: Any) -> None:
 
 
 @pytest.mark.parametrize("file", sorted((conf_dir() / "search").glob("*.yaml")), ids=lambda file: file.stem)
-def test_the_spaces_that_ship_can_be_searched(file: Path, tmp_path: Path) -> None:
+def test_the_spaces_that_ship_can_be_searched(file: Path) -> None:
     space = find_space(str(file))
     for pick in (min, max):
         words = [word(key, pick(_ends(axis))) for key, axis in space.distributions().items()]

@@ -79,7 +79,7 @@ def test_each_row_has_its_place_on_every_axis_and_a_resumed_run_counts_on(run, t
         assert [first_of_step[step] for step in steps] == pytest.approx(values, rel=1e-6)
 
 
-def test_the_x_axis_of_wandb_is_the_chosen_one(run, tracked):
+def test_the_x_axis_of_wandb_is_the_chosen_one(tracked):
     assert tracked["x_axes"]["*"] == "progress/tgt_tokens"
     with_tables = [row for row in tracked["history"] if any(name.startswith("valid/samples") for name in row)]
     assert len(with_tables) == 2 and all("progress/tgt_tokens" in row for row in with_tables)
@@ -139,7 +139,7 @@ def test_attention_of_three_fixed_sentences_is_drawn_at_each_validation(run, tra
             assert file.read_bytes().startswith(b"\x89PNG")
 
 
-def test_tensorboard_has_the_same(run, tracked):
+def test_tensorboard_has_the_same(run):
     event_accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     events = event_accumulator.EventAccumulator(
         str(run.path / "tensorboard"), {"tensors": 0, "images": 0, "scalars": 0}

@@ -61,7 +61,7 @@ def test_the_configuration_of_a_model_directory_is_not_resolved(nosy: SavedModel
         TrainedModel.read(tmp_path / "shipped")
 
 
-def test_the_configuration_of_a_run_directory_is_not_resolved(nosy: SavedModel, tmp_path: Path) -> None:
+def test_the_configuration_of_a_run_directory_is_not_resolved(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     run.write_config(read_config(model_content().config))
     assert run.config().name == "default"

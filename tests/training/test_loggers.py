@@ -206,7 +206,7 @@ def test_a_folder_of_former_runs_is_not_the_package(monkeypatch, tmp_path):
             ask()
 
 
-def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeypatch, tmp_path, corpus):
+def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeypatch, tmp_path):
     import wandb
 
     asked = []

@@ -38,9 +38,7 @@ def test_validations_are_due_after_whole_steps_in_every_epoch(corpus: Path, tmp_
     assert list(values_of(config.run_dir, "valid/bleu")) == [2, 4, 6]
 
 
-def test_a_run_is_saved_within_long_epochs(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_run_is_saved_within_long_epochs(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milestones, "SAVE_EVERY_S", 0)
 
     class PowerCut(pl.Callback):

@@ -88,7 +88,7 @@ def test_a_model_is_translated_with_where_its_plugin_is_named(
     assert (status, out.count("\n")) == (0, 3), err
 
 
-def test_a_run_is_resumed_and_fine_tuned_where_its_plugin_is_named(run_with_all: Path, tmp_path: Path) -> None:
+def test_a_run_is_resumed_and_fine_tuned_where_its_plugin_is_named(run_with_all: Path) -> None:
     for word in (f"resume={run_with_all}", f"finetune={run_with_all}"):
         with pytest.raises(PluginError, match="if you trust mine, set SEQ2SEQ_PLUGINS=mine"):
             seq2seq.train([word])
