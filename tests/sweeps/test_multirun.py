@@ -139,7 +139,6 @@ def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: p
         (["-m", "optim.ler=1,2"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "seed=1", "run_dir=SEARCH"], "run_dir=SEARCH holds something else than a sweep; name another run_dir"),
         (["resume=SEARCH"], "resume=SEARCH is a search; go on with: python -m seq2seq search SEARCH"),
-        (["resume=BROKEN"], "BROKEN/multirun.yaml: has no words of a sweep, so it is damaged; restore it"),
         (["-m", "--estimate", "seed=1,2"], "--estimate is for one run; leave -m out, and give each key one value"),
         (["-m", "seed=1,2", "data.train=http://ann:S3cret@host/a"], "data.train=http://***@host/a would be written"),
         (["-m", "seed=1,2", "hydra/launcher=slrm"], "hydra/launcher=slrm is not a preset; choose one of: "),
@@ -150,12 +149,10 @@ def test_what_no_sweep_can_do_is_told_before_it_does_anything(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     SweepDirectory(Path("SEARCH")).write_search({})
-    Path("BROKEN").mkdir()
-    Path("BROKEN/multirun.yaml").write_text("hydra: 3\n")
     with pytest.raises(SystemExit, match="2"):
         cli.front_door("train", asked)
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {told}")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["BROKEN", "SEARCH"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["SEARCH"]
 
 
 def test_under_a_launcher_there_is_one_run() -> None:
