@@ -11,7 +11,6 @@ import pytest
 import pytorch_lightning as pl
 import torch
 
-import seq2seq
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import read_config
@@ -223,15 +222,6 @@ def test_a_checkpoint_is_complete_and_of_plain_types(unbroken):
         "planned_for": 1,
         "version": VERSION,
     }
-
-
-def test_tags_travel_with_every_checkpoint(unbroken):
-    run_dir, _ = unbroken("mixed")
-    for path in (run_dir / "checkpoints").iterdir():
-        tokenizer = Tokenizer(bytes(checkpoint(run_dir, path.name)["tokenizer"].numpy()))
-        assert tokenizer.tags == {"a": 4, "b": 5}
-    translator = seq2seq.load(run_dir, device="cpu", threads=1)
-    assert translator.translate(["ba bi"], tag="a")[0].hypotheses != translator.translate(["ba bi"])[0].hypotheses
 
 
 def test_a_crash_and_a_damaged_last_checkpoint_cost_only_the_steps_since_the_one_before(corpus, tmp_path, unbroken):
