@@ -363,13 +363,6 @@ def test_a_time_limit_ends_the_run_with_its_tests_and_the_learning_rate_falls_un
         assert (tmp_path / "run" / name).is_file()
 
 
-def test_fewer_steps_than_an_epoch_are_a_run(corpus, tmp_path):
-    """No validation takes place, so there is nothing to monitor."""
-    changes = {"trainer.max_steps": 2, "trainer.patience": 3, "data.test": None}
-    outcome = train_with(tiny_config(corpus, tmp_path / "run", changes))
-    assert (outcome.selected, outcome.tests) == ("last (step 2)", {})
-
-
 def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
     with pytest.raises(ConfigError, match=r"trainer: what is asked for does not work here \(.*'bogus'"):
         train_with(tiny_config(corpus, tmp_path / "run", {"trainer.strategy": "bogus"}))
