@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from tests.faults.runs import what_it_left
 from tests.training.launching import run
-from tests.training.tiny_runs import TIMINGS, arguments, checkpoint
+from tests.training.tiny_runs import arguments, checkpoint
 from tests.training.two_ranks import at_a_free_port, launcher, train_together
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")]
@@ -50,11 +51,6 @@ CHANGES: dict[str, Any] = {
 }
 
 
-def last_logged(run_dir: Path) -> int:
-    """The optimizer steps that `metrics.csv` has."""
-    return max((each.step for each in RunDirectory(run_dir).metrics()), default=0)
-
-
 def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_path: Path) -> None:
     parts, whole, script = tmp_path / "parts", tmp_path / "whole", tmp_path / "train_often.py"
     script.write_text(SAVES_OFTEN.format(step=5, signum=int(signal.SIGKILL)) + STARTED)
@@ -70,7 +66,7 @@ def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_
         128 + signal.SIGTERM,
         f"stopped and saved; continue with: python train.py resume={parts}",
     )
-    assert checkpoint(parts)["global_step"] == last_logged(parts) == 9
+    assert checkpoint(parts)["global_step"] == max(each.step for each in RunDirectory(parts).metrics()) == 9
 
     for words in (
         [f"resume={parts}", "trainer.max_steps=11"],
@@ -82,10 +78,3 @@ def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_
     for name in ("last.ckpt", "model.ckpt"):
         ours, theirs = (checkpoint(run_dir, name)["state_dict"] for run_dir in (parts, whole))
         assert all(torch.equal(ours[key], weight) for key, weight in theirs.items())
-
-
-def what_it_left(run_dir: Path) -> Any:
-    metrics = [(each.step, each.name, each.value) for each in RunDirectory(run_dir).metrics()]
-    names = ("selection.json", "scores.json", "hypotheses/test.en", "sources/test.fr", "analysis/test.json")
-    files = [(run_dir / name).read_text() for name in names]
-    return sorted(each for each in metrics if each[1] not in TIMINGS), files
